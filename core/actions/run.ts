@@ -96,7 +96,7 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
     if (end === undefined)
       return refuse(
         "action_waits",
-        `It is accepted and will be sent as soon as the platform accepts it. Event ${eventId} shows what became of it.`,
+        `It is accepted and will be sent as soon as the platform accepts it. Event ${eventId} shows what happened to it.`,
       );
     // The chat that the message was actually sent to, because the group may have got a new id meanwhile.
     const sent = await deps.sentBy(eventId);

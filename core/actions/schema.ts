@@ -121,7 +121,7 @@ export const actionSchemas: readonly ActionSchema[] = [
       chat,
       messageId,
       text("The new text, as Markdown."),
-      buttons("New rows of buttons; absent: they stay as they are; []: none."),
+      buttons("New rows of buttons. Absent: unchanged. []: none."),
     ],
     needs: [["text"]],
   },

@@ -123,7 +123,7 @@ export async function approvePairing(
 ): Promise<number> {
   const { config } = await context.load();
   if (options.owner === true && config.commands.ownerAllowFrom !== undefined) {
-    const reason = "commands.ownerAllowFrom is set, and is the whole list of owners: add the sender's id there, and leave --owner out";
+    const reason = "commands.ownerAllowFrom is set and lists all owners: add the sender's id there, and omit --owner";
     throw new HostError("usage", { reason });
   }
   const notify = options.notify !== false;

@@ -139,7 +139,7 @@ function addRunning(program: Command, add: Add, handle: Handle): void {
     .option(...acceptNewState)
     .action(handle(async () => (await import("./start/gateway.ts")).runGateway, starts));
   add(program, "dev [plugin]", {
-    summary: "Run a gateway with the playground, the echo engine and hooks; a plugin's folder is loaded and followed.",
+    summary: "Run a gateway with the playground, the echo engine and hooks, and reload a plugin's folder after each change.",
     example: `${programCommand} dev\n${programCommand} dev --state /tmp/try --port 0\n${programCommand} dev ./acme-chat --config ./config.jsonc`,
   })
     .option("--port <number>", "port of the gateway; 0 picks a free port", portNumber)

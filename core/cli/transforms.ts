@@ -156,7 +156,7 @@ function showTried({ module, export: name, ms, result, error }: Tried, terminal:
     terminal.line(`${style("red", "failed")}: ${title}: ${visibleLine(error.message, 2_000)}`);
     for (const line of error.where?.split("\n") ?? []) terminal.line(`  ${style("dim", visibleLine(line, 500))}`);
   } else if (result === undefined) terminal.line(`${title} overrides nothing (${ms} ms)`);
-  else if (result === null) terminal.line(`${title} says that there is nothing to do (${ms} ms)`);
+  else if (result === null) terminal.line(`${title} returned null: nothing to do (${ms} ms)`);
   else {
     terminal.line(`${title} returned (${ms} ms)`);
     terminal.line(visible(JSON.stringify(result, null, 2)));

@@ -10,7 +10,7 @@ interface ErrorText {
 export const errorTable = {
   node_too_old: {
     text: "Node {version} is too old: this program needs Node 24.16 or later in the 24 line, or 26.1 or later.",
-    hint: "Install a current Node, or run the program through npm, which brings its own.",
+    hint: "Install a current Node, or run the program through npm, which installs the right version.",
   },
   config_missing: { text: "The configuration file {file} does not exist.", hint: "Create it, or pass another file with --config." },
   config_unreadable: { text: "The configuration file {file} cannot be read: {reason}.", hint: "Check its owner and mode." },
@@ -56,7 +56,7 @@ export const errorTable = {
   },
   state_gone: {
     text: "The gateway has lost its state directory {directory}: {reason} while it ran.",
-    hint: "Put the files back and start it again. Nothing may move or delete them while a gateway runs.",
+    hint: "Restore the files and start the gateway again. Do not move or delete them while a gateway runs.",
   },
   port_in_use: { text: "{host}:{port} is already in use.", hint: "Stop the other program, or set gateway.port (0 takes any free port)." },
   listen_failed: { text: "Cannot listen on {host}:{port}: {reason}.", hint: "Check gateway.host and gateway.port." },
@@ -78,7 +78,7 @@ export const errorTable = {
     text: "Two plugins have the id {plugin}: {first} and {second}. Only the first is loaded.",
     hint: "Remove one of the two from plugins.load, or change its id.",
   },
-  plugin_folder_used: { text: "No plugin is created in {directory}: {reason}.", hint: "Pass another folder with --dir." },
+  plugin_folder_used: { text: "No plugin was created in {directory}: {reason}.", hint: "Pass another folder with --dir." },
   plugin_not_created: {
     text: "The plugin in {directory} was not created: {reason}.",
     hint: "Check the owner, mode and space of the folder.",
@@ -160,7 +160,7 @@ export const errorTable = {
   },
   session_not_whole: { text: '"{session}" is not a complete session key.', hint: "Did you mean `{command} sessions delete {key}`?" },
   out_unwritable: { text: "{file} cannot be written: {reason}.", hint: "Pass another file with --out." },
-  delivery_none: { text: "No webhook has called yet.", hint: "`{command} hooks list` shows the URLs." },
+  delivery_none: { text: "No webhook has been received yet.", hint: "`{command} hooks list` shows the URLs." },
   delivery_unknown: {
     text: "The delivery {event} does not exist.",
     hint: "`{command} hooks deliveries` lists the deliveries of the last seven days.",
@@ -191,7 +191,7 @@ export const errorTable = {
     text: "The gateway (process {pid}) is still running after {seconds} s.",
     hint: "`{command} logs` may show why. It is safe to kill the process.",
   },
-  gateway_not_back: { text: "The gateway stopped and did not come back.", hint: "`{command} logs` and `{command} doctor` may show why." },
+  gateway_not_back: { text: "The gateway stopped and did not start again.", hint: "`{command} logs` and `{command} doctor` may show why." },
   gateway_silent: { text: "The gateway at {url} did not respond: {reason}.", hint: "`{command} logs` may show why." },
   log_missing: { text: "The log {file} does not exist yet.", hint: "Start a gateway with `{command} gateway`; it creates the log." },
   usage: { text: "{reason}.", hint: "Run the command with --help." },

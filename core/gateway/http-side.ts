@@ -63,7 +63,7 @@ function guardRoute(
       if (events !== undefined) return { ...answer, events: guardStream(asked, events, { timed }) };
       if (!(body instanceof Readable)) return answer;
       const guarded = Readable.from(guardStream(asked, body, { timed, ms: pluginDeadlines.route }), { objectMode: false });
-      guarded.once("error", (error) => log.error({ plugin, error: reasonOf(error) }, "an answer of a route was cut"));
+      guarded.once("error", (error) => log.error({ plugin, error: reasonOf(error) }, "a response of a route was cut off"));
       return { ...answer, body: guarded };
     },
   };

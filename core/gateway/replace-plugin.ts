@@ -77,7 +77,7 @@ export function createReplacing(parts: {
     if (old !== undefined) void retire(old);
     void runtime.turns.prepare();
     void keepPluginCodes(store, runtime.registry).catch((error: unknown) => {
-      log.debug({ error: reasonOf(error) }, "the codes of the plugins could not be kept for why");
+      log.debug({ error: reasonOf(error) }, "the plugins' codes for why could not be stored");
     });
     const { id } = instance.definition;
     log.info({ plugin: id, version: instance.definition.version }, old === undefined ? "the plugin is up" : "the plugin was replaced");

@@ -65,7 +65,7 @@ export async function bringUpPlugins(parts: {
   undo.add(() => plugins.close());
   // Only `why` needs the codes, so a start neither waits for them nor fails with them.
   void keepPluginCodes(parts.store, runtime.registry).catch((error: unknown) => {
-    parts.log.debug({ error: reasonOf(error) }, "the codes of the plugins could not be stored for why");
+    parts.log.debug({ error: reasonOf(error) }, "the plugins' codes for why could not be stored");
   });
   for (const { plugin, definition } of runtime.registry.commands) {
     try {

@@ -101,7 +101,7 @@ export function turnEventProblem(value: unknown): string | undefined {
     case "buttons":
       return isButtons(value.buttons) ? undefined : "buttons of an event are not rows of buttons";
     case "usage":
-      return Number.isFinite(value.inputTokens) && Number.isFinite(value.outputTokens) ? undefined : "usage is not in numbers";
+      return Number.isFinite(value.inputTokens) && Number.isFinite(value.outputTokens) ? undefined : "usage must be in numbers";
     default:
       return isText(value.type) ? undefined : "an event has no type";
   }

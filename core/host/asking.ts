@@ -15,7 +15,7 @@ export function createAsking(patienceMs: number): Asking {
   let lost = false;
   return {
     async ask(question) {
-      if (lost) return { why: "it was not asked, because there was no answer to an earlier question" };
+      if (lost) return { why: "it was not called, because an earlier call got no response" };
       try {
         return { said: await withPatience(question(), patienceMs) };
       } catch (error) {

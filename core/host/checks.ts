@@ -37,7 +37,7 @@ async function runCheck({ plugin, definition }: Owned<CheckDefinition>, fix: boo
   const base = { plugin, name: definition.name };
   try {
     const explained: unknown = await withPatience(definition.explain(), pluginDeadlines.check);
-    if (!isFinding(explained)) throw new Error("its verdict is not ok, warn or fail with a reason");
+    if (!isFinding(explained)) throw new Error("its verdict must be ok, warn or fail, with a reason");
     const { verdict, reason, fix: remedy } = explained;
     const fixable = definition.fix !== undefined && verdict !== "ok";
     const report = { ...base, verdict, reason, ...(remedy === undefined ? {} : { fix: remedy }), fixable };

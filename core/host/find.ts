@@ -18,7 +18,7 @@ export interface PluginSource {
 
 /** Where a plugin comes from, for errors that name two of one id. */
 export function placeOf({ file, bundled }: PluginSource): string {
-  if (file === "") return "one that the embedding program hands in";
+  if (file === "") return "a plugin of the embedding program";
   return bundled ? `the bundled one (${file})` : file;
 }
 

@@ -55,7 +55,7 @@ export function createMetrics(options: { readonly maxSeries?: number } = {}): Me
 
   const declare = (type: Family["type"], definition: Definition, extra: Partial<Family> = {}): Family => {
     if (!/^[a-z][a-z0-9_]*$/.test(definition.name) || families.has(definition.name)) {
-      throw new Error(`The metric ${definition.name} is declared twice, or has no proper name.`);
+      throw new Error(`The metric ${definition.name} is declared twice, or has an invalid name.`);
     }
     const family: Family = { ...definition, type, buckets: [], ...extra, series: new Map() };
     families.set(family.name, family);

@@ -22,7 +22,7 @@ export function createPluginRoutes({
 }): PluginRoutes {
   const all: { readonly plugin: string; readonly path: string; readonly method: string; readonly route: LiveRoute }[] = [];
   const checkFree = (path: string, method: string) => {
-    if (isTaken(path, method)) throw new Error(`The route ${method} ${path} is taken already`);
+    if (isTaken(path, method)) throw new Error(`The route ${method} ${path} is already in use`);
   };
   return {
     route(plugin, definition) {

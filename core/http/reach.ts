@@ -10,6 +10,6 @@ export const isOnlyHere = (host: string): boolean => onlyHere.test(host);
 export function reachWarning(host: string): string | undefined {
   if (isOnlyHere(host)) return undefined;
   return every.test(host)
-    ? "the gateway listens on all addresses of this machine: every network that it is in can reach it"
+    ? "the gateway listens on all addresses of this machine, so every connected network can reach it"
     : "the gateway listens on an address that other machines can reach";
 }

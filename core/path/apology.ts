@@ -16,9 +16,9 @@ const askLess = "Please ask for less at once.";
 const remedies: ReadonlyMap<string, string> = new Map([
   ["model_context_full", "This conversation is too long for the model. /new starts a new one."],
   ["model_empty", "Sorry, the model gave an empty answer twice. Please send your message again."],
-  ["model_tool_loop", `Sorry, I used all the tool calls that one answer is allowed, and did not finish. ${askLess}`],
-  ["turn_timeout", `Sorry, the answer took longer than it is allowed to. ${askLess}`],
-  ["answer_too_long", `Sorry, the answer was longer than it is allowed to be. ${askLess}`],
+  ["model_tool_loop", `Sorry, I used all the tool calls allowed for one answer and did not finish. ${askLess}`],
+  ["turn_timeout", `Sorry, the answer took too long. ${askLess}`],
+  ["answer_too_long", `Sorry, the answer was too long. ${askLess}`],
   ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message. Please send it again, or in other words."],
   ["model_takes_no_files", "Sorry, the model does not accept this file. Please send it as text, or write what is in it."],
   ["model_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],

@@ -244,7 +244,7 @@ async function waitAfter(
   const policy = retryPolicy(account(channel, row.address.account)?.options);
   const delay = error.retryAfterMs ?? patientWait(attempt, policy, random);
   if (attempt <= 3)
-    trace.add("delivery", { plugin: channel, verdict: "retry", code: error.reason, detail: `again in ${Math.round(delay)} ms` });
+    trace.add("delivery", { plugin: channel, verdict: "retry", code: error.reason, detail: `next attempt in ${Math.round(delay)} ms` });
   return await sleep(delay, signal);
 }
 

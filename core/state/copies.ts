@@ -40,7 +40,7 @@ function newestCopy(directory: string): string | undefined {
 export function howToRestore(directory: string): string {
   const copy = newestCopy(directory);
   const found = copy === undefined ? "put a backup of it in its place (there is no copy in the directory)" : `copy ${copy} over it`;
-  return `To restore state.db: ${found}, and delete state.db-wal and state.db-shm. Then, or to go on without a backup, start once with --accept-new-state.`;
+  return `To restore state.db: ${found}, and delete state.db-wal and state.db-shm. Then start once with --accept-new-state, which also continues without a backup.`;
 }
 
 /** Renames the database and its side files to make room for a new one. Returns the new name. */

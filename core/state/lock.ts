@@ -74,7 +74,7 @@ export function lockProblem(directory: string): HostError | undefined {
   const file = join(directory, "lock.db");
   try {
     const header = firstBytes(file, 100);
-    return header.length === 0 || isDatabase(header) ? undefined : lockDamaged(directory, "it contains something else");
+    return header.length === 0 || isDatabase(header) ? undefined : lockDamaged(directory, "it contains other data");
   } catch {
     return undefined;
   }

@@ -71,7 +71,7 @@ export async function tryRule(rule: Rule, options: ChannelContractOptions, how: 
  *     own: [{ from: "bot!b@host", text: "Hello" }],
  *     renamed: [],
  *   },
- *   skip: [{ test: "life > start reports a platform that is away", reason: "The library reports it after its own 60 s." }],
+ *   skip: [{ test: "life > start reports an unavailable platform", reason: "The library reports it after its own 60 s." }],
  * });
  */
 export function channelContract(options: ChannelContractOptions): void {

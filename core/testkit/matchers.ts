@@ -37,7 +37,7 @@ declare module "vitest" {
 function assertHost(value: unknown, matcher: string): asserts value is TestHost {
   const host = value as Partial<TestHost> | null | undefined;
   if (typeof host?.outbox !== "function" || typeof host.ended !== "function")
-    throw new TypeError(`${matcher} needs what createTestHost resolved with: expect(host).${matcher}(...)`);
+    throw new TypeError(`${matcher} requires the result of createTestHost: expect(host).${matcher}(...)`);
 }
 
 function listed(lines: readonly string[], none: string): string {

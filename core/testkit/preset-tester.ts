@@ -61,7 +61,7 @@ export interface PresetTester {
 export const presetTester: PresetTester = {
   run(plugin, cases) {
     describe(plugin.id, () => {
-      test("nothing is wrong with the declaration", () => {
+      test("the declaration is valid", () => {
         expect(checkDeclaration(plugin.id, plugin)).toBe(plugin);
         expect(compile(plugin).table.problems).toEqual([]);
       });

@@ -41,7 +41,7 @@ export function defineContract<R extends Titled>({
         }
       });
     }
-    test("each skip names a test and says why", () => {
+    test("each skip names a test and gives a reason", () => {
       expect(problemsOf(rules, skip)).toEqual([]);
     });
   });

@@ -72,7 +72,7 @@ export function createCheckedFiles(realRoot: string): CheckedFiles {
     read(name) {
       const known = texts.get(name);
       if (known !== undefined) return known;
-      if (texts.size >= maxFiles) throw refused(name.slice(1), `is one file too many: a transform reads at most ${maxFiles}`);
+      if (texts.size >= maxFiles) throw refused(name.slice(1), `exceeds the limit: a transform reads at most ${maxFiles} files`);
       const path = place(name);
       const descriptor = openSync(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0));
       try {

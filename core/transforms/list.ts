@@ -51,6 +51,6 @@ function problemOf(realRoot: string, module: string, entry: Dirent): { readonly 
       ? {}
       : { problem: "is a symbolic link that ends outside the transforms root" };
   } catch {
-    return { problem: "is a symbolic link to nothing" };
+    return { problem: "is a broken symbolic link" };
   }
 }

@@ -181,7 +181,7 @@ export function createResilientModel(
         if (!thrown.retryable && !otherModelMayHelp.has(thrown.reason)) throw thrown;
         log.warn(
           { model: candidate.name, next: next.name, reason: thrown.reason, detail: thrown.message },
-          "the model cannot be used, the next one is asked",
+          "the model is not available; the next one is used",
         );
       }
     }

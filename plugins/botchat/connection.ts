@@ -90,7 +90,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
     const onUpdate = (update: Json) => {
       void answerPress(update, { api, account, parse, signal });
       const change = membershipLine(update);
-      if (change !== undefined) log.info(change, "what the bot may do in a chat has changed");
+      if (change !== undefined) log.info(change, "the bot's rights in a chat have changed");
     };
     running = (await openIntake({ api, account, identity: me, signal: intake, onUpdate })).ended;
     void menu.register(account.commands());

@@ -33,7 +33,7 @@ function menuOf(
     const name = command.trim().replace(/^\//, "").trim().toLowerCase();
     if (!/^[a-z0-9_]{1,32}$/.test(name))
       problems.push(`customCommands: "${command}" is not a command name: use a-z, 0-9 and _, at most 32`);
-    else if (native.has(name)) problems.push(`customCommands: /${name} is a command of the gateway already; choose another name`);
+    else if (native.has(name)) problems.push(`customCommands: /${name} is already a command of the gateway; choose another name`);
     else if (entries.has(name)) problems.push(`customCommands: /${name} is listed twice; the second is ignored`);
     else if (description.trim() === "") problems.push(`customCommands: /${name} has no description`);
     else entries.set(name, description);

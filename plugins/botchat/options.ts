@@ -26,9 +26,7 @@ export const accountOptions = Type.Object({
   ),
   network: Type.Object(
     {
-      autoSelectFamily: Type.Optional(
-        Type.Boolean({ description: "Try IPv6 and IPv4 side by side; unset: what Node does (off on Node 22)." }),
-      ),
+      autoSelectFamily: Type.Optional(Type.Boolean({ description: "Try IPv6 and IPv4 in parallel; unset: Node's default." })),
     },
     { default: {}, description: "How connections are made." },
   ),
@@ -38,7 +36,7 @@ export const accountOptions = Type.Object({
         minimum: 1,
         maximum: 20,
         default: 3,
-        description: "Attempts in quick succession. Actions and file transfers get no others.",
+        description: "Attempts in quick succession. Actions and file transfers are not retried further.",
       }),
       minDelayMs: Type.Integer({ minimum: 0, default: 400, description: "Wait before the second attempt." }),
       maxDelayMs: Type.Integer({ minimum: 0, default: 30_000, description: "Longest wait that is not a flood wait." }),
@@ -75,10 +73,13 @@ export const accountOptions = Type.Object({
     { default: {}, description: "Long polling." },
   ),
   webhookUrl: Type.Optional(
-    Type.String({ pattern: "^https?://", description: "Public address for updates; turns polling off. Needs webhookSecret." }),
+    Type.String({ pattern: "^https?://", description: "Public address for updates; disables polling. Requires webhookSecret." }),
   ),
   webhookSecret: Type.Optional(
-    Type.String({ pattern: "^[A-Za-z0-9_-]{1,256}$", description: "Shared with the platform; it comes back in a header of every update." }),
+    Type.String({
+      pattern: "^[A-Za-z0-9_-]{1,256}$",
+      description: "Shared with the platform, which sends it in a header of every update.",
+    }),
   ),
   webhookPath: Type.String({ default: "/telegram-webhook", pattern: "^/[^?#]*$", description: "Path of the local listener." }),
   webhookHost: Type.String({ default: "127.0.0.1", description: "Address that the local listener binds." }),
@@ -87,7 +88,7 @@ export const accountOptions = Type.Object({
     minimum: 1,
     default: 4000,
     ...fromChat,
-    description: "Characters of one message, as the platform counts them; more than 4096 counts as 4096.",
+    description: "Characters of one message, as the platform counts them; values above 4096 are treated as 4096.",
   }),
   chunkMode: Type.Enum(["length", "newline"], { default: "length", ...fromChat, description: "newline: a message for each paragraph." }),
   linkPreview: Type.Boolean({ default: true, ...fromChat, description: "Show previews of links." }),
@@ -111,7 +112,7 @@ export const accountOptions = Type.Object({
   replyToMode: Type.Enum(["off", "first", "all"], {
     default: "off",
     ...fromChat,
-    description: "Which parts of an answer reply to the message that asked; off: only where the agent says so.",
+    description: "Which parts of a reply refer to the user's message; off: only if the agent requests it.",
   }),
   responsePrefix: Type.Optional(
     Type.String({
@@ -152,7 +153,7 @@ export const accountOptions = Type.Object({
     description: "Which reactions are reported to the agent.",
   }),
   ackReaction: Type.Optional(
-    Type.String({ ...fromChat, description: "Emoji while a message is being handled; an empty text turns it off." }),
+    Type.String({ ...fromChat, description: "Emoji while a message is being handled; an empty text disables it." }),
   ),
   customCommands: Type.Array(
     Type.Object({

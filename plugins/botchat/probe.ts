@@ -65,7 +65,7 @@ export function createProbe({ api, botId, webhookUrl, now, signal }: ProbeOption
 
 function refusedChat(error: unknown): string {
   const reason = error instanceof ChannelError ? error.reason : "";
-  if (reason === "chat_migrated") return "the group has a new id since it became a supergroup: put that in place of this one";
+  if (reason === "chat_migrated") return "the group has a new id since it became a supergroup: replace this id with it";
   if (reason === "chat_not_found") return "the chat is unknown to the bot: add it to the group, or correct the id";
   if (reason === "no_rights") return "the bot is not in it: add it to the group";
   return failureDetail(error);
@@ -78,7 +78,7 @@ function webhookFindings(hook: Result<"getWebhookInfo">, webhookUrl: string | un
     findings.push({
       name: "webhook left over",
       reason: `the platform sends updates to ${hostOf(hook.url)}, while this account polls`,
-      fix: "The gateway removes it when it starts. If it comes back, another program uses this bot: give that one a bot of its own.",
+      fix: "The gateway removes it when it starts. If it comes back, another program uses this bot: give that program its own bot.",
     });
   if (webhookUrl !== undefined && hook.url !== webhookUrl)
     findings.push({
@@ -86,7 +86,7 @@ function webhookFindings(hook: Result<"getWebhookInfo">, webhookUrl: string | un
       reason: hook.url
         ? `the platform sends updates to ${hostOf(hook.url)} and not to webhookUrl`
         : "the platform has no webhook for this bot",
-      fix: "The gateway sets it when it starts. If that does not last, another program uses this bot: give that one a bot of its own.",
+      fix: "The gateway sets it when it starts. If it disappears again, another program uses this bot: give that program its own bot.",
     });
   const failedAt = (hook.last_error_date ?? 0) * 1_000;
   if (webhookUrl !== undefined && hook.url === webhookUrl && now - failedAt < recentMs)
@@ -106,5 +106,5 @@ function webhookFindings(hook: Result<"getWebhookInfo">, webhookUrl: string | un
 
 /** The host of a URL. The path of a webhook is often secret. */
 function hostOf(url: string): string {
-  return URL.canParse(url) ? new URL(url).host : "an address that cannot be read";
+  return URL.canParse(url) ? new URL(url).host : "an invalid URL";
 }

@@ -22,7 +22,7 @@ export function checkToken(given: string | undefined): string {
   const token = given?.trim();
   if (!token) throw refuse("there is no bot token: set botToken or tokenFile, or, for the account default, BOTCHAT_BOT_TOKEN");
   if (!form.test(token)) {
-    throw refuse("the bot token does not look like one (a number, a colon and letters): copy it exactly from the platform's bot maker");
+    throw refuse("the bot token is malformed (it must be a number, a colon and letters): copy it exactly from the platform's bot maker");
   }
   return token;
 }

@@ -14,7 +14,7 @@ export function pairCommand(options: {
   async function invite(at: Address | null): Promise<string> {
     const code = await devices.invite(at);
     const near = isLoopback(address())
-      ? "\n\nThis address works on the gateway's own machine only; `plugins.entries.device-pair.options.address` names another one."
+      ? "\n\nThis address works on the gateway's own machine only; `plugins.entries.device-pair.options.address` sets another one."
       : "";
     return [
       `**Pair a device**`,

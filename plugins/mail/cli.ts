@@ -5,11 +5,11 @@ type Option = NonNullable<CliCommand["options"]>[number];
 
 const account = (summary: string): Option => ({ name: "account", value: "name", summary });
 const dryRun: Option = { name: "dry-run", summary: "change nothing, and print what would change" };
-const since: Option = { name: "since", value: "time", summary: "how far back reading begins at the first start: 30m, 2h or 2d" };
+const since: Option = { name: "since", value: "time", summary: "how far back to begin at the first start: 30m, 2h or 2d" };
 const url: Option = {
   name: "url",
   value: "address",
-  summary: "whole address of the webhook that takes the mail (default: the gateway running here)",
+  summary: "full URL of the webhook that receives the mail (default: the gateway running here)",
 };
 
 const setupOptions: readonly Option[] = [
@@ -46,7 +46,7 @@ const gmailOptions: readonly Option[] = [
   { name: "push-endpoint", value: "address", summary: "push: public address that Google posts to, ending in /plugins/mail/gmail/NAME" },
   { name: "push-service-account", value: "address", summary: "push: service account that Google posts as" },
   since,
-  { name: "no-browser", summary: "open no browser; the address is printed" },
+  { name: "no-browser", summary: "do not open a browser; print the URL" },
   dryRun,
 ];
 

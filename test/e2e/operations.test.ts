@@ -304,7 +304,7 @@ describe("doctor at the platforms", () => {
     const file = configure(home, { channels: { botchat: openChannel(platform, { groups }) } });
     const { out, code } = await run(["doctor", "--fix", "--config", file], { home });
     expect(code).toBe(0);
-    expect(out).toMatch(/failed +write -1001000000009 as the key of \S+: there is an entry of this id already; join the two by hand/);
+    expect(out).toMatch(/failed +write -1001000000009 as the key of \S+: an entry with this id already exists; merge the two by hand/);
     expect(out).toMatch(/done +write 1001 in place of "@ada_lind"/);
     expect(JSON.parse(readFileSync(file, "utf8"))).toMatchObject({
       channels: { botchat: { groups: { "@kitchen_table": { allowFrom: ["1001"] }, "-1001000000009": {} } } },

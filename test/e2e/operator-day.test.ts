@@ -134,7 +134,7 @@ test("reload says what became of the file, restart takes it over in the same pro
   expect((await ask("status")).out).not.toContain("after a restart");
   expect(readFileSync(join(state, "gateway.json"), "utf8")).not.toBe(before);
   await gateway.until(
-    /"path":"gateway\.host"[^\n]*the gateway listens on all addresses of this machine: every network that it is in can reach it/,
+    /"path":"gateway\.host"[^\n]*the gateway listens on all addresses of this machine, so every connected network can reach it/,
   );
   platform.act.say(ada, ada, "still there?");
   await answered(platform, ada, "still there?");

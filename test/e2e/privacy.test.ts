@@ -92,9 +92,9 @@ test("all that is kept of a person is exported, and erased with what stays told;
   // A platform that hands the same message in again starts nothing, and the gateway goes on.
   place.platform.act.say(bela, bela, "still there");
   await answered(place.platform, bela, "heard still there");
-  expect(erased.out).toContain("Remains in the free space of state.db: stop the gateway");
+  expect(erased.out).toContain("The data remains in the free space of state.db. Stop the gateway");
   await place.gateway.close();
-  expect((await command("privacy", "erase", `botchat:${ada}`)).out).not.toContain("Remains in the free space");
+  expect((await command("privacy", "erase", `botchat:${ada}`)).out).not.toContain("The data remains in the free space");
   for (const word of ["strawberries", "raspberries", "blackberries"])
     expect({ word, found: place.inDatabase(word) }).toEqual({ word, found: false });
 });

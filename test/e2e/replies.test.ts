@@ -120,7 +120,7 @@ test("what was seen of an answer stays where a stop, an error or the time ends i
   expect(said(bela)).toEqual([expect.stringMatching(new RegExp(`^${beginning.trim()}\\s+Sorry, .*could not answer`))]);
   platform.act.say(bela, bela, "hang");
   await place.ended(4);
-  expect(said(bela)[1]).toMatch(/and so on\s+Sorry, the answer took longer/);
+  expect(said(bela)[1]).toMatch(/and so on\s+Sorry, the answer took too long/);
   expect(shown(place).filter(({ method }) => method === "deleteMessage")).toEqual([]);
 });
 

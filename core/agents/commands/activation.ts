@@ -36,16 +36,16 @@ export function createActivation(): Activation {
 
 export function activationCommand(activation: Activation): CommandDefinition {
   const words: Readonly<Record<ActivationMode, string>> = {
-    always: "I answer every message here, until the gateway starts again.",
-    mention: "I answer here when I am mentioned, until the gateway starts again.",
+    always: "I reply to every message here until the gateway restarts.",
+    mention: "I reply here only when I am mentioned, until the gateway restarts.",
   };
   return {
     name: "activation",
-    summary: "in a group: answer everything, or when mentioned",
+    summary: "in a group: reply to every message, or only to mentions",
     args: "[always|mention]",
     role: "allowed",
     run({ args, route, inbound }) {
-      if (inbound.chat.kind === "direct") return "This is for groups: in a direct chat I answer every message.";
+      if (inbound.chat.kind === "direct") return "This works in groups only. In a direct chat I reply to every message.";
       const asked = args.toLowerCase();
       if (asked === "always" || asked === "mention") {
         activation.set(route.sessionKey, asked);

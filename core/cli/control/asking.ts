@@ -36,7 +36,10 @@ export async function untilEnded(
   const seconds = drainSeconds + closingSeconds;
   const until = context.now() + seconds * 1_000;
   const lockFile = join(await context.stateDirectory(), "lock.pid");
-  const progress = setTimeout(() => context.terminal.note("Waiting for running work to be finished or handed back ..."), progressAfterMs);
+  const progress = setTimeout(
+    () => context.terminal.note("Waiting for running work to be finished or returned to the queue ..."),
+    progressAfterMs,
+  );
   try {
     // The lock file is removed last; a killed process leaves its lock file behind.
     while ((await gateway.isThere()) || (process && existsSync(lockFile) && isAlive(gateway.pid))) {

@@ -94,7 +94,7 @@ export function checkTokens(patient: Patient): readonly Finding[] {
       if (token.length >= short && !guessable.test(token)) return [];
       const verdict = isWeakSecret(token) || /^(.)\1*$/.test(token) ? "fail" : "warn";
       const why = token.length < short ? `has ${token.length} characters` : "looks like an example";
-      return [{ check: "tokens", verdict, path, reason: `${path} opens ${opens} and ${why}, so it can be guessed`, fix }];
+      return [{ check: "tokens", verdict, path, reason: `${path} gives access to ${opens} and ${why}, so it can be guessed`, fix }];
     } catch (error) {
       // A missing hook token is reported as a problem of the configuration; a running gateway could read its own token.
       if (path === "hooks.token" || gateway !== null) return [];

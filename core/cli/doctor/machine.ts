@@ -94,8 +94,8 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
   }
   const found: Finding[] = [];
   if (description.configFile !== loaded.file) {
-    const reason = `the gateway runs with ${description.configFile}, and these checks looked at ${loaded.file}`;
-    found.push({ check: "gateway", verdict: "warn", reason, fix: `Name it: --config ${description.configFile}` });
+    const reason = `the gateway uses ${description.configFile}, but these checks examined ${loaded.file}`;
+    found.push({ check: "gateway", verdict: "warn", reason, fix: `Pass --config ${description.configFile} to check that file.` });
   }
   for (const { channel, account, path, status } of description.accounts) {
     if (status.state !== "failed" && status.state !== "waiting") continue;
@@ -138,7 +138,9 @@ function leftBehind(stateDirectory: string): readonly Finding[] {
   const path = join(stateDirectory, "gateway.json");
   if (!existsSync(path)) return [];
   const fix = `\`${programCommand} logs\` may say why. Accepted events resume at the next start.`;
-  return [{ check: "gateway", verdict: "warn", path, reason: "the last one ended without closing: it was killed, or it crashed", fix }];
+  return [
+    { check: "gateway", verdict: "warn", path, reason: "the last gateway did not shut down properly: it was killed, or it crashed", fix },
+  ];
 }
 
 const everybody = /\/0+$/;
@@ -156,7 +158,7 @@ export function checkExposure({ loaded }: Patient): readonly Finding[] {
   if (!isOnlyHere(host) && trustedProxies.length === 0) {
     const what = hooks.enabled ? "the hook endpoints and the management routes" : "the management routes";
     const fix =
-      "Bind 127.0.0.1, or put a proxy with TLS in front and name its address in gateway.trustedProxies: without that every caller behind a proxy counts as one.";
+      "Bind 127.0.0.1, or use a proxy with TLS and add its address to gateway.trustedProxies. Otherwise all callers behind a proxy count as one.";
     const reason = `other machines reach ${what} at ${host}, and no proxy is trusted: tokens are sent unencrypted`;
     found.push({ check, verdict: "warn", path: "gateway.host", reason, fix });
   }

@@ -56,8 +56,8 @@ export function checkAllowlists(patient: Patient): readonly Finding[] {
       check,
       verdict: "warn",
       path,
-      reason: `${reason}; today it is ${asked.id}`,
-      fix: `Write ${asked.id} there: names can change hands.`,
+      reason: `${reason}; its current id is ${asked.id}`,
+      fix: `Use ${asked.id} instead, because another person can take over a name.`,
       repair,
     };
   });
@@ -67,7 +67,7 @@ export function checkAllowlists(patient: Patient): readonly Finding[] {
     ...namedOwners(patient),
     ...weakIds(patient),
   ];
-  return orOk(found, check, "every entry is an id, and every open place admits someone");
+  return orOk(found, check, "every entry is an id, and no required list is empty");
 }
 
 /** Places that look open but admit no sender. */
@@ -120,9 +120,9 @@ function weakIds(patient: Patient): readonly Finding[] {
   );
   const senders = accounts.flatMap((account) => weakEntries(account.settings.access, ruleOf(account), pathsOf(patient, account)));
   const found = [...owners, ...senders].map(({ path: at, entry }): Finding => {
-    const lets = at === path ? "it makes no one owner" : "its next holder is let in as well, and it makes no one owner";
+    const lets = at === path ? "it makes no one owner" : "its next holder is admitted too, and it makes no one owner";
     const reason = `another person can take over ${JSON.stringify(visibleLine(entry, 80))} in ${at}: ${lets}`;
-    return { check: "allowlists", verdict: "warn", path: at, reason, fix: "Use an id that belongs to one person for good." };
+    return { check: "allowlists", verdict: "warn", path: at, reason, fix: "Use an id that no other person can take over." };
   });
   return [...new Map(found.map((one) => [one.reason, one])).values()];
 }

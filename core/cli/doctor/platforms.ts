@@ -25,7 +25,8 @@ export function checkPlatforms({ probes, accounts }: Patient): readonly Finding[
   return orOk([...found, ...twins(probes)], "platform", probes.length === 0 ? "no account is enabled" : probes.map(described).join("; "));
 }
 
-const described = (report: ProbeReport): string => `${nameOf(report)} is ${visibleLine(report.probe?.detail ?? "not to be asked", 300)}`;
+const described = (report: ProbeReport): string =>
+  `${nameOf(report)} is ${visibleLine(report.probe?.detail ?? "not available for a check", 300)}`;
 
 /** Two accounts that receive for the same bot take each other's events, even with different tokens. */
 function twins(probes: readonly ProbeReport[]): readonly Finding[] {
@@ -109,7 +110,7 @@ function misnamedGroup(
   const reason = `${JSON.stringify(visibleLine(key, 80))} in ${parentOf(path)} is not a group id, so it matches no group`;
   const base = { check: "groups", verdict: "warn", path } as const;
   if (id === undefined) return { ...base, reason, fix: "Use the group's id. The refusal of a message there contains it." };
-  return { ...base, reason: `${reason}; today it is ${id}`, fix: `Write ${id} in its place.`, repair: renameGroup(patient, { path, id }) };
+  return { ...base, reason: `${reason}; its current id is ${id}`, fix: `Use ${id} instead.`, repair: renameGroup(patient, { path, id }) };
 }
 
 const parentOf = (path: string): string => renderPath((parsePath(path) ?? []).slice(0, -1));

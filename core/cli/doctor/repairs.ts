@@ -34,7 +34,7 @@ export function renameGroup(patient: Patient, { path, id }: { readonly path: str
     edits: true,
     async run() {
       const { changed } = await renameConfigKey(patient.loaded.file, parsePath(path) ?? [], id, editOptions(patient));
-      if (!changed) throw new Error("there is an entry of this id already; join the two by hand");
+      if (!changed) throw new Error("an entry with this id already exists; merge the two by hand");
     },
   };
 }

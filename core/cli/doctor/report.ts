@@ -44,7 +44,7 @@ function printFindings(terminal: Terminal, report: Report): void {
   terminal.table(rows);
   terminal.line();
   terminal.line(summary(report));
-  if (backup !== undefined) terminal.line(`The configuration as it was before: ${backup}`);
+  if (backup !== undefined) terminal.line(`The previous configuration is saved in ${backup}`);
 }
 
 function repairLine(

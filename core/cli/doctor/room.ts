@@ -14,8 +14,8 @@ export function checkRoom({ state, stateDirectory, gateway }: Patient): readonly
   if (state === undefined || state instanceof HostError) return [];
   const lost = Math.floor(lostRoom(stateDirectory) / megabyte);
   if (lost < worthwhileMb) return [];
-  const reason = `state.db has ${lost} MB without content, which it does not return to the disk: an earlier version created it`;
+  const reason = `state.db contains ${lost} MB of unused space that it cannot return to the disk, because an earlier version created it`;
   const repair = { what: "rewrite state.db", edits: false, run: async () => rewriteDatabase(stateDirectory) };
-  const fix = `Stop the gateway and run \`${programCommand} doctor --fix\`, which rewrites state.db. That takes a second for each 100 MB, and room for a copy.`;
+  const fix = `Stop the gateway and run \`${programCommand} doctor --fix\`, which rewrites state.db. This takes a second for each 100 MB, and space for a copy.`;
   return [{ check: "disk", verdict: "warn", path: stateDirectory, reason, fix, ...(gateway === null ? { repair } : {}) }];
 }

@@ -84,7 +84,7 @@ export async function checkAgents(patient: Patient): Promise<readonly Finding[]>
       fix: "Correct its channel or accountId, or remove it.",
     });
   });
-  return orOk(found, check, "each has an engine or a model, and every binding leads from a configured place");
+  return orOk(found, check, "each agent has an engine or a model, and every binding names a configured place");
 }
 
 /** A gateway logs invalid patterns when it first checks a group message, and continues without them. */

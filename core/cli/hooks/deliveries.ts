@@ -88,7 +88,8 @@ function show(
   { context: { terminal, now }, options }: { readonly context: CommandContext; readonly options: Options },
 ): void {
   const { style } = terminal;
-  if (deliveries.length === 0) terminal.line(options.failed === true ? "No delivery was refused or failed." : "No webhook has called yet.");
+  if (deliveries.length === 0)
+    terminal.line(options.failed === true ? "No delivery was refused or failed." : "No webhook has been received yet.");
   else {
     terminal.table([
       ["when", "delivery", "hook", "end", "took", "attempts"].map((cell) => style("dim", cell)),

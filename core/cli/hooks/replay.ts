@@ -70,7 +70,7 @@ async function mapAgain(context: CommandContext, { report, kept }: FoundDelivery
 
 function printReplay({ replayed, eventIds, mapping, running }: Replayed, { terminal }: CommandContext): void {
   if (mapping === undefined) {
-    terminal.line(running ? `${replayed} runs again.` : `${replayed} runs again when a gateway runs.`);
+    terminal.line(running ? `${replayed} runs again.` : `${replayed} runs again when a gateway starts.`);
     return;
   }
   const through = `${replayed} went through the mapping ${visibleLine(mapping)} again`;

@@ -111,7 +111,7 @@ function authenticate(
   const scheme = settings?.signature?.scheme;
   if (sign && signedBy === undefined) {
     const reason = signed ? "its signature cannot be used" : "it has no signature and no token of its own";
-    const fix = signed ? `\`${programCommand} config validate\` says why.` : "Leave --sign out: the hook token is sent.";
+    const fix = signed ? `\`${programCommand} config validate\` says why.` : "Omit --sign to send the hook token.";
     throw new HostError("delivery_unsendable", { hook: name, reason, fix });
   }
   if (signedBy !== undefined && (sign || scheme === "token")) {

@@ -10,9 +10,9 @@ export function addMessages(program: Command, add: Add, handle: Handle): void {
   const load = async () => await import("./run.ts");
   const common = (command: Command) =>
     command
-      .option("--channel <id>", "chat platform; not needed where one is configured")
+      .option("--channel <id>", "chat platform; optional if only one is configured")
       .option("--account <id>", "account of the channel (default: its first)")
-      .option("--dry-run", "only say what would be done");
+      .option("--dry-run", "only show what would be done");
   const placed = (command: Command) => common(command).requiredOption("--target <chat>", "chat id, or <chat>:topic:<n>");
   const one = (command: Command) => placed(command).requiredOption("--message-id <id>", "the message");
   const sent = (command: Command) =>
@@ -33,7 +33,7 @@ export function addMessages(program: Command, add: Add, handle: Handle): void {
     ),
   )
     .option("--message <text>", "the text")
-    .option("--media <file>", "a file of this machine, or a public http(s) address")
+    .option("--media <file>", "a local file, or a public http(s) URL")
     .option("--as-voice", "audio as a voice note")
     .option("--as-video-note", "a video as a round video note")
     .action(handle(async () => (await load()).runSend));

@@ -21,7 +21,7 @@ export function printResult(action: ActionName, result: Done, terminal: Terminal
   if ("stickers" in result) printStickers(result.stickers, terminal);
   else if ("stored" in result) {
     terminal.line(`No gateway is running. The message is stored, and sent when one runs.`);
-    terminal.line(`${programCommand} why ${result.eventId} shows what became of it.`);
+    terminal.line(`${programCommand} why ${result.eventId} shows what happened to it.`);
   } else if ("dryRun" in result) printDryRun(action, result, terminal);
   else if ("messageId" in result) {
     const [, ...others] = result.messageIds ?? [];

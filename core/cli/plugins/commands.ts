@@ -23,7 +23,7 @@ export function addPluginCommands(program: Command, add: Add, handle: Handle): v
   }).action(handle(async () => (await import("./plugins.ts")).listPlugins));
   add(plugins, "check [plugin]", {
     summary:
-      "Check a plugin in a folder or package (default: this folder): its declaration, options, contract, package and licences, and whether it comes up in a gateway of its own. Exits with 1 when there is an error.",
+      "Check a plugin in a folder or package (default: this folder): its declaration, options, contract, package and licences, and whether it starts in a separate gateway. Exits with 1 when there is an error.",
     example: `${programCommand} plugins check ./acme-chat\n${programCommand} plugins check ./tally --options '{ "hidden": ["secret"] }'\n${programCommand} plugins check --strict --sarif > check.sarif`,
     json: true,
   })

@@ -30,7 +30,7 @@ export async function createPlugin({ terminal }: CommandContext, [name]: readonl
   terminal.line("\nNext:\n");
   const steps = [...(place === "." ? [] : [`cd ${quoted(place)}`]), "npm install", "npm test"];
   for (const step of steps) terminal.line(`  ${step}`);
-  terminal.line("\nREADME.md says how to go on.");
+  terminal.line("\nREADME.md describes the next steps.");
   return 0;
 }
 

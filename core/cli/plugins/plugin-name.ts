@@ -16,8 +16,8 @@ export function checkPluginName(name: string): void {
 function problemOf(name: string): string | undefined {
   if (!/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(name) || name.length > 64)
     return "use at most 64 of a to z, 0 to 9 and -, beginning with a letter, such as acme-chat";
-  if (bundledPlugins().some((plugin) => plugin.name === name)) return "a plugin that comes with the program has it";
-  if (isBuiltin(name)) return "a module of Node has it";
+  if (bundledPlugins().some((plugin) => plugin.name === name)) return "a bundled plugin uses it";
+  if (isBuiltin(name)) return "a Node module uses it";
   if (name === product.packageName || reserved.includes(name)) return "the gateway uses it itself";
   return undefined;
 }

@@ -51,7 +51,7 @@ async function fromFiles(context: CommandContext): Promise<readonly Listed[]> {
   return declared.map(({ definition: _, ...listed }) => listed);
 }
 
-const notRunning = "\nNo gateway is running; this is what one would load. Hooks and routes are known only while it runs.";
+const notRunning = "\nNo gateway is running; this is what a gateway would load. Hooks and routes are known only while it runs.";
 
 export function showPlugins(plugins: readonly Listed[], terminal: Terminal): void {
   const { style } = terminal;

@@ -91,7 +91,7 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
         ? []
         : [`${unfinished} ${unfinished === 1 ? "event that has" : "events that have"} not ended: run this again later.`]),
       ...(settings.length === 0 ? [] : [`The configuration is not changed; it names the person at ${settings.join(", ")}.`]),
-      ...(running ? ["Remains in the free space of state.db: stop the gateway and run this again to have the file rewritten."] : []),
+      ...(running ? ["The data remains in the free space of state.db. Stop the gateway and run this again to rewrite the file."] : []),
       ...notLookedThrough,
     ];
     const { terminal } = context;

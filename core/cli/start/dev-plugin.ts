@@ -31,7 +31,7 @@ export function createDevPlugin(named: string, { terminal, now }: Pick<CommandCo
     try {
       const { id, waiting } = await gateway.replacePlugin(path);
       terminal.line(`${terminal.style("green", `${id} was replaced`)} ${Math.max(0, Math.round(now() - savedAt))} ms after the save.`);
-      if (waiting.length > 0) terminal.line(`New routes answer after the next start: ${waiting.join(", ")}.`);
+      if (waiting.length > 0) terminal.line(`New routes take effect after a restart: ${waiting.join(", ")}.`);
     } catch (error) {
       terminal.line(`${terminal.style("red", sentence(error, source))} The last good version keeps running.`);
     }
@@ -41,7 +41,7 @@ export function createDevPlugin(named: string, { terminal, now }: Pick<CommandCo
     path,
     async follow(gateway, signal) {
       const failed = await startProblem(gateway, { source });
-      if (failed !== undefined) terminal.line(`${terminal.style("red", failed)} It starts as soon as it is mended.`);
+      if (failed !== undefined) terminal.line(`${terminal.style("red", failed)} It starts as soon as you fix it.`);
       terminal.line(`Files of ${shown(folder)} take effect when they are saved.`);
       watchFolder(folder, { signal, now }, (savedAt) => void replace(gateway, savedAt));
       void printEvents(gateway, { terminal, now, signal });

@@ -45,11 +45,11 @@ async function runConfigured(
   signal: AbortSignal,
 ): Promise<number> {
   if (plugin === undefined) {
-    throw new HostError("usage", { reason: `dev keeps a ${product.configFile} of its own in its state directory; name that with --state` });
+    throw new HostError("usage", { reason: `dev has its own ${product.configFile} in its state directory; select that with --state` });
   }
   if (options.port !== undefined || options.pagePort !== undefined)
     throw new HostError("usage", {
-      reason: "--port and --page-port are for the configuration that dev keeps; yours says its ports itself",
+      reason: "--port and --page-port apply to dev's own configuration; set the ports in yours",
     });
   return await runUntilStopped(terminal, {
     options: {

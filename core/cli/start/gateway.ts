@@ -33,10 +33,10 @@ function whatIsMissing({ channels, hooks }: GatewayConfig, { file }: ConfigLocat
   if (open) return [];
   return [
     existsSync(file)
-      ? `No channel and no webhook is on in ${file}: nothing reaches this gateway yet.`
+      ? `No channel and no webhook is enabled in ${file}, so nothing reaches this gateway yet.`
       : `There is no configuration: ${file} does not exist, so no channel and no webhook reaches this gateway yet.`,
     `To try everything without an account: ${programCommand} dev`,
-    `For a bot of your own, write a channel into that file; it is read at once. README.md contains a complete one, and ${programCommand} config validate checks it.`,
+    `For your own bot, add a channel to that file; it takes effect at once. README.md contains a complete example, and ${programCommand} config validate checks it.`,
   ];
 }
 
@@ -83,7 +83,7 @@ export async function runUntilStopped(
     // Exits at once, because the gateway that now owns the state would repeat whatever this one still did.
     process.exit(1);
   }
-  terminal.note("Stopping: running work is finished or handed back. Send the signal again to end at once.");
+  terminal.note("Stopping: running work is finished or returned to the queue. Send the signal again to end at once.");
   await gateway.close();
   process.off("SIGINT", onSignal).off("SIGTERM", onSignal);
   // Keeps process id and terminal, so a supervisor does not notice an end.

@@ -27,7 +27,7 @@ export function welcome({ line, style }: Terminal, at: Welcome): void {
   say([`${style("bold", "Gateway")}  ${at.gateway}`]);
   say([`${style("bold", "Config")}   ${join(at.directory, product.configFile)}  ${style("dim", "(yours; changes apply at once)")}`, ""]);
   if (at.failures.length > 0)
-    say([...at.failures.map((failure) => style("red", failure)), "(Where a port is taken, --port and --page-port choose another.)", ""]);
+    say([...at.failures.map((failure) => style("red", failure)), "(If a port is in use, choose another with --port and --page-port.)", ""]);
   say(["1  Open the page and write to the bot. It answers with a pairing code.", "2  Approve it on the page, or in another terminal:"]);
   typed(`${programCommand} pairing approve ${at.channel} CODE${at.stateFlag}`);
   say(["3  Write again: the echo engine answers. Then ask through a webhook; the answer arrives in your chat:"]);

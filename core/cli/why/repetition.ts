@@ -7,7 +7,7 @@ import { renderAgo, renderClock } from "../output/times.ts";
 export function renderRepeated(repeated: Repeated | undefined, now: number): string | undefined {
   if (repeated === undefined) return undefined;
   const times = repeated.count === 1 ? "once" : `${repeated.count} times`;
-  return `came ${times}, last ${renderClock(repeated.at)} (${renderAgo(repeated.at, now)}); it got the first answer and did not run again`;
+  return `came ${times}, last ${renderClock(repeated.at)} (${renderAgo(repeated.at, now)}); it got the first response and did not run again`;
 }
 
 export function printRepetition(

@@ -33,7 +33,7 @@ interface Options {
 export async function explainEvent(context: CommandContext, [wanted]: readonly [string | undefined], options: Options): Promise<number> {
   const chat = options.chat === undefined ? undefined : parsePlatformId("--chat", options.chat);
   if (chat !== undefined && wanted !== undefined && wanted !== "last") {
-    throw new HostError("usage", { reason: "An event and --chat are two questions: leave one out" });
+    throw new HostError("usage", { reason: "Pass either an event or --chat, not both" });
   }
   const store = await context.openState();
   try {

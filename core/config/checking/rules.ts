@@ -183,13 +183,11 @@ function checkAgents(draft: Draft, { indexOf, directory }: RuleContext): readonl
   ];
   draft.agents.list = list.filter((agent, index) => {
     if (!ids.has(agent.id)) return ids.add(agent.id);
-    problems.push(
-      error(["agents", "list", indexOf(list, index), "id"], `is ${JSON.stringify(agent.id)}, which an agent before it already has`),
-    );
+    problems.push(error(["agents", "list", indexOf(list, index), "id"], `is ${JSON.stringify(agent.id)}, which another agent already has`));
     return false;
   });
   if (list.filter((agent) => agent.default).length > 1) {
-    problems.push(warning(["agents", "list"], "more than one agent is marked as default; the first one is it"));
+    problems.push(warning(["agents", "list"], "more than one agent is marked as default; the first one is used"));
   }
   draft.bindings.forEach((binding, index) => {
     if (ids.has(binding.agentId) || (ids.size === 0 && binding.agentId === "main")) return;

@@ -114,7 +114,7 @@ function insertAt(text: string, path: readonly Segment[], index: number, value: 
 
 function insertChild(text: string, parent: Node, segment: Segment, value: unknown, layout: Layout): string {
   if (parent.type === "array" && Number(segment) !== (parent.children?.length ?? 0))
-    throw new Error("a list can only grow by its next element");
+    throw new Error("a list can only be extended by its next element");
   if (parent.type === "array" && !/^[0-9]+$/.test(String(segment))) throw new Error("a list has no keys");
   const key = parent.type === "array" ? "" : `${JSON.stringify(String(segment))}: `;
   const last = parent.children?.at(-1);

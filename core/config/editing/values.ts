@@ -51,7 +51,7 @@ function schemaAt(segments: readonly Segment[], path: string, schemas: PluginSch
   const found = findSchema(wholeSchema(schemas), segments);
   if (found.schema) return found.schema;
   const wrong = String(segments[found.depth]);
-  const known = found.known.length === 0 ? "No value is allowed there." : `Known here: ${found.known.join(", ")}.`;
+  const known = found.known.length === 0 ? "No value is allowed there." : `Known keys: ${found.known.join(", ")}.`;
   const parent = renderPath(segments.slice(0, found.depth));
   const nearest = nearestOf(wrong, found.known);
   const fix = nearest === undefined ? known : `Did you mean ${renderPath([...segments.slice(0, found.depth), nearest])}?`;

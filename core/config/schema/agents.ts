@@ -36,7 +36,7 @@ const ackMaxChars = {
 const target = { minLength: 1, description: "Where a heartbeat's reply goes: last, none, or a channel id." };
 
 const heartbeatRest = {
-  prompt: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "What the agent is asked at a heartbeat." })),
+  prompt: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "Prompt of a heartbeat." })),
   to: Type.Optional(Type.String({ minLength: 1, description: "Recipient in the target channel." })),
   activeHours: Type.Optional(
     Type.Object(
@@ -73,7 +73,7 @@ const agentHeartbeatSchema = Type.Object(
     target: Type.Optional(Type.String(target)),
     ...heartbeatRest,
   },
-  { description: "Heartbeat of this agent; what is absent comes from agents.defaults." },
+  { description: "Heartbeat of this agent; missing settings come from agents.defaults." },
 );
 
 const mcpServersSchema = Type.Record(
@@ -120,7 +120,7 @@ const allowedModelsSchema = Type.Union(
     { fallback: [] },
     {
       description:
-        "Models that webhooks and chats may ask for: a list of provider/model, or a map of provider/model to { alias }; absent: any, empty: none.",
+        "Models that webhooks and chats may select: a list of provider/model, or a map of provider/model to { alias }; absent: any, empty: none.",
     },
   ),
 );
@@ -137,7 +137,7 @@ const common = {
   models: Type.Optional(allowedModelsSchema),
   thinking: Type.Optional({ ...thinkingSchema("How much the model thinks before it answers."), ...chatWritable }),
   workspace: Type.Optional(
-    Type.String({ minLength: 1, description: "Directory with skills, HEARTBEAT.md and files of the agent. ~ is the home." }),
+    Type.String({ minLength: 1, description: "Directory with skills, HEARTBEAT.md and files of the agent. ~ is the home directory." }),
   ),
   systemPrompt: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "Instructions of the agent." })),
   skills: Type.Optional(skillsSchema),
@@ -203,7 +203,7 @@ const agentSchema = Type.Object(
 export const agentsSchema = Type.Object(
   {
     defaults: defaultsSchema,
-    list: Type.Array(agentSchema, { default: [], description: "The agents; none listed means one, `main`." }),
+    list: Type.Array(agentSchema, { default: [], description: "The agents. An empty list means one agent, `main`." }),
   },
   { default: {}, description: "The agents." },
 );
@@ -232,7 +232,7 @@ export const bindingsSchema = Type.Array(
     },
     annotate({ whole: true }, { description: "The most specific binding that matches chooses the agent." }),
   ),
-  { default: [], description: "Which agent answers where." },
+  { default: [], description: "Which agent handles which messages." },
 );
 
 export const modelsSchema = Type.Object(

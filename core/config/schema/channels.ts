@@ -68,9 +68,7 @@ export const accessSchema = Type.Object(
       ),
     ),
     ackReaction: Type.Optional(Type.String({ ...chatWritable, description: "Emoji that acknowledges a message; empty: none." })),
-    responsePrefix: Type.Optional(
-      Type.String({ ...chatWritable, description: "Text before every reply; may contain fields such as {{Field}}." }),
-    ),
+    responsePrefix: Type.Optional(Type.String({ ...chatWritable, description: "Text before every reply, with fields such as {{Field}}." })),
     reactionNotifications: Type.Enum(["off", "own", "all"], {
       default: "own",
       ...chatWritable,
@@ -87,5 +85,5 @@ export const accessSchema = Type.Object(
 export const channelsSchema = Type.Record(Type.String(), Type.Record(Type.String(), Type.Unknown()), {
   default: {},
   description:
-    "Channels by id. Access options are the host's; the rest is the channel plugin's own. `accounts` overrides for each account.",
+    "Channels by id. The host defines the access options, and the channel plugin the others. `accounts` overrides them for each account.",
 });

@@ -11,7 +11,7 @@ export const sessionSchema = Type.Object(
       ),
     ),
   },
-  { default: {}, description: "How sessions are made." },
+  { default: {}, description: "How sessions are assigned." },
 );
 
 export const messagesSchema = Type.Object(

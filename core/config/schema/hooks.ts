@@ -91,7 +91,10 @@ const signatureSchema = Type.Object(
       }),
     ),
     payload: Type.Optional(
-      Type.String({ minLength: 1, description: "hmac: what is signed, of {body}, {timestamp}, {id} and {url}; {body} when absent." }),
+      Type.String({
+        minLength: 1,
+        description: "hmac: the signed text, built from {body}, {timestamp}, {id} and {url}; {body} when absent.",
+      }),
     ),
     dedupe: Type.Optional(
       Type.Enum(["body"], {
@@ -99,9 +102,7 @@ const signatureSchema = Type.Object(
           "hmac: body runs equal bodies once in seven days. When absent, two equal bodies without a signed time or an id are two events.",
       }),
     ),
-    secretEncoding: Type.Optional(
-      Type.Enum(["text", "hex", "base64"], { description: "hmac: how the secret is written down; text when absent." }),
-    ),
+    secretEncoding: Type.Optional(Type.Enum(["text", "hex", "base64"], { description: "hmac: encoding of the secret; text when absent." })),
     url: Type.Optional(
       Type.String({
         minLength: 1,
@@ -142,7 +143,7 @@ export const mappingSchema = Type.Object(
         description: "persistent: the key's transcript continues; the default of a run with a sessionKey. isolated: an empty transcript.",
       }),
     ),
-    messageTemplate: Type.Optional(Type.String({ description: "What the agent is asked; {{ path.to.field }} reads the payload." })),
+    messageTemplate: Type.Optional(Type.String({ description: "Message to the agent; {{ path.to.field }} reads the payload." })),
     instructions: Type.Optional(Type.String(instructions)),
     textTemplate: Type.Optional(Type.String({ description: "Text of a wake; {{ path.to.field }} reads the payload." })),
     deliver: Type.Optional(Type.Boolean({ description: "Whether the reply is sent to a chat; true when absent." })),
@@ -152,7 +153,7 @@ export const mappingSchema = Type.Object(
     thinking: Type.Optional(thinkingSchema("How much the model thinks before it answers.")),
     timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: "Longest run, in seconds." })),
     allowUnsafeExternalContent: Type.Optional(
-      Type.Boolean({ description: "true leaves out the wrapper around content from outside. Only for trusted internal sources." }),
+      Type.Boolean({ description: "true omits the wrapper around content from outside. Only for trusted internal sources." }),
     ),
     transform: Type.Optional(
       Type.Object(
@@ -168,7 +169,7 @@ export const mappingSchema = Type.Object(
     status: Type.Optional(
       Type.Enum([200, 201, 202, 204], { description: "Status of a success, for senders that require a specific one." }),
     ),
-    body: Type.Enum(["json", "form", "text"], { default: "json", description: "What the sender posts." }),
+    body: Type.Enum(["json", "form", "text"], { default: "json", description: "Format of the request body." }),
     signature: Type.Optional(signatureSchema),
     token: Type.Optional(
       secretsSchema("Token of this mapping, in place of hooks.token; a list while it is being replaced. Needs match.path."),
@@ -179,7 +180,7 @@ export const mappingSchema = Type.Object(
       }),
     ),
   },
-  { description: "One way from a request to an action." },
+  { description: "Turns matching requests into an action." },
 );
 
 /** Settings for all mappings of a preset, set under the preset's name. */
@@ -187,7 +188,7 @@ const ofPreset = {
   instructions: Type.Optional(Type.String(instructions)),
   model: Type.Optional(Type.String({ minLength: 1, description: "Model of the runs." })),
   thinking: Type.Optional(thinkingSchema("How much the model thinks in these runs.")),
-  allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: "true leaves out the wrapper around what comes from outside." })),
+  allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: "true omits the wrapper around content from outside." })),
 };
 
 /** The settings of a preset without a schema of its own in this file. */
@@ -196,19 +197,19 @@ export const presetSchema = Type.Object(ofPreset, { description: "Settings of a 
 const gmailSchema = Type.Object(
   { ...gmailMailbox, accounts: gmailAccountsSchema, ...ofPreset },
   {
-    description: "Mailboxes of Gmail that the gateway watches, and the preset `gmail`. A mailbox brings the preset along.",
+    description: "Mailboxes of Gmail that the gateway watches, and the preset `gmail`. A mailbox enables the preset.",
     additionalProperties: true,
   },
 );
 
 const imapSchema = Type.Object(
   { accounts: imapAccountsSchema, ...ofPreset },
-  { description: "Mailboxes that the gateway watches by IMAP. They bring the preset `imap` along." },
+  { description: "Mailboxes that the gateway watches by IMAP. They enable the preset `imap`." },
 );
 
 export const hooksSchema = Type.Object(
   {
-    enabled: Type.Boolean({ default: false, description: "Turns the hook server on; needs hooks.token." }),
+    enabled: Type.Boolean({ default: false, description: "Enables the hook server; requires hooks.token." }),
     token: Type.Optional(secretSchema("Shared secret of the hook endpoints; not the gateway's token.")),
     previousToken: Type.Optional(
       previousTokenSchema("The previous token, which stays valid for a time; `service tokens rotate hooks` writes it."),
@@ -233,7 +234,7 @@ export const hooksSchema = Type.Object(
       }),
     ),
     presets: Type.Array(Type.String({ minLength: 1 }), { default: [], description: "Built-in mappings, by name." }),
-    mappings: Type.Array(mappingSchema, { default: [], description: "Your own mappings; the first that matches owns the request." }),
+    mappings: Type.Array(mappingSchema, { default: [], description: "Your own mappings; the first that matches takes the request." }),
     transformsDir: Type.Optional(
       Type.String({ minLength: 1, description: "Directory of transform modules, inside `transforms` beside the config file." }),
     ),
@@ -244,12 +245,12 @@ export const hooksSchema = Type.Object(
           description: "Where transforms run: in an engine without access to this machine, or in a process with all of Node.",
         }),
         memoryMb: Type.Integer({ minimum: 16, maximum: 2_048, default: 64, description: "Memory of a transform, in MB." }),
-        cpuMs: Type.Integer({ minimum: 10, maximum: 60_000, default: 1_000, description: "Computing time of a call, in milliseconds." }),
+        cpuMs: Type.Integer({ minimum: 10, maximum: 60_000, default: 1_000, description: "CPU time of a call, in milliseconds." }),
         timeoutSeconds: Type.Number({
           exclusiveMinimum: 0,
           maximum: 300,
           default: 5,
-          description: "Time of a call, waits included, in seconds.",
+          description: "Total time of a call, including waits, in seconds.",
         }),
         network: Type.Boolean({ default: false, description: "Whether transforms may send requests to public addresses." }),
       },
@@ -259,7 +260,7 @@ export const hooksSchema = Type.Object(
       minimum: 1,
       maximum: 67_108_864,
       default: 262_144,
-      description: "Largest request body, in bytes; exactly that much is allowed.",
+      description: "Largest request body, in bytes, inclusive.",
     }),
     exposeReplies: Type.Boolean({
       default: false,

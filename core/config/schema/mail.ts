@@ -33,9 +33,9 @@ const oauthSchema = Type.Object(
   {
     tokenUrl: text("Address of the provider's token endpoint, with https."),
     clientId: text("Id of the application that is registered with the provider."),
-    clientSecret: Type.Optional(secretSchema("Secret of the application, where the provider gives one.")),
+    clientSecret: Type.Optional(secretSchema("Secret of the application, if the provider issues one.")),
     refreshToken: secretSchema("Refresh token of the mailbox. A new one that the provider sends replaces it in the state directory."),
-    scope: Type.Optional(text("Scopes to ask for, divided by spaces; absent: those of the refresh token.")),
+    scope: Type.Optional(text("Scopes to request, separated by spaces; absent: those of the refresh token.")),
   },
   { description: "Login by OAuth (XOAUTH2) in place of a password.", additionalProperties: false },
 );
@@ -80,8 +80,7 @@ const imapAccount = Type.Object(
     oauth: Type.Optional(oauthSchema),
     reply: Type.Optional(
       Type.Literal("draft", {
-        description:
-          "draft: the agent's answer is put into the drafts folder as a reply to the sender. Nothing is ever sent. Off when absent.",
+        description: "draft: the agent's reply is stored in the drafts folder, addressed to the sender. No mail is sent. Off when absent.",
       }),
     ),
     folders: Type.Array(Type.String({ minLength: 1 }), {
@@ -142,7 +141,7 @@ export const gmailMailbox = {
       description: "Longest time between two checks, in seconds. Absent: 30 with the mode poll, else 300.",
     }),
   ),
-  project: Type.Optional(text("Google Cloud project of topic and subscription; not needed where these are whole names.")),
+  project: Type.Optional(text("Google Cloud project of topic and subscription; not needed if these are full names.")),
   topic: Type.Optional(text("pull and push: topic that Gmail publishes notices to, such as projects/my-project/topics/mail.")),
   subscription: Type.Optional(text("pull: subscription to that topic from which only this gateway reads notices.")),
   push: Type.Optional(
@@ -151,12 +150,12 @@ export const gmailMailbox = {
         audience: text("Audience of the tokens, as the subscription sets it."),
         serviceAccount: text("Mail address of the service account that the subscription posts as."),
       },
-      { description: "push: what the token of each notice must say." },
+      { description: "push: what the token of each notice must contain." },
     ),
   ),
   authservIds: names("Names of mail servers whose Authentication-Results are trusted; mx.google.com when absent."),
-  apiRoot: root("Address of the Gmail API in place of Google's"),
-  pubsubRoot: root("Address of the Pub/Sub API in place of Google's"),
+  apiRoot: root("Address of the Gmail API instead of Google's"),
+  pubsubRoot: root("Address of the Pub/Sub API instead of Google's"),
 };
 
 export const gmailAccountsSchema = Type.Optional(

@@ -41,7 +41,7 @@ export const accessCodes = {
     outcome: "refused",
   },
   gate_failed: {
-    meaning: "A plugin failed at the gate, so the message was kept out.",
+    meaning: "A plugin failed while it checked the message, so the message was refused.",
     hint: "Correct or disable the plugin.",
     outcome: "refused",
   },

@@ -56,7 +56,7 @@ export const channelCodes = {
     hint: "Add the bot to the chat, or grant the right in the chat's settings.",
     outcome: "failed",
   },
-  not_taken_in: { meaning: "Updates are only looked at and not accepted here.", hint: "" },
+  not_taken_in: { meaning: "Updates are only inspected here, not accepted.", hint: "" },
   platform_error: { meaning: "The platform reported an error of its own.", hint: "The gateway retries.", outcome: "failed" },
   platform_silent: { meaning: "The platform did not answer a send, so it is unknown whether the message was sent.", hint: "" },
   reaction_invalid: { meaning: "The chat does not allow this reaction.", hint: "Choose another reaction, or none." },

@@ -3,7 +3,7 @@ import type { CodeTable } from "./code.ts";
 
 export const engineCodes = {
   answer_too_long: {
-    meaning: "The reply grew beyond the largest size that is kept.",
+    meaning: "The reply is longer than the maximum size.",
     hint: "Ask for a shorter reply.",
     outcome: "failed",
   },
@@ -60,7 +60,7 @@ export const engineCodes = {
     outcome: "failed",
   },
   model_tool_loop: {
-    meaning: "The model kept calling tools without an end.",
+    meaning: "The model kept calling tools without finishing.",
     hint: "Ask for less in one message, or raise maxSteps of the engine.",
     outcome: "failed",
   },

@@ -54,7 +54,7 @@ export const pathCodes = {
     hint: "Enable the channel, or look at its status: `{command} channels status`.",
     outcome: "failed",
   },
-  no_engine: { meaning: "No engine is loaded that could answer.", hint: "Load an engine plugin.", outcome: "failed" },
+  no_engine: { meaning: "No engine is loaded that can run the turn.", hint: "Load an engine plugin.", outcome: "failed" },
   no_ingress: {
     meaning: "No plugin can read events from this source.",
     hint: "Load the plugin that the event came from.",

@@ -2,5 +2,5 @@
 import type { CodeTable } from "./code.ts";
 
 export const webhookCodes = {
-  transform_ignored: { meaning: "The transform returned null, so nothing follows from the delivery.", hint: "", outcome: "silent" },
+  transform_ignored: { meaning: "The transform returned null, so the delivery starts no run.", hint: "", outcome: "silent" },
 } as const satisfies CodeTable;

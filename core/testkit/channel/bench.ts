@@ -81,7 +81,8 @@ function addressOf({ id: channel }: ChannelDefinition, { chat: { id, thread } }:
 }
 
 function channelOf({ channel }: ChannelContractOptions): ChannelDefinition {
-  if (channel.channel === undefined) throw new Error("channelContract needs what defineChannel returned: this plugin declares no channel.");
+  if (channel.channel === undefined)
+    throw new Error("channelContract requires the result of defineChannel. This plugin declares no channel.");
   return channel.channel;
 }
 
@@ -89,7 +90,7 @@ function defaultText({ body }: Part): string {
   if (typeof body === "string") return body;
   const text = typeof body === "object" && body !== null && "text" in body ? body.text : undefined;
   if (typeof text === "string") return text;
-  throw new Error("The body of a part is neither a text nor has one: tell the contract how to read it, by fixtures.textOf.");
+  throw new Error("The body of a part is not a text and does not contain one. Set fixtures.textOf to read it.");
 }
 
 /** Sets up the channel for one rule, and removes everything afterwards. */
@@ -146,16 +147,17 @@ function createBench({
     ...{ definition, fixtures, functions },
     secrets: (definition.secrets ?? []).flatMap((name) => (typeof values[name] === "string" ? [values[name]] : [])),
     get platform() {
-      if (platform === undefined) throw new Error("This rule needs a platform.");
+      if (platform === undefined) throw new Error("This rule requires a platform.");
       return platform;
     },
     async fail(failure) {
-      if (bench.platform.fail === undefined) throw new Error(`platform.can lists ${failure}, and the platform has no fail().`);
+      if (bench.platform.fail === undefined) throw new Error(`platform.can lists ${failure}, but the platform has no fail().`);
       await bench.platform.fail(failure);
     },
     able(name) {
       const method = bench.platform[name];
-      if (method === undefined) throw new Error(`platform.can lists an ability that needs ${name}(), and the platform has no ${name}().`);
+      if (method === undefined)
+        throw new Error(`platform.can lists an ability that requires ${name}(), but the platform has no ${name}().`);
       return method.bind(bench.platform) as NonNullable<ChannelPlatform[typeof name]>;
     },
     textOf: (part) => (fixtures.textOf ?? defaultText)(part),
@@ -169,14 +171,14 @@ function createBench({
       await bench.platform.write(text);
       await bench.until(
         () => bench.messages().length > 0,
-        () => "The person wrote, and no message was received: call account.receive for each event, and parse it.",
+        () => "The person wrote, but no message was received. Call account.receive for each event, and parse it.",
       );
       const [{ inbound }] = [...bench.messages()] as [ReturnType<Bench["messages"]>[number]];
       return { inbound, address: addressOf(definition, inbound) };
     },
     async send(text, address, more = {}) {
       const [part] = bench.render(text, address);
-      if (part === undefined) throw new Error("render makes no part of a short text.");
+      if (part === undefined) throw new Error("render returns no part for a short text.");
       return (await connection.send({ ...part, ...more }, address, never)).messageId;
     },
     render: (text, address) => connection.render(textReply(text), address),

@@ -59,8 +59,8 @@ async function setUp({ engine: plugin, options = {} }: EngineContractOptions, { 
   if (problem !== undefined) throw new Error(`The options of the contract are refused: ${problem.path}: ${problem.message}`);
   await plugin.setup(host as PluginHost, (checked?.value ?? options) as never);
   const [engine, more] = engines;
-  if (engine === undefined) throw new Error("The plugin registers no engine: call host.engine in setup.");
-  if (more !== undefined) throw new Error("The plugin registers several engines: give the contract one at a time.");
+  if (engine === undefined) throw new Error("The plugin registers no engine. Call host.engine in setup.");
+  if (more !== undefined) throw new Error("The plugin registers several engines. Test one engine at a time.");
   const close = async () => {
     for (const closer of closers.toReversed()) await closer();
     closing.abort();
@@ -108,7 +108,7 @@ function createEngineBench({
   const bench: EngineBench = {
     ...parts,
     get server() {
-      if (opened === undefined) throw new Error("This rule needs a model server.");
+      if (opened === undefined) throw new Error("This rule requires a model server.");
       return opened;
     },
     turn: (text, more = {}) => ({
@@ -119,7 +119,7 @@ function createEngineBench({
     }),
     async run(turn, { signal = new AbortController().signal, onEvent } = {}) {
       const ended = await Promise.race([collect(() => bench.engine.run(turn, signal), onEvent), realWait(patienceMs)]);
-      if (ended === undefined) throw new Error("The turn does not end in time: end with done, or throw an EngineError.");
+      if (ended === undefined) throw new Error("The turn does not end in time. End with done, or throw an EngineError.");
       return ended;
     },
     async until(condition, sentence) {
@@ -136,7 +136,7 @@ async function collect(run: () => AsyncIterable<TurnEvent>, onEvent: (event: Tur
   try {
     for await (const event of run()) {
       const problem = turnEventProblem(event);
-      if (problem !== undefined) throw new TypeError(`The stream contains what the host cannot use: ${problem}.`);
+      if (problem !== undefined) throw new TypeError(`The stream contains an invalid event: ${problem}.`);
       events.push(event);
       onEvent(event);
     }

@@ -185,8 +185,7 @@ export function createTestChannel(): TestChannel {
   let deaths = 0;
   let updates = 0;
   const opened = (): ChannelAccount<object> => {
-    if (account === undefined)
-      throw new Error("The loopback channel is not open: give the test host no configuration that switches it off.");
+    if (account === undefined) throw new Error("The loopback channel is not open. Remove the configuration that disables it.");
     return account;
   };
   const take = async (raw: Json, { id, lane }: { readonly id: string; readonly lane: string }) =>

@@ -71,7 +71,7 @@ export async function startParts(directory: string, { clock, channel, settings, 
 /** The gateway would take only one of two plugins with the same id. */
 function assertFree(plugins: readonly PluginDefinition[]): void {
   const taken = plugins.find(({ id }) => id === loopbackId || id === engineId);
-  if (taken !== undefined) throw new Error(`The id ${taken.id} belongs to the test host: give the plugin under test another one.`);
+  if (taken !== undefined) throw new Error(`The test host uses the id ${taken.id} itself. Give the plugin under test another id.`);
 }
 
 /** Fails early, because a missing plugin would fail the test later with a less helpful reason. */
@@ -83,5 +83,5 @@ async function assertUp(gateway: Gateway): Promise<void> {
       .filter(({ severity }) => severity === "error")
       .map(({ path, message, hint }) => `${path}: ${message}. ${hint ?? ""}`.trim()),
   ];
-  if (reasons.length > 0) throw new Error(`The test host did not come up:\n${reasons.map((reason) => `- ${reason}`).join("\n")}`);
+  if (reasons.length > 0) throw new Error(`The test host did not start:\n${reasons.map((reason) => `- ${reason}`).join("\n")}`);
 }

@@ -166,7 +166,7 @@ function createHost(
     async why(event) {
       const eventId = typeof event === "string" ? event : event.eventId;
       const found = await endings.find(eventId);
-      if (found === undefined) throw new Error(`There is no event ${eventId}. Ask with the id that say or deliver resolved with.`);
+      if (found === undefined) throw new Error(`There is no event ${eventId}. Use the id that say or deliver returned.`);
       return found.decisions;
     },
     close() {

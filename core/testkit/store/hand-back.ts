@@ -3,7 +3,7 @@ import { acceptAll, answered, decision, idsOf, newEvent, say, settle, start, tak
 
 export function handBackRules(withStore: WithStore): void {
   test(
-    "a unit that is handed back keeps its place, its due time and its attempt count",
+    "a unit that is returned to the queue keeps its place, its due time and its attempt count",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a"), newEvent("b"));
       await take(store);

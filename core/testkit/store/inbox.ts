@@ -3,7 +3,7 @@ import { acceptAll, answered, decision, idsOf, newEvent, say, settle, start, tak
 
 export function inboxRules(withStore: WithStore): void {
   test(
-    "the silent events before an event of a lane are found: by reason, by unit, the newest first, none before `after`",
+    "the silent events before an event of a lane are found by reason and by unit, newest first, none before `after`",
     withStore(async ({ store }) => {
       const pass = async (id: string, reason: string, lane = "lane", more: readonly string[] = []) => {
         const gather = { key: `g${id}`, due: start } as const;
@@ -29,7 +29,7 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
-    "an accepted event waits, and is read back unchanged",
+    "an accepted event waits, and is returned unchanged",
     withStore(async ({ store }) => {
       const event = newEvent("e1", { dedupeKey: "d1", gather: { key: "g", due: start } });
       expect(await store.accept({ ...event, event: { ...event.event, account: "work", body: { text: "ä \u0000 \u{1F600}" } } })).toEqual({
@@ -93,7 +93,7 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
-    "an event that is settled when it is accepted never waits, and is listed with its outcome",
+    "an event that is settled on acceptance never waits, and is listed with its outcome",
     withStore(async ({ store }) => {
       await store.accept(
         newEvent("e1", { settled: { outcome: "silent", reason: "nothing_to_do", decisions: [decision("why")] }, dedupeKey: "d" }),
@@ -170,7 +170,7 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
-    "a delay set by an earlier process ends with that process",
+    "a delay that an earlier process set ends with that process",
     withStore(async ({ store, clock, reopen }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);

@@ -168,7 +168,7 @@ export function outboxRules(withStore: WithStore): void {
   );
 
   test(
-    "a sent message is remembered for 30 days",
+    "the store keeps sent messages for 30 days",
     withStore(async ({ store, clock }) => {
       await acceptAll(store, newEvent("a"));
       await take(store);

@@ -57,7 +57,7 @@ export function queueRules(withStore: WithStore): void {
   );
 
   test(
-    "a unit has at most 20,000 characters of texts, the newest; one that is longer by itself goes alone",
+    "a unit has at most 20,000 characters of text, the newest; a longer event is a unit of its own",
     withStore(async ({ store }) => {
       const long = (index: number, length: number) => {
         const { event, ...rest } = waits(index);
@@ -97,7 +97,7 @@ export function queueRules(withStore: WithStore): void {
   );
 
   test(
-    "a unit of another lane takes the newest events with a text, and they end with it; ticks wait on for a unit of the queue",
+    "a unit of another lane takes the newest events with a text, and they end with it; ticks still wait for a unit of the queue",
     withStore(async ({ store, reopen }) => {
       await Promise.all(Array.from({ length: 60 }, (_, index) => store.accept(waits(index))));
       await store.accept(newEvent("now", { gather: { key, due: start + 250 } }));
@@ -129,8 +129,8 @@ export function queueRules(withStore: WithStore): void {
     }),
   );
 
-  test.each(["hands its unit back", "says an apology", "ends without a word", "dies"] as const)(
-    "a turn that %s gives back what it took, each event at its place and due as before",
+  test.each(["hands its unit back", "says an apology", "ends without a reply", "dies"] as const)(
+    "a turn that %s returns its events to the queue, each at its place and with its due time",
     async (how) => {
       await withStore(async ({ store, reopen }) => {
         await store.accept(waits(1));

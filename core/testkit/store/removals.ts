@@ -62,7 +62,7 @@ export function removalRules(withStore: WithStore): void {
   );
 
   test(
-    "a transcript keeps its order when messages of it are removed and others are replaced; without any it is gone",
+    "a transcript keeps its order when messages are removed or replaced; without messages it is deleted",
     withStore(async ({ store }) => {
       await turn(store, "a", [], [user("1"), assistant("2")]);
       await turn(store, "b", [], [user("3"), assistant("4")]);
@@ -146,7 +146,7 @@ export function removalRules(withStore: WithStore): void {
   );
 
   test(
-    "the event that led a unit takes what was decided and replied with it, and the others of the unit keep their end",
+    "removing the leading event of a unit removes its decisions and replies; the other events keep their outcome",
     withStore(async ({ store }) => {
       const gather = { key: "together", due: start };
       await acceptAll(store, newEvent("a", { gather }), newEvent("b", { gather }));

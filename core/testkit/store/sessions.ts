@@ -57,7 +57,7 @@ export function sessionRules(withStore: WithStore): void {
   );
 
   test(
-    "sessions with only a transcript are listed too, the last used first, with the size of the current generation",
+    "sessions with only a transcript are listed too, most recently used first, with the size of the current generation",
     withStore(async ({ store }) => {
       expect(await store.sessionReports({ limit: 9 })).toEqual([]);
       await acceptAll(store, newEvent("event"));
@@ -80,7 +80,7 @@ export function sessionRules(withStore: WithStore): void {
   );
 
   test(
-    "sessions are listed, the last used first",
+    "sessions are listed, most recently used first",
     withStore(async ({ store }) => {
       await store.updateSession("old", { agentId: "main", at: start });
       await store.updateSession("new", { agentId: "main", at: start + 2 });

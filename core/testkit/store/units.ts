@@ -51,7 +51,7 @@ function laneRules(withStore: WithStore): void {
   );
 
   test(
-    "an event accepted with `claim` still waits behind running and waiting events of its lane, and for those it is gathered with",
+    "an event accepted with `claim` still waits for running and waiting events of its lane, and for the events of its group",
     withStore(async ({ store }) => {
       expect((await store.accept(newEvent("a", { claim: true }))).unit?.id).toBe("a");
       expect(await store.accept(newEvent("b", { claim: true }))).toEqual({ eventId: "b", duplicate: false });
@@ -98,7 +98,7 @@ function gatherRules(withStore: WithStore): void {
   );
 
   test(
-    "an event that extends moves the due time of its whole key to its own",
+    "an event that extends sets the due time of its whole key to its own",
     withStore(async ({ store }) => {
       const extending = (due: number) => ({ gather: { key: "g", due, extend: true as const } });
       await acceptAll(
@@ -213,7 +213,7 @@ function endRules(withStore: WithStore): void {
   );
 
   test(
-    "the reply of an ending is kept with it, also when the process dies between the turn and its end",
+    "the reply is stored with the outcome, even if the process is killed between the turn and its end",
     withStore(async ({ store, reopen }) => {
       const ending = { ...answered, reply: "It was the disk." };
       await acceptAll(store, newEvent("a"), newEvent("b"));

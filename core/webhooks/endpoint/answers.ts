@@ -65,7 +65,7 @@ export function createAnswers(deps: AnswerDeps): Answers {
     },
     reportInjection(hook, text) {
       const patterns = findInjection(text);
-      if (patterns.length > 0) deps.log.warn({ hook, patterns }, "content of a hook looks like an attempt to give instructions");
+      if (patterns.length > 0) deps.log.warn({ hook, patterns }, "content of a hook seems to contain instructions to the model");
     },
   };
   return answers;

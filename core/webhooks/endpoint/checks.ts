@@ -16,7 +16,7 @@ const queryToken = new HttpProblem(
 );
 const originRefused = new HttpProblem("origin_refused", "Hook endpoints refuse requests from web pages.");
 const notFound = new HttpProblem("not_found", "There is nothing at this address.");
-const addressRefused = new HttpProblem("address_not_allowed", "This hook does not admit clients of this address.");
+const addressRefused = new HttpProblem("address_not_allowed", "This hook does not accept requests from this address.");
 const switchedOff = new HttpProblem("unavailable", "This hook is switched off by an error in its configuration; send it again later.", {
   "retry-after": "300",
 });

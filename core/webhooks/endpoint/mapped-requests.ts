@@ -116,7 +116,7 @@ interface Accepting {
 
 async function acceptRuns(mapping: Mapping, { runs, views }: Plan, { request, kept, deps }: Accepting): Promise<MappedAnswer> {
   const patterns = injectionsIn(runs);
-  if (patterns.length > 0) deps.log.warn({ hook: mapping.id, patterns }, "content of a hook looks like an attempt to give instructions");
+  if (patterns.length > 0) deps.log.warn({ hook: mapping.id, patterns }, "content of a hook seems to contain instructions to the model");
   const answer = answerOf(mapping, runs);
   const events = runEvents(mapping, runs, {
     kept,

@@ -46,7 +46,7 @@ export function createRepetitions({
     const after = await store.update(namespace, eventId, change, { expiresAt: at + keptMs });
     // A sender that keeps repeating must not fill the log.
     const level = before(after) === count ? "info" : "debug";
-    log[level]({ event: eventId, repeated: before(after) }, "a delivery was repeated; it got the first answer and did not run again");
+    log[level]({ event: eventId, repeated: before(after) }, "a delivery was repeated; it got the first response and did not run again");
   }
 
   function write(): void {

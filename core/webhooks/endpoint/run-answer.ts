@@ -34,7 +34,7 @@ export function createRunAnswers(deps: {
       },
       (error: unknown) => {
         // The runs were accepted, even though waiting for them failed.
-        log.error({ error: reasonOf(error) }, "the end of a run could not be waited for");
+        log.error({ error: reasonOf(error) }, "waiting for the end of a run failed");
         answers.json(call, answer.status, answer.body);
       },
     );

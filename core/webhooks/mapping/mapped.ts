@@ -88,7 +88,7 @@ function bounded(mapping: Mapping, runs: readonly MappedRun[]): readonly MappedR
   const setting = mapping.settings.action === "wake" ? "textTemplate" : "messageTemplate";
   throw new MappingFailure(problem, {
     path: mapping.placeOf([setting]),
-    hint: "Name the fields that matter, instead of the whole payload.",
+    hint: "Use the fields that matter instead of the whole payload.",
   });
 }
 

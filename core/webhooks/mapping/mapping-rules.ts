@@ -38,7 +38,7 @@ const checkPath: Rule = (_, { match }, context, report) => {
 /** Reports valid paths that no request can have. */
 function checkSpelling(path: string, base: string, report: Report): void {
   const written = `is ${JSON.stringify(path)}`;
-  if (/^https?:\/\//i.test(path)) report(["match", "path"], `${written}, an address`, { hint: `Write only what follows ${base}/ in it.` });
+  if (/^https?:\/\//i.test(path)) report(["match", "path"], `${written}, an address`, { hint: `Write only the part after ${base}/.` });
   else if (path.includes("{{"))
     report(["match", "path"], `${written}, but is compared literally`, {
       hint: "Paths are not templates. Leave match.path out, or use match.where.",
@@ -83,9 +83,9 @@ const checkEffect: Rule = ({ settings, preset }, _, __, report) => {
 
 const checkInstructions: Rule = ({ settings }, _, __, report) => {
   if (settings.instructions?.includes("{{") === true)
-    report(["instructions"], "are not a template: the model receives what is in braces as it is written", {
+    report(["instructions"], "are not a template: the model receives the braces literally", {
       warning: true,
-      hint: "Put what the payload says into messageTemplate or textTemplate.",
+      hint: "Render parts of the payload in messageTemplate or textTemplate.",
     });
 };
 
@@ -107,7 +107,7 @@ const checkVerifyToken: Rule = ({ settings: { signature } }, _, __, report) => {
   if (signature === undefined) return;
   const isMeta = signature.scheme === "meta";
   if (isMeta === (signature.verifyToken !== undefined)) return;
-  const message = isMeta ? "is missing: the platform's test of the address is answered 405" : "belongs to the scheme meta only";
+  const message = isMeta ? "is missing, so the platform's URL test gets 405" : "belongs to the scheme meta only";
   const hint = isMeta ? "Set it to the verify token of the platform's form." : "Remove it.";
   report(["signature", "verifyToken"], message, { hint, warning: true });
 };
@@ -115,8 +115,7 @@ const checkVerifyToken: Rule = ({ settings: { signature } }, _, __, report) => {
 const checkAddresses: Rule = ({ settings }, _, __, report) => {
   const { addresses } = settings;
   if (addresses === undefined) return;
-  if (addresses.length === 0)
-    report(["addresses"], "is an empty list, which matches no client", { hint: "Leave it out to admit any client." });
+  if (addresses.length === 0) report(["addresses"], "is an empty list, which matches no client", { hint: "Omit it to allow any client." });
   for (const [index, entry] of addresses.entries()) {
     const wrong = checkTrustedProxy(entry);
     if (wrong !== undefined)
@@ -129,7 +128,7 @@ const checkTransform: Rule = ({ settings }, _, { checkTransform: check }, report
   if (wrong === undefined) return;
   // The file is looked up at each request, so a file created later needs no configuration change.
   const hint = wrong.missing
-    ? "Write it; until then requests are answered 500 mapping_failed."
+    ? "Create it. Until then, requests get 500 mapping_failed."
     : "Name a file below the transforms directory, such as mail/invoice.ts.";
   report(["transform", "module"], wrong.message, { hint, passing: wrong.missing });
 };
@@ -148,7 +147,7 @@ const checkAgent: Rule = (_, parts, { hooks, agents }, report) => {
   const allowed = hooks.allowedAgentIds;
   if (allowed !== undefined && !allowed.includes("*") && !allowed.includes(effective)) {
     const who = known ? JSON.stringify(named) : `${JSON.stringify(named)}, which is unknown, so that ${effective} would run`;
-    report(["agentId"], `is ${who}; hooks.allowedAgentIds does not have it`, { hint: "Add the agent there, or name another." });
+    report(["agentId"], `is ${who}; hooks.allowedAgentIds does not contain it`, { hint: "Add the agent there, or name another." });
   } else if (!known) {
     report(["agentId"], `is ${JSON.stringify(named)}, which is not in agents.list`, {
       warning: true,
@@ -177,7 +176,7 @@ const checkChannel: Rule = (_, parts, { channels }, report) => {
   else if (!channels.available(channel)) {
     report(["channel"], `is ${JSON.stringify(channel)}, which is not installed or not enabled`, {
       warning: true,
-      hint: "Until it is, requests are answered 400 channel_unavailable.",
+      hint: "Until it is, requests get 400 channel_unavailable.",
     });
   }
 };

@@ -103,13 +103,13 @@ function presetMappings({ hooks, presets }: MappingContext, problems: Problem[])
     if (twice) problems.push({ severity: "warning", path: at, message: `names ${JSON.stringify(name)} again` });
     else if (preset === undefined) {
       const nearest = nearestOf(name, [...presets.keys()]);
-      const known = presets.size === 0 ? "No plugin brings presets." : `There are: ${[...presets.keys()].join(", ")}.`;
+      const known = presets.size === 0 ? "No plugin provides presets." : `Available presets: ${[...presets.keys()].join(", ")}.`;
       const hint = nearest === undefined ? known : `Did you mean ${nearest}?`;
       problems.push({
         severity: "error",
         path: at,
         section: at,
-        message: `is ${JSON.stringify(name)}, and no plugin brings a preset of that name`,
+        message: `is ${JSON.stringify(name)}, but no plugin provides a preset of that name`,
         hint,
       });
     }

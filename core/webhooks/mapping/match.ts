@@ -114,7 +114,7 @@ function compileHeader(given: string, values: string | readonly string[]): Compi
   const at = ["headers", given];
   if (!/^[\w!#$%&'*+\-.^`|~]+$/.test(name)) return { at, message: "is not a header name" };
   if (credentialHeaders.has(name)) {
-    return { at, message: "is a header that mappings never see", hint: "Credentials are checked before any mapping is asked." };
+    return { at, message: "is a header that mappings never see", hint: "Credentials are checked before the mappings are tried." };
   }
   if (values.length === 0 && typeof values !== "string") return { at, message: "is an empty list, which nothing matches" };
   const rule: Rule = { kind: "values", values: typeof values === "string" ? [values] : values };

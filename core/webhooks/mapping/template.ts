@@ -156,7 +156,7 @@ function dottedName(text: string, start: number): { readonly name: string; reado
 
 function bracketName(text: string, start: number): { readonly name: string; readonly end: number } {
   const { keys, end } = scanPath(text, start);
-  if (keys.length > 1) throw new PathMistake("headers and queries have no parts inside", start);
+  if (keys.length > 1) throw new PathMistake("headers and query parameters have no nested fields", start);
   return { name: keys[0] ?? "", end };
 }
 

@@ -36,7 +36,7 @@ export function compileSignedText(text: string): SignedText {
 export function checkPublicUrl(url: string): void {
   const parsed = URL.canParse(url) ? new URL(url) : undefined;
   const plain = parsed !== undefined && /^https?:$/.test(parsed.protocol) && parsed.username === "" && parsed.password === "";
-  if (!plain || /[?#\s]/.test(url)) throw new Error("must be an http or https address without query, as the sender has it");
+  if (!plain || /[?#\s]/.test(url)) throw new Error("must be an http or https address without query, as the sender uses it");
 }
 
 /**

@@ -28,7 +28,7 @@ async function open({ path, name, type, ref }: PartFile): Promise<unknown> {
   if (path === undefined) throw new ChannelError("media_refused", { detail: "only files that the gateway has stored are sent" });
   const found = await stat(path).catch(() => undefined);
   if (found?.isFile() !== true) {
-    throw new ChannelError("media_missing", { detail: `the file ${basename(path)} is no longer where it was put for sending` });
+    throw new ChannelError("media_missing", { detail: `the file ${basename(path)} was removed before it was sent` });
   }
   return new Upload({ path, name: headerName(name ?? basename(path)), type: headerType(type), size: found.size });
 }

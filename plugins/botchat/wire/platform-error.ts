@@ -83,7 +83,7 @@ export function junkError(method: string, status: number): ChannelError {
 /** Explains what the proxy rejected, by the code from `codeOf`. */
 function proxyRemedy(code: string): string {
   if (code === "PROXY_AUTHENTICATION") return ": the proxy does not accept the user and password of the option proxy";
-  return /^PROXY_/.test(code) ? ": the proxy did not let it through, or is not a proxy of the kind that the option proxy names" : "";
+  return /^PROXY_/.test(code) ? ": the proxy refused the connection, or is not of the kind that the option proxy sets" : "";
 }
 
 const timeouts = new Set(["UND_ERR_HEADERS_TIMEOUT", "UND_ERR_BODY_TIMEOUT", "TIMEOUT"]);

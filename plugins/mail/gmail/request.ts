@@ -126,8 +126,7 @@ async function readText(response: Response, host: string): Promise<string> {
   let size = 0;
   for await (const piece of response.body ?? []) {
     size += piece.length;
-    if (size > maxAnswerBytes)
-      throw new SourceError("too_large", `${host} sent too much data at once.`, "Less of it is asked for the next time.");
+    if (size > maxAnswerBytes) throw new SourceError("too_large", `${host} sent too much data at once.`, "The next request asks for less.");
     pieces.push(piece);
   }
   return Buffer.concat(pieces).toString("utf8");

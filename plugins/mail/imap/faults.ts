@@ -23,7 +23,7 @@ export function faultOf(error: unknown, host: string): SourceError {
       "Correct user and password; many providers require an app password here.",
     );
   if (code !== undefined && /TooLarge|TooMany|NESTING/.test(code))
-    return new SourceError("too_large", `${host} sent too much data at once (${code}).`, "Less of it is asked for the next time.");
+    return new SourceError("too_large", `${host} sent too much data at once (${code}).`, "The next request asks for less.");
   if (tlsFailed === true && /STARTTLS/.test(message ?? ""))
     return new SourceError(
       "setup",

@@ -42,7 +42,7 @@ export async function checkGmail(
       throw new SourceError(
         "setup",
         `The mailbox has no label ${settings.label}.`,
-        `There are: ${names.join(", ")}. Name one with --label.`,
+        `There are: ${names.join(", ")}. Choose one with --label.`,
       );
     }
     return { ...well(`${settings.label} is there.`), value: found.id };

@@ -61,10 +61,10 @@ export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tok
     }
   }
 
-  const policyOf = (topic: string) => look(`${topic}:getIamPolicy`, "read who may publish") as Promise<Policy | undefined>;
+  const policyOf = (topic: string) => look(`${topic}:getIamPolicy`, "read the permissions of the topic") as Promise<Policy | undefined>;
 
   return {
-    hasTopic: async (topic) => (await look(topic, "look at the topic")) !== undefined,
+    hasTopic: async (topic) => (await look(topic, "read the topic")) !== undefined,
     makeTopic: (topic) => make(topic, {}, "create the topic"),
     mayPublish: async (topic) => isPublisherIn(await policyOf(topic)),
     async letPublish(topic) {
@@ -81,7 +81,7 @@ export function createCloud({ roots }: Pick<GmailSettings, "roots">, tokens: Tok
       }
     },
     async hasSubscription(subscription, { topic, push }) {
-      const existing = await look(subscription, "look at the subscription");
+      const existing = await look(subscription, "read the subscription");
       if (existing === undefined) return false;
       const { pushConfig } = existing as { readonly pushConfig?: { readonly pushEndpoint?: string } };
       if (existing.topic === topic && (pushConfig?.pushEndpoint ?? "") === (push?.endpoint ?? "")) return true;

@@ -45,7 +45,7 @@ export async function askPermission(
     const doing = `Open this address in a browser and allow it: ${url.href}`;
     const isHeadless = call.terminal !== undefined && !opensBrowser;
     if (opensBrowser) openBrowser(url.href);
-    const pasted = isHeadless ? call.terminal.ask(`${doing}\nThen paste the address that the browser was sent to`) : undefined;
+    const pasted = isHeadless ? call.terminal.ask(`${doing}\nThen paste the address that the browser was redirected to`) : undefined;
     const answer = pasted === undefined ? call.progress(doing, landed(landing.answer, call.signal)) : pasted.then(answerIn);
     const code = codeIn(await answer, state);
     return await exchange(client, { code, verifier, redirectUri: landing.redirectUri, scopes, signal: call.signal });

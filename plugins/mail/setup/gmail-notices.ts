@@ -43,7 +43,7 @@ export async function prepareNotices(
   const { topic, subscription } = namesOf(call, wanted);
   const named = { topic, ...(mode === "pull" || to.subscription !== undefined ? { subscription } : {}) };
   if (!permitted) {
-    const detail = `make sure of ${topic}, of Gmail's right to publish there, and of ${subscription}`;
+    const detail = `create ${topic}, Gmail's right to publish there, and ${subscription} if they are missing`;
     await steps.step("notices", "Looking", async () => ({ outcome: "would", detail, value: undefined }));
     return named;
   }

@@ -24,7 +24,7 @@ export const teardownGmail = (call: CliCall): Promise<CliAnswer> =>
       const ends = [noticesEnded, await returnPermission(call, steps, place)];
       await forgetMailbox(call, steps, { source: "gmail", account: place.name });
       const ok = !ends.includes(false);
-      return steps.answer(names, [ok ? ending(steps) : "Everything else was done. Correct what failed, as it says above."], { ok });
+      return steps.answer(names, [ok ? ending(steps) : "Everything else was done. Fix the failed steps above."], { ok });
     });
   });
 
@@ -37,8 +37,10 @@ async function removeNotices(call: CliCall, steps: Steps, place: MailboxPlace): 
   const all = [made.subscription, made.topic].filter((name) => name !== undefined);
   const isAnnounced = existing?.topic !== undefined;
   if (existing === undefined || (!isAnnounced && all.length === 0)) {
-    const left = `${all.join(" and ")} could not be deleted before; delete what is left in the Google Cloud console.`;
-    await steps.step("notices", "Looking", async () => kept(all.length > 0 ? left : "Nothing was made at Google for this mailbox."));
+    const left = `${all.join(" and ")} could not be deleted earlier; delete the rest in the Google Cloud console.`;
+    await steps.step("notices", "Looking", async () =>
+      kept(all.length > 0 ? left : "The setup created nothing at Google for this mailbox."),
+    );
     return true;
   }
   const attempt = (detail: string, work: (google: GmailAccess) => Promise<unknown>) =>

@@ -11,11 +11,11 @@ export async function prepareHooks(steps: Steps, preset: Preset, source: string)
     if (answeredBy === undefined)
       throw new SourceError(
         "setup",
-        `Nothing answers at ${path}: the plugin mail is switched off.`,
+        `No mapping handles ${path}, because the plugin mail is disabled.`,
         "Remove plugins.entries.mail.enabled from the configuration, or set it to true.",
       );
     if (problem !== undefined) throw new SourceError("setup", `Deliveries at ${path} are refused: ${problem.reason}`, problem.fix);
-    const by = answeredBy === "preset" ? `the preset ${source}` : "a mapping of yours";
+    const by = answeredBy === "preset" ? `the preset ${source}` : "your own mapping";
     return enabled ? kept(`Requests to ${path} are answered by ${by}.`) : done(`Requests to ${path} are answered by ${by}.`);
   });
   if (steps.dryRun) {

@@ -121,7 +121,7 @@ async function openFolder(client: ImapFlow, folder: string, host: string): Promi
   } catch (error) {
     if (!client.usable) throw faultOf(error, host);
     const names = (await client.list()).map(({ path }) => path).slice(0, mostNames);
-    throw new SourceError("setup", `The folder ${folder} cannot be opened.`, `There are: ${names.join(", ")}. Name one with --folder.`);
+    throw new SourceError("setup", `The folder ${folder} cannot be opened.`, `There are: ${names.join(", ")}. Choose one with --folder.`);
   }
 }
 

@@ -69,7 +69,8 @@ async function accessWith(
   return await steps.step("password", "Reading the password", async () => {
     call.preset("imap").secret(reference, `accounts.${account}.password`);
     const { env } = reference as { readonly env?: string };
-    const place = env === undefined ? "It can be read." : `It is in the variable ${env}, which the gateway needs in its environment, too.`;
+    const place =
+      env === undefined ? "It can be read." : `The variable ${env} contains it. The gateway needs this variable in its environment too.`;
     return { ...(existing === undefined ? done(place) : kept(place)), value: imapAccess(call, account, { password: reference }) };
   });
 }
@@ -146,5 +147,5 @@ export const teardownImap = (call: CliCall): Promise<CliAnswer> =>
 async function removePassword(call: CliCall, steps: Steps, account: string): Promise<void> {
   const file = await call.secretFiles.path(passwordFile(account));
   if (existsSync(file)) await steps.change("password", `remove ${file}`, () => call.secretFiles.remove(passwordFile(account)));
-  else await steps.step("password", "Looking", async () => kept("There is no file with a password that setup has made."));
+  else await steps.step("password", "Looking", async () => kept("The setup created no password file."));
 }

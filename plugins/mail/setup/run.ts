@@ -36,9 +36,7 @@ async function destinationOf(call: CliCall, source: string): Promise<{ readonly 
   const token = await preset.token();
   if (given !== undefined) {
     if (!URL.canParse(given) || !/^https?:$/.test(new URL(given).protocol))
-      throw new UsageError(
-        `--url is the whole address of the webhook, such as https://gateway.example.org/hooks/${source}, not "${given}".`,
-      );
+      throw new UsageError(`--url is the full URL of the webhook, such as https://gateway.example.org/hooks/${source}, not "${given}".`);
     return { url: new URL(given), token };
   }
   const gateway = await call.gateway();
@@ -57,7 +55,7 @@ function hostOf(call: CliCall, to: { readonly url: URL; readonly token: string }
     notifyOwner: async () => false,
     async receive({ body }) {
       const { detail = "", code = "" } = (body ?? {}) as { readonly detail?: string; readonly code?: string };
-      call.say(`A mail led to no run (${code}). ${detail}`);
+      call.say(`A mail started no run (${code}). ${detail}`);
       return { eventId: "", duplicate: false };
     },
     // Over HTTP there is no separate field for it, so the preset begins the message with it.

@@ -74,7 +74,7 @@ describe("/activation", () => {
   });
 
   test("is for groups", async () => {
-    expect((await (await open()).say("/activation always")).text).toContain("for groups");
+    expect((await (await open()).say("/activation always")).text).toContain("in groups only");
   });
 });
 

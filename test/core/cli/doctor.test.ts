@@ -115,7 +115,7 @@ describe("doctor", () => {
     db.exec("INSERT INTO kv (namespace, key, value) VALUES ('n', 'k', hex(zeroblob(10000000))); DELETE FROM kv");
     db.close();
     const told = of(await doctor(home), "disk");
-    expect(told).toContainEqual(expect.objectContaining({ verdict: "warn", reason: expect.stringMatching(/^state\.db has 19 MB/) }));
+    expect(told).toContainEqual(expect.objectContaining({ verdict: "warn", reason: expect.stringMatching(/^state\.db contains 19 MB/) }));
     const mended = of(await doctor(home, "--fix"), "disk");
     expect(mended).toContainEqual(expect.objectContaining({ repair: "rewrite state.db", mended: true }));
     expect(statSync(file).size).toBeLessThan(1_000_000);
@@ -206,7 +206,7 @@ describe("doctor", () => {
     });
     expect(of(await doctor(home), "gateway")).toMatchObject([
       { verdict: "fail", path: "gateway.port", reason: expect.stringContaining("is already in use") },
-      { verdict: "warn", reason: expect.stringContaining("ended without closing") },
+      { verdict: "warn", reason: expect.stringContaining("did not shut down properly") },
     ]);
     const open = homeWith({
       ...basics,

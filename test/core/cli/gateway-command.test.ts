@@ -42,7 +42,7 @@ describe("gateway", () => {
     writeFileSync(join(state, "config.jsonc"), JSON.stringify({ gateway: { port: 0 } }));
     const gateway = start(["gateway"], { home });
     const said = await gateway.until(/config validate checks it/);
-    expect(said).toContain(`No channel and no webhook is on in ${join(state, "config.jsonc")}`);
+    expect(said).toContain(`No channel and no webhook is enabled in ${join(state, "config.jsonc")}`);
     expect(said).toContain(`${programCommand} dev`);
     writeFileSync(
       join(state, "config.jsonc"),

@@ -184,7 +184,7 @@ describe("the package of a plugin", { timeout: 120_000 }, () => {
     expect(runs[0].results.map(({ ruleId }: { readonly ruleId: string }) => ruleId)).toContain("package-secret");
     expect(runs[0].results[0]).toMatchObject({
       level: "error",
-      message: { text: expect.stringContaining("does not contain its entry src/index.ts. Name the folder") },
+      message: { text: expect.stringContaining("does not contain its entry src/index.ts. Add the folder") },
       locations: [{ physicalLocation: { artifactLocation: { uri: expect.stringMatching(/package\.json$/) }, region: { startLine: 7 } } }],
     });
     expect(runs[0].tool.driver.rules[runs[0].results[0].ruleIndex].id).toBe("package-entry");

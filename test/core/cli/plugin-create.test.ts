@@ -49,8 +49,8 @@ describe("plugins create", () => {
     ["Acme", "beginning with a letter, such as acme-chat"],
     ["acme--chat", "use at most 64 of a to z"],
     ["../acme", "use at most 64 of a to z"],
-    ["echo", "a plugin that comes with the program has it"],
-    ["http", "a module of Node has it"],
+    ["echo", "a bundled plugin uses it"],
+    ["http", "a Node module uses it"],
     ["hooks", "the gateway uses it itself"],
   ])("refuses the name %s in one sentence, and writes nothing", async (name, reason) => {
     const { code, err, folder } = await create(name, "--kind", "channel");
@@ -75,7 +75,7 @@ describe("plugins create", () => {
     writeFileSync(join(folder, "README.md"), "Mine.");
     expect(await again()).toMatchObject({
       code: 1,
-      err: `error: No plugin is created in ${folder}: it is not empty.\n       Pass another folder with --dir.\n`,
+      err: `error: No plugin was created in ${folder}: it is not empty.\n       Pass another folder with --dir.\n`,
     });
     expect(readdirSync(folder).sort()).toEqual(before);
     expect(readFileSync(join(folder, "README.md"), "utf8")).toBe("Mine.");

@@ -184,7 +184,7 @@ describe("without a gateway", () => {
       await store.set("hooks", "refused", [refused]);
     });
     const { out } = await run(["why"], { home });
-    expect(out).toContain("to change  Let the sender declare application/json");
+    expect(out).toContain("to change  Configure the sender to declare application/json");
     expect(out).not.toContain("decided by");
   });
 

@@ -50,7 +50,7 @@ describe("probing an account", () => {
     const { groups, names } = await probing;
     expect(members).toHaveBeenCalledTimes(4);
     expect(groups.at(0)?.detail).toBe("there was no answer within 15 s");
-    expect(groups.at(-1)?.detail).toMatch(/^it was not asked/);
+    expect(groups.at(-1)?.detail).toMatch(/^it was not called/);
     expect(names).toEqual([{ name: "@ada", reason: "the channel cannot look up names" }]);
   });
 

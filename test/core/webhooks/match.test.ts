@@ -194,7 +194,7 @@ describe("what is no match", () => {
       'path: is "/", which contains no name. Leave match.path out to take every name.',
       "source: is blank. Leave match.source out to take every source.",
       "headers/a b: is not a header name",
-      "headers/Authorization: is a header that mappings never see. Credentials are checked before any mapping is asked.",
+      "headers/Authorization: is a header that mappings never see. Credentials are checked before the mappings are tried.",
       "headers/x-a: is an empty list, which nothing matches",
       expect.stringMatching(/^where\/a\.\.b: is not a payload path: a name is missing before "\."; .*, at column 3$/),
       expect.stringMatching(/^where\/: is not a payload path: a name is missing; .*, at column 1$/),

@@ -162,7 +162,7 @@ describe("what is no template", () => {
     ["{{ headers. }}", "a name is missing"],
     ["{{ headers.a..b }}", "a name is missing"],
     ["{{ query.a. }}", "a name is missing"],
-    ['{{ headers["a"].b }}', "headers and queries have no parts inside"],
+    ['{{ headers["a"].b }}', "headers and query parameters have no nested fields"],
     ["{{ headers.a b }}", '"b" is in the place of "}}"'],
   ])("%s", (text, expected) => {
     expect(mistakeOf(text)).toContain(expected);

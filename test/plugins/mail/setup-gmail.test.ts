@@ -200,7 +200,7 @@ test("what Google refuses at a teardown is reported, the rest is done, and the p
   faults.refusesRevoke = false;
   const second = await gmail("teardown", "--json");
   expect([second.code, outcomes(second)]).toEqual([0, ["notices: kept", "configuration: kept", "permission: done", "place: kept"]]);
-  expect(second.out).toContain("delete what is left in the Google Cloud console");
+  expect(second.out).toContain("delete the rest in the Google Cloud console");
   expect(accounts.refreshToken()).not.toBe(permission);
   expect(outcomes(await gmail("teardown", "--json"))).toContain("permission: kept");
 });
@@ -208,7 +208,7 @@ test("what Google refuses at a teardown is reported, the rest is done, and the p
 test.skipIf(!hasTerminals)("at a terminal without a browser the address that the browser was sent to can be pasted", async () => {
   const browser = room.fakeBrowser();
   const setup = room.atTerminal(setupArgs(), browser);
-  const page = await setup.page("was sent to: ");
+  const page = await setup.page("was redirected to: ");
   setup.type((await fetch(page, { redirect: "manual" })).headers.get("location") ?? "");
   expect([await setup.finished, mailbox().account]).toEqual([0, room.google().address]);
   expect(setup.shown()).toContain("The quarterly figures");

@@ -37,22 +37,22 @@ export async function runContract({
     passed: 0,
     findings: [finding("contract-not-run", why, placeOfText(/defineChannel\(/, entry))],
   });
-  if (fixtures === undefined) return left("The channel offers no fixtures, so parse and render were not tried");
+  if (fixtures === undefined) return left("The channel provides no fixtures, so parse and render were not tested");
   const runner = installed("vitest/package.json", folder);
   const kit = fromSource
     ? fileURLToPath(new URL("../../../testkit/index.ts", import.meta.url))
     : installed(`${product.packageName}/testkit`, folder);
   if (runner === undefined || kit === undefined)
     return left(
-      `${runner === undefined ? "vitest" : product.packageName} is not installed beside the plugin, so parse and render were not tried`,
+      `${runner === undefined ? "vitest" : product.packageName} is not installed beside the plugin, so parse and render were not tested`,
     );
   const report = await runTests({ vitest: join(dirname(runner), "vitest.mjs"), kit, entry, fixtures, directory });
   const at = placeOfText(/\bfixtures\b/, fixtures);
-  if (report === undefined) return { passed: 0, findings: [finding("contract-broken", "The contract did not end", at)] };
+  if (report === undefined) return { passed: 0, findings: [finding("contract-broken", "The contract did not finish", at)] };
   const broken = report.testResults.flatMap(({ message, assertionResults }) => {
     const failed = assertionResults.filter(({ status }) => status === "failed");
     // A file that does not load has no tests.
-    if (failed.length === 0 && message !== "") return [{ rule: "The contract cannot be tried", text: message }];
+    if (failed.length === 0 && message !== "") return [{ rule: "The contract could not be run", text: message }];
     return failed.map(({ ancestorTitles, title, failureMessages: [text = ""] }) => ({
       rule: [...ancestorTitles.slice(1), title].join(" > "),
       text,

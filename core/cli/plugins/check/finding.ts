@@ -24,7 +24,7 @@ export const rules = {
   },
   "setup-failed": {
     severity: "error",
-    summary: "The plugin comes up in a gateway.",
+    summary: "The plugin starts in a gateway.",
     fix: "Correct setup, or pass the options that it needs with --options.",
   },
   "option-description": {
@@ -39,34 +39,34 @@ export const rules = {
   },
   "option-name": {
     severity: "error",
-    summary: "Options do not have the names of the gateway's own.",
+    summary: "No option has the name of a gateway option.",
     fix: "Give the option another name.",
   },
   "option-default": { severity: "error", summary: "Each default matches its own schema.", fix: "Correct the default or the schema." },
   "contract-broken": {
     severity: "error",
-    summary: "The channel keeps the contract.",
+    summary: "The channel passes the contract.",
     fix: "Correct the channel. core/host/README.md has the rules.",
   },
   "contract-not-run": {
     severity: "note",
-    summary: "The channel offers fixtures, so that the contract can be tried without a platform.",
+    summary: "The channel provides fixtures, so that the contract can be tested without a platform.",
     fix: "Export options and fixtures from test/fixtures.ts, as `plugins create --kind channel` does, and install vitest.",
   },
   "package-entry": {
     severity: "error",
     summary: "The package contains its entry.",
-    fix: "Name the folder of the entry in files of package.json.",
+    fix: "Add the folder of the entry to files in package.json.",
   },
   "package-secret": {
     severity: "error",
     summary: "The package contains no file with secrets.",
-    fix: "List what is published in files of package.json.",
+    fix: "List the files to publish under files in package.json.",
   },
   "package-tests": {
     severity: "warning",
     summary: "The package contains no tests.",
-    fix: "List what is published in files of package.json.",
+    fix: "List the files to publish under files in package.json.",
   },
   "package-version": {
     severity: "warning",
@@ -75,18 +75,22 @@ export const rules = {
   },
   "package-peer": {
     severity: "warning",
-    summary: "The package names the program as an optional peer, and does not bring a copy of it.",
+    summary: "The package declares the program as an optional peer, and does not install a copy of it.",
     fix: "Move it to peerDependencies, and mark it as optional in peerDependenciesMeta.",
   },
-  "package-not-read": { severity: "note", summary: "npm can say what the package contains.", fix: "Install npm, or correct what it says." },
+  "package-not-read": {
+    severity: "note",
+    summary: "npm can list the contents of the package.",
+    fix: "Install npm, or fix the error that it reports.",
+  },
   "licence-missing": {
     severity: "warning",
-    summary: "The package and everything that it brings has a licence.",
+    summary: "The package and all its dependencies have a licence.",
     fix: "Add license to package.json, or replace the dependency.",
   },
   "licence-copyleft": {
     severity: "warning",
-    summary: "Nothing that the package brings has a licence with conditions for the whole program.",
+    summary: "No dependency has a licence with conditions for the whole program.",
     fix: "Make sure that your users may accept the licence, or replace the dependency.",
   },
 } as const satisfies Readonly<Record<string, Rule>>;

@@ -48,7 +48,7 @@ function channelFindings(
     const at = placeOfKey(name, entry);
     const isSecret = (type === undefined || type === "string") && isSecretName(name);
     return [
-      ...(taken.has(name) ? [finding("option-name", `The option ${name} has the name of one of the gateway's own`, at)] : []),
+      ...(taken.has(name) ? [finding("option-name", `The option ${name} has the name of a gateway option`, at)] : []),
       ...(isSecret && !secrets.includes(name) && secretFiles[name] === undefined
         ? [finding("option-secret", `The option ${name} looks like a secret and is not listed in secrets`, at)]
         : []),

@@ -20,7 +20,7 @@ export function rangeFindings({ file, manifest }: PluginPackage): readonly Findi
   const range = manifest.peerDependencies?.[product.packageName];
   const version = packageVersion();
   if (range === undefined || satisfies(version, range)) return [];
-  const message = `The package asks for ${product.packageName} ${range}, and this is ${version}: its code was not run`;
+  const message = `The package requires ${product.packageName} ${range}, but this is ${version}, so its code was not run`;
   return [finding("host-range", message, placeOfText(new RegExp(`"${product.packageName}"`), file))];
 }
 
@@ -50,7 +50,7 @@ async function contentFindings({ file, folder }: PluginPackage, entry: string): 
   try {
     packed = await packedFiles(folder);
   } catch (error) {
-    return [finding("package-not-read", `npm does not say what the package contains: ${reasonOf(error)}`, { file, line: 1 })];
+    return [finding("package-not-read", `npm cannot list the contents of the package: ${reasonOf(error)}`, { file, line: 1 })];
   }
   const at = placeOfText(/^\s*"files"\s*:/, file);
   const main = relative(folder, entry).replaceAll("\\", "/");
@@ -62,8 +62,7 @@ async function contentFindings({ file, folder }: PluginPackage, entry: string): 
   ];
 }
 
-const countOf = ([first = "", ...more]: readonly string[]) =>
-  more.length === 0 ? first : `${first} and ${more.length} more files of tests`;
+const countOf = ([first = "", ...more]: readonly string[]) => (more.length === 0 ? first : `${first} and ${more.length} more test files`);
 
 /** What npm says, which reads `files`, ignore files and its own lists; scripts of the package do not run. */
 async function packedFiles(folder: string): Promise<readonly string[]> {
@@ -81,8 +80,9 @@ async function packedFiles(folder: string): Promise<readonly string[]> {
 function peerFindings({ dependencies = {}, peerDependencies = {}, peerDependenciesMeta = {} }: Manifest, file: string): readonly Finding[] {
   const name = product.packageName;
   const at = placeOfText(new RegExp(`"(?:${name}|peerDependencies|name)"\\s*:`), file);
-  if (dependencies[name] !== undefined) return [finding("package-peer", `The package brings a copy of ${name} of its own`, at)];
-  if (peerDependencies[name] === undefined) return [finding("package-peer", `The package does not say which ${name} it works with`, at)];
+  if (dependencies[name] !== undefined) return [finding("package-peer", `The package installs its own copy of ${name}`, at)];
+  if (peerDependencies[name] === undefined)
+    return [finding("package-peer", `The package does not declare which ${name} it works with`, at)];
   if (peerDependenciesMeta[name]?.optional === true) return [];
   return [finding("package-peer", `npm installs a second ${name} beside the plugin, because the peer is not optional`, at)];
 }

@@ -89,7 +89,7 @@ async function check(file: string, trial: Trial): Promise<Checked> {
   const notUp =
     plugin.state === "up"
       ? []
-      : [finding("setup-failed", plugin.reason ?? "It does not come up", placeOfText(/\bsetup\b|\bdefine\w+\(/, file))];
+      : [finding("setup-failed", plugin.reason ?? "It does not start", placeOfText(/\bsetup\b|\bdefine\w+\(/, file))];
   const contract = definition.channel === undefined ? undefined : await runContract({ folder, entry: file, directory: trial.directory });
   return {
     plugin,
@@ -141,7 +141,7 @@ const marks: Readonly<Record<Severity, readonly [mark: string, style: "red" | "y
 
 function show({ plugin, contractPassed = 0, findings }: Checked, { terminal }: CommandContext): void {
   if (plugin !== undefined) showPlugins([plugin], terminal);
-  if (contractPassed > 0) terminal.line(`\nThe channel keeps ${contractPassed} rules of the contract, tried without its platform.`);
+  if (contractPassed > 0) terminal.line(`\nThe channel passes ${contractPassed} rules of the contract, tested without its platform.`);
   for (const { rule, severity, message, fix, at } of findings) {
     const [mark, style] = marks[severity];
     terminal.line(`\n${terminal.style(style, mark)} ${message}`);

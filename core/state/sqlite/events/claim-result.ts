@@ -26,7 +26,7 @@ export function unpackClaim(result: ClaimResult, lane: string): Awaited<ReturnTy
   const [stage, previews, ending, leftOut, others, rows] = result;
   const events = unpackTaken({ events: rows, leftOut });
   const leader = events[0];
-  if (!leader) throw new Error(`The lane ${lane} gave a unit without events.`);
+  if (!leader) throw new Error(`The lane ${lane} returned a unit without events.`);
   const unit: Unit = {
     id: leader.id,
     lane,

@@ -92,7 +92,7 @@ export function claimWrites(context: WriteContext) {
 
       const members = alone ? [head] : membersOf(context, lane, head, { now, limit });
       const leader = members[0];
-      if (!leader) throw new Error(`The lane ${lane} has a head without events.`);
+      if (!leader) throw new Error(`The head of the lane ${lane} has no events.`);
       const id = openUnit(context, lane, leader, members);
       const events: PackedEventRow[] = [];
       for (const { sequence } of members) {

@@ -11,7 +11,7 @@ async function converses(bench: Bench, where: PlatformPlace): Promise<void> {
   await platform.write("How are you?", { ...where, mention: true });
   await bench.until(
     () => platform.read(where).some((text) => text.includes("heard: How are you?")),
-    () => `The person wrote${place}, and sees there ${shown(platform.read(where))}: the answer is missing.`,
+    () => `The person wrote${place} and sees ${shown(platform.read(where))} there. The reply is missing.`,
   );
 }
 

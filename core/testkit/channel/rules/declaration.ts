@@ -21,8 +21,8 @@ async function listsFunctions({ connection, functions }: Bench): Promise<void> {
   for (const name of optional) {
     const isThere = typeof connection[name] === "function";
     if (isThere && !functions.includes(name))
-      throw new Error(`The connection has ${name}(): list it in functions, so that its rules are tried.`);
-    if (!isThere && functions.includes(name)) throw new Error(`functions lists ${name}, and the connection has no ${name}().`);
+      throw new Error(`The connection has ${name}(). List it in functions, so that its rules are tested.`);
+    if (!isThere && functions.includes(name)) throw new Error(`functions lists ${name}, but the connection has no ${name}().`);
   }
 }
 
@@ -37,10 +37,10 @@ async function refusesWrongOptions({ definition, section, test }: Bench): Promis
     if (definition.secrets?.includes(name) === true || schema.type === undefined) continue;
     const { problems = [] } = readSection(definition, { ...section, [name]: wrongFor(schema) }, test.account.directory) ?? {};
     if (!problems.some(({ path, severity }) => severity === "error" && path.includes(name)))
-      throw new Error(`The option ${name} takes a value of any type: give it a schema that says what it is.`);
+      throw new Error(`The option ${name} accepts a value of any type. Give it a specific schema.`);
   }
   const { problems = [] } = readSection(definition, { ...section, optionThatDoesNotExist: 1 }, test.account.directory) ?? {};
-  if (problems.length === 0) throw new Error("An option that does not exist is accepted: a misspelled one would have no effect.");
+  if (problems.length === 0) throw new Error("An unknown option is accepted, so a misspelled one would have no effect.");
 }
 
 function declaresSecrets({ options, secrets = [], secretFiles = {} }: ChannelDefinition): void {
@@ -48,9 +48,7 @@ function declaresSecrets({ options, secrets = [], secretFiles = {} }: ChannelDef
   for (const [name, schema] of Object.entries(options.properties)) {
     if (!looksSecret.test(name) || (isObject(schema) && schema.type !== undefined && schema.type !== "string")) continue;
     if (!secrets.includes(name) && secretFiles[name] === undefined)
-      throw new Error(
-        `The option ${name} looks like a secret: list it in secrets, so that it can be a reference and the log leaves it out.`,
-      );
+      throw new Error(`The option ${name} looks like a secret. List it in secrets, so that it can be a reference and is never logged.`);
   }
 }
 
@@ -67,11 +65,11 @@ export const declarationRules: readonly Rule[] = [
       for (const [capability, names] of Object.entries(functionsOf)) {
         const missing = names.find((name) => typeof connection[name] !== "function");
         if (capabilities[capability as keyof ChannelCapabilities] === true && missing !== undefined)
-          throw new Error(`The capability ${capability} is declared, and the connection has no ${missing}().`);
+          throw new Error(`The capability ${capability} is declared, but the connection has no ${missing}().`);
       }
     },
   },
-  { title: "declaration > each function that no capability asks for is listed", run: listsFunctions },
-  { title: "options > a wrong or unknown one is refused by its name", run: refusesWrongOptions },
-  { title: "options > what looks like a secret is declared as one", run: async ({ definition }) => declaresSecrets(definition) },
+  { title: "declaration > each function that no capability requires is listed", run: listsFunctions },
+  { title: "options > an invalid or unknown option is refused by name", run: refusesWrongOptions },
+  { title: "options > an option that looks like a secret is declared as one", run: async ({ definition }) => declaresSecrets(definition) },
 ];

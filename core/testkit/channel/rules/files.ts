@@ -17,7 +17,7 @@ async function receive(bench: Bench, file = note): Promise<InboundMedia> {
   const files = () => bench.messages().flatMap(({ inbound }) => inbound.media);
   await bench.until(
     () => files().length > 0,
-    () => "The person sent a file, and no message with media was received.",
+    () => "The person sent a file, but no message with media was received.",
   );
   return files()[0] as InboundMedia;
 }
@@ -31,17 +31,16 @@ async function fetched(bench: Bench, media: InboundMedia, { maxBytes = limit, si
 async function isDescribed(bench: Bench): Promise<void> {
   const media = await receive(bench);
   if (typeof media.ref !== "string" || media.ref === "")
-    throw new Error(`The file ${shown(media)} has no ref, by which fetchMedia finds it.`);
+    throw new Error(`The file ${shown(media)} has no ref, which fetchMedia needs to find it.`);
   if (media.fileName !== undefined && media.fileName !== note.name)
     throw new Error(`The file ${note.name} has the name ${shown(media.fileName)}.`);
   if (media.size !== undefined && media.size !== note.bytes.length)
-    throw new Error(`The file of ${note.bytes.length} bytes has the size ${media.size}: in bytes, or absent.`);
+    throw new Error(`The file of ${note.bytes.length} bytes has the size ${media.size}. Set the size in bytes, or omit it.`);
 }
 
 async function arrivesWhole(bench: Bench): Promise<void> {
   const file = await fetched(bench, await receive(bench));
-  if (!readFileSync(file.path).equals(note.bytes))
-    throw new Error("The file that was fetched has another content than the one that was sent.");
+  if (!readFileSync(file.path).equals(note.bytes)) throw new Error("The fetched file has another content than the sent one.");
   if (file.size !== note.bytes.length) throw new Error(`The file of ${note.bytes.length} bytes was fetched with the size ${file.size}.`);
   if (!/^[\w.+-]+\/[\w.+-]+/.test(file.mimeType)) throw new Error(`The file was fetched with the type ${shown(file.mimeType)}.`);
 }
@@ -56,9 +55,9 @@ function sizesIn(directory: string): readonly number[] {
 async function refused(bench: Bench, fetching: Promise<Fetched>, situation: string): Promise<void> {
   const outcome = await bench.ending(fetching);
   if (outcome === "late") throw new Error(`${situation}, and fetchMedia does not end in time.`);
-  if ("value" in outcome) throw new Error(`${situation}, and fetchMedia resolves: throw a ChannelError with a detail for the agent.`);
+  if ("value" in outcome) throw new Error(`${situation}, and fetchMedia resolves. Throw a ChannelError with a detail for the agent.`);
   if (!(outcome.error instanceof ChannelError))
-    throw new Error(`${situation}, and fetchMedia throws something else than a ChannelError.`, { cause: outcome.error });
+    throw new Error(`${situation}, and fetchMedia throws an error that is not a ChannelError.`, { cause: outcome.error });
 }
 
 async function keepsLimit(bench: Bench): Promise<void> {
@@ -68,7 +67,7 @@ async function keepsLimit(bench: Bench): Promise<void> {
   await refused(bench, fetched(bench, unknown, { maxBytes: 1_000 }), "A file is larger than maxBytes, and the event does not say so");
   const left = sizesIn(bench.test.account.directory).filter((size) => size > 1_000);
   if (left.length > 0)
-    throw new Error(`A file that is too large left ${left[0]} bytes on the disk: stop at maxBytes, and remove the rest.`);
+    throw new Error(`A file that is too large left ${left[0]} bytes on the disk. Stop at maxBytes, and delete the partial file.`);
 }
 
 async function saysLost(bench: Bench): Promise<void> {
@@ -80,7 +79,7 @@ async function saysLost(bench: Bench): Promise<void> {
 async function stopsAtAbort(bench: Bench): Promise<void> {
   const media = await receive(bench);
   const outcome = await bench.ending(fetched(bench, media, { signal: AbortSignal.abort() }));
-  if (outcome === "late" || "value" in outcome) throw new Error("The signal was aborted, and fetchMedia fetches all the same.");
+  if (outcome === "late" || "value" in outcome) throw new Error("The signal was aborted, but fetchMedia continued.");
 }
 
 async function staysInside(bench: Bench): Promise<void> {
@@ -88,7 +87,7 @@ async function staysInside(bench: Bench): Promise<void> {
   const { path } = await fetched(bench, media);
   const folder = `${join(bench.test.account.directory)}${sep}`;
   if (!join(path).startsWith(folder))
-    throw new Error(`A file with the name ../../../outside.txt was stored at ${path}: never make a path of a name from outside.`);
+    throw new Error(`A file with the name ../../../outside.txt was stored at ${path}. Never use a sender's file name as a path.`);
 }
 
 /** A reply with a file, sent. */
@@ -105,7 +104,7 @@ async function sends(bench: Bench): Promise<void> {
   const files = () => bench.able("files")();
   await bench.until(
     () => files().length > 0,
-    () => "A reply with a file was sent, and the person sees no file.",
+    () => "A reply with a file was sent, but the person sees no file.",
   );
   const [file] = files();
   if (file === undefined || !Buffer.from(file.bytes).equals(note.bytes)) throw new Error("The file arrived with another content.");
@@ -121,17 +120,17 @@ async function keepsLongCaption(bench: Bench): Promise<void> {
   const seen = () => bench.platform.read().join("").replace(/\s+/g, "");
   await bench.until(
     () => seen() === text.replace(/\s+/g, ""),
-    () => `Of a text of ${text.length} characters beside a file, the person sees ${seen().length}: send the rest as messages.`,
+    () => `The person sees ${seen().length} of the ${text.length} characters beside a file. Send the rest as messages.`,
   );
 }
 
 export const fileRules: readonly Rule[] = [
   { title: "files > a file of a person is described", capability: "media", needs: ["files"], run: isDescribed },
-  { title: "files > one is fetched whole", function: "fetchMedia", needs: ["files"], run: arrivesWhole },
-  { title: "files > one above the limit is refused", function: "fetchMedia", needs: ["files"], run: keepsLimit },
-  { title: "files > one that is gone is refused", function: "fetchMedia", needs: ["files", "lose"], run: saysLost },
+  { title: "files > a file is fetched completely", function: "fetchMedia", needs: ["files"], run: arrivesWhole },
+  { title: "files > a file above the limit is refused", function: "fetchMedia", needs: ["files"], run: keepsLimit },
+  { title: "files > a deleted file is refused", function: "fetchMedia", needs: ["files", "lose"], run: saysLost },
   { title: "files > an abort ends the fetch", function: "fetchMedia", needs: ["files"], run: stopsAtAbort },
-  { title: "files > a name from outside makes no path", function: "fetchMedia", needs: ["files"], run: staysInside },
+  { title: "files > a sender's file name is not used as a path", function: "fetchMedia", needs: ["files"], run: staysInside },
   { title: "files > a file of the bot arrives", capability: "media", needs: ["files"], run: sends },
   { title: "files > a text beside a file may be long", capability: "media", needs: ["files"], run: keepsLongCaption },
 ];

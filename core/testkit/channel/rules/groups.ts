@@ -3,7 +3,7 @@ import { type Bench, shown } from "../bench.ts";
 import type { Rule } from "../rule.ts";
 
 function groupsOf({ platform }: Bench): NonNullable<Bench["platform"]["groups"]> {
-  if (platform.groups === undefined) throw new Error("platform.can lists groups, and the platform has no groups.");
+  if (platform.groups === undefined) throw new Error("platform.can lists groups, but the platform has no groups.");
   return platform.groups;
 }
 
@@ -15,7 +15,7 @@ async function written(bench: Bench): Promise<readonly ReturnType<Bench["message
   const found = () => ["for the bot", "for the others"].map((text) => bench.messages().find(({ inbound }) => inbound.text.includes(text)));
   await bench.until(
     () => found().every((one) => one !== undefined),
-    () => `Of two messages in a group, ${found().filter((one) => one !== undefined).length} were received.`,
+    () => `Two messages were written in a group, and ${found().filter((one) => one !== undefined).length} were received.`,
   );
   return found().flatMap((one) => one ?? []);
 }
@@ -36,32 +36,32 @@ async function hasOwnLane(bench: Bench): Promise<void> {
     () => direct() !== undefined,
     () => "A message in the direct chat was not received.",
   );
-  if (direct()?.lane === lane) throw new Error(`A group and a direct chat have the same lane, ${lane}: they would wait for each other.`);
+  if (direct()?.lane === lane) throw new Error(`A group and a direct chat have the same lane, ${lane}, so they would wait for each other.`);
 }
 
 async function knowsMention(bench: Bench): Promise<void> {
   const [addressed, other] = (await written(bench)).map(({ inbound }) => inbound.mention);
-  if (addressed !== true) throw new Error("A message that addresses the bot in a group has no mention: it would not be answered.");
-  if (other !== false) throw new Error("A message for others in a group has a mention: the bot would answer what is not for it.");
+  if (addressed !== true) throw new Error("A message that addresses the bot in a group has no mention, so the bot would not reply.");
+  if (other !== false) throw new Error("A message for others in a group has a mention, so the bot would reply to it.");
 }
 
 async function member(bench: Bench, id: string): Promise<{ readonly ok: boolean; readonly detail: string }> {
   await bench.connection.start();
   const outcome = await bench.ending(Promise.resolve(bench.connection.members?.(id)));
   if (outcome === "late" || "error" in outcome || outcome.value === undefined)
-    throw new Error(`members of the group ${id} does not resolve: return ok and a detail, also where the bot is not in it.`);
+    throw new Error(`members of the group ${id} does not resolve. Return ok and a detail, even if the bot is not in the group.`);
   return outcome.value;
 }
 
 async function knowsMember(bench: Bench): Promise<void> {
   const found = await member(bench, groupsOf(bench).inside);
-  if (!found.ok) throw new Error(`The bot is in the group, and members says ${shown(found)}.`);
+  if (!found.ok) throw new Error(`The bot is in the group, but members returns ${shown(found)}.`);
 }
 
 async function knowsStranger(bench: Bench): Promise<void> {
   const found = await member(bench, groupsOf(bench).outside);
   if (found.ok || found.detail === "")
-    throw new Error(`The bot is not in the group, and members says ${shown(found)}: ok false, and a reason.`);
+    throw new Error(`The bot is not in the group, but members returns ${shown(found)}. Return ok: false and a reason.`);
 }
 
 export const groupRules: readonly Rule[] = [
@@ -69,5 +69,5 @@ export const groupRules: readonly Rule[] = [
   { title: "groups > a group has a lane of its own", needs: ["groups"], run: hasOwnLane },
   { title: "groups > only what addresses the bot has a mention", needs: ["groups"], run: knowsMention },
   { title: "groups > members knows the bot's own group", function: "members", needs: ["groups"], run: knowsMember },
-  { title: "groups > members resolves for another group", function: "members", needs: ["groups"], run: knowsStranger },
+  { title: "groups > members resolves for a group without the bot", function: "members", needs: ["groups"], run: knowsStranger },
 ];

@@ -8,7 +8,7 @@ import { closed } from "./life.ts";
 async function isEmpty(bench: Bench, left: () => string, when: string): Promise<void> {
   await bench.until(
     () => left() === "",
-    () => `After ${when} there are ${left()} left: close every socket, stop every timer, and remove every listener.`,
+    () => `After ${when}, ${left()} remain. Close every socket, stop every timer, and remove every listener.`,
   );
 }
 
@@ -34,8 +34,8 @@ async function leavesNothingInMidStart(bench: Bench): Promise<void> {
   const starting = bench.ending(bench.connection.start());
   bench.test.abort();
   await closed(bench);
-  if ((await starting) === "late") throw new Error("close was called while start ran, and start does not end.");
-  await isEmpty(bench, left, "close in the middle of start");
+  if ((await starting) === "late") throw new Error("close was called during start, but start does not end.");
+  await isEmpty(bench, left, "close during start");
 }
 
 async function leavesNothingInOutage(bench: Bench): Promise<void> {
@@ -46,25 +46,25 @@ async function leavesNothingInOutage(bench: Bench): Promise<void> {
   await realWait(150);
   bench.test.abort();
   await closed(bench);
-  await isEmpty(bench, left, "close while the platform is away");
+  await isEmpty(bench, left, "close while the platform is unavailable");
 }
 
 async function leavesNothingInMidSend(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
   const [part] = bench.render("Never answered", address);
   await bench.fail("hang");
-  if (part === undefined) throw new Error("render makes no part of a short text.");
+  if (part === undefined) throw new Error("render returns no part for a short text.");
   const sending = bench.ending(bench.connection.send(part, address, never));
   await realWait(50);
   bench.test.abort();
   await closed(bench);
-  if ((await sending) === "late") throw new Error("close was called while the platform did not answer a send, and the send does not end.");
+  if ((await sending) === "late") throw new Error("close was called during a send without a response, but the send does not end.");
 }
 
 export const leftoverRules: readonly Rule[] = [
   { title: "leftovers > none after close", needs: [], run: leavesNothing },
   { title: "leftovers > none after a conversation", needs: [], run: leavesNothingOfConversation },
-  { title: "leftovers > none after close in the middle of start", needs: [], run: leavesNothingInMidStart },
+  { title: "leftovers > none after close during start", needs: [], run: leavesNothingInMidStart },
   { title: "leftovers > none after close in an outage", needs: ["away"], run: leavesNothingInOutage },
-  { title: "leftovers > no send after close in mid-send", needs: ["hang"], run: leavesNothingInMidSend },
+  { title: "leftovers > close ends a pending send", needs: ["hang"], run: leavesNothingInMidSend },
 ];

@@ -9,17 +9,17 @@ import type { Rule } from "../rule.ts";
 export async function closed(bench: Bench): Promise<void> {
   const outcome = await bench.ending(Promise.resolve().then(() => bench.connection.close()));
   if (outcome === "late") throw new Error("close does not end in time.");
-  if ("error" in outcome) throw new Error(`close rejects: ${reasonOf(outcome.error)}. It must end whatever happened before.`);
+  if ("error" in outcome) throw new Error(`close rejects: ${reasonOf(outcome.error)}. It must always resolve.`);
 }
 
 async function opensNothingYet(bench: Bench): Promise<void> {
-  if (isThenable(bench.connection)) throw new Error("open returns a promise: return the connection, and connect in start.");
+  if (isThenable(bench.connection)) throw new Error("open returns a promise. Return the connection, and connect in start.");
   const left = watchLeftovers(bench);
   const second = bench.definition.open(bench.test.account as never);
   await realWait(20);
   const opened = left() !== "";
   await second.close();
-  if (opened) throw new Error("open leaves a socket or a timer before start is called: connect in start.");
+  if (opened) throw new Error("open creates a socket or a timer before start is called. Connect in start.");
 }
 
 async function closesTwice(bench: Bench): Promise<void> {
@@ -30,11 +30,11 @@ async function closesTwice(bench: Bench): Promise<void> {
 async function connects(bench: Bench): Promise<void> {
   const { connection, test } = bench;
   const outcome = await bench.ending(connection.start());
-  if (outcome === "late") throw new Error("start does not resolve in time although the platform is there.");
-  if ("error" in outcome) throw new Error(`start rejects although the platform is there: ${reasonOf(outcome.error)}.`);
+  if (outcome === "late") throw new Error("start does not resolve in time, although the platform is available.");
+  if ("error" in outcome) throw new Error(`start rejects, although the platform is available: ${reasonOf(outcome.error)}.`);
   await bench.until(
     () => test.statuses.at(-1)?.state === "connected",
-    () => `start has resolved, and the last status is ${test.statuses.at(-1)?.state ?? "none"}: report connected.`,
+    () => `start has resolved, but the last status is ${test.statuses.at(-1)?.state ?? "none"}. Report connected.`,
   );
 }
 
@@ -54,7 +54,7 @@ async function survivesOutage(bench: Bench): Promise<void> {
   await bench.until(
     () => isReported() || isRejected(),
     () =>
-      `The platform is away, and the status is ${said()?.state ?? "none"}: report waiting with a reason, or let start reject, so that the operator learns it.`,
+      `The platform is unavailable, but the status is ${said()?.state ?? "none"}. Report waiting with a reason, or let start reject, so that the operator sees it.`,
   );
   await closed(bench);
 }
@@ -65,13 +65,13 @@ async function takesNothingAfterClose(bench: Bench): Promise<void> {
   await bench.platform.write("written after the close");
   await realWait(200);
   if (bench.messages().some(({ inbound }) => inbound.text.includes("written after")))
-    throw new Error("A message that was written after close was received: close ends when nothing is taken in any more.");
+    throw new Error("A message that was written after close was received. Resolve close only when receiving has stopped.");
 }
 
 export const lifeRules: readonly Rule[] = [
-  { title: "life > open opens nothing yet", run: opensNothingYet },
+  { title: "life > open does not connect", run: opensNothingYet },
   { title: "life > close may be called twice, and before start", run: closesTwice },
   { title: "life > start connects and reports it", needs: [], run: connects },
   { title: "life > nothing is received after close", needs: [], run: takesNothingAfterClose },
-  { title: "life > start reports a platform that is away", needs: ["away"], run: survivesOutage },
+  { title: "life > start reports an unavailable platform", needs: ["away"], run: survivesOutage },
 ];

@@ -21,7 +21,8 @@ async function keepsUnit(bench: Bench): Promise<void> {
   for (const text of unequalTexts(bench)) {
     for (const part of partsOf(bench, textReply(text))) {
       const length = Math.max(part.chars, lengthOf(bench.textOf(part), bench));
-      if (length > maxChars) throw new Error(`A part has ${length} ${unit}, and maxChars is ${maxChars}: cut by what the platform counts.`);
+      if (length > maxChars)
+        throw new Error(`A part has ${length} ${unit}, but maxChars is ${maxChars}. Split the text in the platform's unit.`);
     }
   }
 }
@@ -31,9 +32,7 @@ async function countsUnit(bench: Bench): Promise<void> {
     for (const part of partsOf(bench, textReply(text))) {
       const length = lengthOf(bench.textOf(part), bench);
       if (part.chars < length)
-        throw new Error(
-          `A part of ${length} ${bench.fixtures.unit ?? "characters"} says that it has ${part.chars}: count as the platform does.`,
-        );
+        throw new Error(`A part of ${length} ${bench.fixtures.unit ?? "characters"} has chars ${part.chars}. Count as the platform does.`);
     }
   }
 }
@@ -46,7 +45,7 @@ async function sendsLongest(bench: Bench): Promise<void> {
     for (const part of parts) {
       const outcome = await bench.ending(bench.connection.send(part, address, never));
       if (outcome === "late" || "error" in outcome)
-        throw new Error(`The platform does not take a part of ${part.chars}, and maxChars is ${maxChars}: ${shown(outcome)}.`);
+        throw new Error(`The platform rejects a part of ${part.chars}, although maxChars is ${maxChars}: ${shown(outcome)}.`);
     }
   }
 }
@@ -55,12 +54,12 @@ async function keepsButtonValues(bench: Bench): Promise<void> {
   const value = "é".repeat(32);
   const texts = partsOf(bench, textReply("Choose:", { buttons: [[{ text: "Agree", value }]] })).flatMap(textsIn);
   if (!texts.some((text) => text.includes(value)))
-    throw new Error("The value of a button, 64 bytes, is not in a part as it was given: a press would bring back another one.");
+    throw new Error("A button's value of 64 bytes is changed in the part, so a press would return another value.");
 }
 
 export const limitRules: readonly Rule[] = [
   { title: "limits > parts keep within maxChars in the platform's unit", run: keepsUnit },
   { title: "limits > chars is counted in the platform's unit", run: countsUnit },
-  { title: "limits > the platform takes the longest part", needs: [], run: sendsLongest },
+  { title: "limits > the platform accepts the longest part", needs: [], run: sendsLongest },
   { title: "limits > a button keeps a value of 64 bytes", capability: "buttons", run: keepsButtonValues },
 ];

@@ -9,7 +9,7 @@ async function hasMenu(bench: Bench, wanted: string, situation: string): Promise
   const menu = () => bench.able("menu")();
   await bench.until(
     () => shown(menu()) === shown([wanted]),
-    () => `${situation}, and the menu has ${shown(menu())} in place of ${shown([wanted])}.`,
+    () => `${situation}, and the menu has ${shown(menu())} instead of ${shown([wanted])}.`,
   );
 }
 
@@ -30,26 +30,26 @@ async function replacesMenu(bench: Bench): Promise<void> {
 async function probe(bench: Bench): Promise<{ readonly ok: boolean; readonly detail: string }> {
   const outcome = await bench.ending(Promise.resolve(bench.connection.probe?.()));
   if (outcome === "late") throw new Error("probe does not end in time.");
-  if ("error" in outcome || outcome.value === undefined) throw new Error("probe does not resolve: return ok false, and the reason.");
-  if (outcome.value.detail.trim() === "") throw new Error("The detail of a probe is empty: say in a sentence what was found.");
+  if ("error" in outcome || outcome.value === undefined) throw new Error("probe does not resolve. Return ok: false and the reason.");
+  if (outcome.value.detail.trim() === "") throw new Error("The detail of a probe is empty. Describe the result in one sentence.");
   return outcome.value;
 }
 
 async function probes(bench: Bench): Promise<void> {
   const found = await probe(bench);
-  if (!found.ok) throw new Error(`The platform is there, and probe says ${shown(found)}.`);
+  if (!found.ok) throw new Error(`The platform is available, but probe returns ${shown(found)}.`);
 }
 
 async function probesOutage(bench: Bench): Promise<void> {
   await bench.fail("away");
   const found = await probe(bench);
-  if (found.ok) throw new Error(`The platform is away, and probe says ${shown(found)}.`);
+  if (found.ok) throw new Error(`The platform is unavailable, but probe returns ${shown(found)}.`);
 }
 
 async function resolvesId(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
   const found = await bench.connection.resolve?.(address.chat);
-  if (found !== address.chat) throw new Error(`resolve makes ${shown(found)} of the chat id ${address.chat}: return an id as it is.`);
+  if (found !== address.chat) throw new Error(`resolve turns the chat id ${address.chat} into ${shown(found)}. Return an id unchanged.`);
 }
 
 async function refusesTarget(bench: Bench): Promise<void> {
@@ -65,21 +65,22 @@ async function pauses(bench: Bench): Promise<void> {
   await bench.platform.write("written after the pause");
   const [part] = bench.render("sent after the pause", address);
   const problem = receiptProblem(await bench.connection.send(part as Part, address, never));
-  if (problem !== undefined) throw new Error(`After pause, a send resolves with something unusable: ${problem}.`);
+  if (problem !== undefined) throw new Error(`After pause, a send resolves with an invalid receipt: ${problem}.`);
   await realWait(150);
   if (bench.messages().some(({ inbound }) => inbound.text.includes("after the pause")))
-    throw new Error("A message that was written after pause was received: take nothing in any more.");
+    throw new Error("A message that was written after pause was received. Stop receiving at pause.");
 }
 
 async function admits(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
   const [part] = bench.render("Hello", address);
   const first = await bench.ending(Promise.resolve(bench.connection.admit?.(part as Part, address, never)));
-  if (first === "late" || "error" in first) throw new Error("Nothing was sent before, and admit does not let a part go.");
+  if (first === "late" || "error" in first) throw new Error("Nothing was sent before, but admit does not admit a part.");
   for (let count = 0; count < 200; count += 1) {
     const waiting = bench.connection.admit?.(part as Part, address, AbortSignal.abort());
     const outcome = await bench.ending(Promise.resolve(waiting));
-    if (outcome === "late" || "error" in outcome) throw new Error("The signal is aborted, and admit does not resolve: it never rejects.");
+    if (outcome === "late" || "error" in outcome)
+      throw new Error("The signal is aborted, but admit does not resolve. It must never reject.");
   }
 }
 
@@ -89,33 +90,33 @@ async function updates(bench: Bench): Promise<void> {
   await bench.send("sent after an update", address);
   await bench.until(
     () => bench.platform.read().some((text) => text.includes("after an update")),
-    () => "After update, a message does not arrive.",
+    () => "A message that is sent after update does not arrive.",
   );
 }
 
 async function findsStickers(bench: Bench): Promise<void> {
   await bench.connection.start();
   const found = (await bench.connection.findMedia?.("sticker", "wave", 2)) ?? [];
-  if (found.length > 2) throw new Error(`findMedia was asked for two stickers, and returns ${found.length}.`);
+  if (found.length > 2) throw new Error(`findMedia was called with the limit 2, but returns ${found.length} stickers.`);
   for (const { ref } of found) {
     const parts = bench.connection.render(textReply("", { media: [{ ref, as: "sticker" }] }), {
       channel: bench.definition.id,
       account: "default",
       chat: "1",
     });
-    if (parts.length === 0) throw new Error(`A sticker with the ref ${shown(ref)} leads to no part.`);
+    if (parts.length === 0) throw new Error(`render returns no part for a sticker with the ref ${shown(ref)}.`);
   }
 }
 
 export const operationRules: readonly Rule[] = [
   { title: "menu > start registers the commands", capability: "menu", needs: ["menu"], run: registersMenu },
-  { title: "menu > other commands take their place", capability: "menu", needs: ["menu"], run: replacesMenu },
+  { title: "menu > new commands replace the old ones", capability: "menu", needs: ["menu"], run: replacesMenu },
   { title: "probe > finds the platform", function: "probe", needs: [], run: probes },
-  { title: "probe > says that the platform is away", function: "probe", needs: ["away"], run: probesOutage },
+  { title: "probe > reports an unavailable platform", function: "probe", needs: ["away"], run: probesOutage },
   { title: "resolve > an id resolves to itself", function: "resolve", needs: [], run: resolvesId },
-  { title: "resolve > nonsense is refused", function: "resolve", needs: [], run: refusesTarget },
-  { title: "pause > takes nothing in, and sends", function: "pause", needs: [], run: pauses },
-  { title: "admit > lets a part go, and ends at an abort", function: "admit", needs: [], run: admits },
-  { title: "update > what is sent goes on", function: "update", needs: [], run: updates },
-  { title: "stickers > at most as many as were asked for, each can be sent", capability: "stickers", needs: [], run: findsStickers },
+  { title: "resolve > an unknown recipient is refused", function: "resolve", needs: [], run: refusesTarget },
+  { title: "pause > stops receiving, and still sends", function: "pause", needs: [], run: pauses },
+  { title: "admit > admits a part, and ends at an abort", function: "admit", needs: [], run: admits },
+  { title: "update > sending continues", function: "update", needs: [], run: updates },
+  { title: "stickers > findMedia respects the limit, and each result can be sent", capability: "stickers", needs: [], run: findsStickers },
 ];

@@ -14,7 +14,7 @@ const latestMs = Date.UTC(2100, 0);
 
 function messageOf({ connection }: Pick<Bench, "connection">, raw: Parameters<Bench["connection"]["parse"]>[0]): ChannelInbound {
   const parsed = connection.parse(structuredClone(raw));
-  if (!isMessage(parsed)) throw new Error(`parse makes ${shown(parsed)} of the message ${shown(raw)}.`);
+  if (!isMessage(parsed)) throw new Error(`parse returns ${shown(parsed)} for the message ${shown(raw)}.`);
   return parsed;
 }
 
@@ -25,19 +25,21 @@ async function isTotal({ connection, fixtures }: Bench): Promise<void> {
     try {
       parsed = connection.parse(raw);
     } catch (error) {
-      throw new Error(`parse throws on ${shown(raw)}: ${reasonOf(error)}. Return undefined for what is not a message.`, { cause: error });
+      throw new Error(`parse throws on ${shown(raw)}: ${reasonOf(error)}. Return undefined for an event that is not a message.`, {
+        cause: error,
+      });
     }
     const problem = parsed === undefined ? undefined : inboundProblem(parsed);
-    if (problem !== undefined) throw new Error(`parse makes something unusable of ${shown(raw)}: ${problem}.`);
+    if (problem !== undefined) throw new Error(`parse returns an invalid value for ${shown(raw)}: ${problem}.`);
   }
 }
 
 async function readsMessages(bench: Bench): Promise<void> {
   const { fixtures, definition } = bench;
-  if (fixtures.messages.length === 0) throw new Error("The contract needs at least one message in fixtures.messages.");
+  if (fixtures.messages.length === 0) throw new Error("The contract requires at least one message in fixtures.messages.");
   for (const { raw, expect: wanted } of fixtures.messages) expect(messageOf(bench, raw)).toMatchObject(wanted);
   if (definition.capabilities.threads && fixtures.messages.every(({ expect: { chat } }) => chat?.thread === undefined))
-    throw new Error("The capability threads is declared: the contract needs a message in fixtures.messages whose chat has a thread.");
+    throw new Error("The capability threads is declared, so fixtures.messages must contain a message whose chat has a thread.");
 }
 
 async function isPure({ connection, fixtures }: Bench): Promise<void> {
@@ -47,11 +49,13 @@ async function isPure({ connection, fixtures }: Bench): Promise<void> {
     try {
       once = connection.parse(copy);
     } catch (error) {
-      throw new Error(`parse changes the event that it reads: ${reasonOf(error)}. The same event is read again later.`, { cause: error });
+      throw new Error(`parse modifies the event: ${reasonOf(error)}. The gateway may parse the same event again.`, { cause: error });
     }
     const again = connection.parse(JSON.parse(JSON.stringify(raw)));
     if (!isDeepStrictEqual(once, again))
-      throw new Error(`parse makes ${shown(once)} and then ${shown(again)} of the same event: it must depend on the event alone.`);
+      throw new Error(
+        `parse returns ${shown(once)} and then ${shown(again)} for the same event. The result must depend only on the event.`,
+      );
   }
 }
 
@@ -59,7 +63,7 @@ async function survivesJson(bench: Bench): Promise<void> {
   for (const { raw } of bench.fixtures.messages) {
     const inbound = messageOf(bench, raw);
     const stored: unknown = JSON.parse(JSON.stringify(inbound));
-    expect(stored, "what parse returns must be JSON").toEqual(inbound);
+    expect(stored, "the result of parse must be JSON").toEqual(inbound);
   }
 }
 
@@ -67,7 +71,7 @@ async function timesAreMilliseconds(bench: Bench): Promise<void> {
   for (const { raw } of bench.fixtures.messages) {
     const { timestamp } = messageOf(bench, raw);
     const isTime = timestamp === 0 || (timestamp >= earliestMs && timestamp < latestMs);
-    if (!isTime) throw new Error(`The timestamp ${timestamp} is not in epoch milliseconds. Convert it, or return 0 where there is none.`);
+    if (!isTime) throw new Error(`The timestamp ${timestamp} is not in epoch milliseconds. Convert it, or return 0 if there is none.`);
   }
 }
 
@@ -76,7 +80,7 @@ async function ownAreSilent({ connection, fixtures }: Bench): Promise<void> {
     const parsed = connection.parse(structuredClone(raw));
     if (parsed === undefined || isMessage(parsed))
       throw new Error(
-        `parse makes ${shown(parsed)} of an event of the bot itself, ${shown(raw)}: the bot would answer itself. Return null.`,
+        `parse returns ${shown(parsed)} for an event of the bot itself, ${shown(raw)}. Return null; otherwise the bot would reply to itself.`,
       );
   }
 }
@@ -86,9 +90,9 @@ async function namesAreNoIdentity(bench: Bench): Promise<void> {
     const [one, other] = [messageOf(bench, before), messageOf(bench, after)];
     if (one.sender.id !== other.sender.id)
       throw new Error(
-        `sender.id is ${one.sender.id}, and ${other.sender.id} after a change of name. Use the platform's unchangeable id: a name never authorises.`,
+        `sender.id is ${one.sender.id}, but ${other.sender.id} after a change of name. Use the platform's permanent id, because a name does not identify a sender.`,
       );
-    if (one.chat.id !== other.chat.id) throw new Error(`chat.id is ${one.chat.id}, and ${other.chat.id} after a change of name.`);
+    if (one.chat.id !== other.chat.id) throw new Error(`chat.id is ${one.chat.id}, but ${other.chat.id} after a change of name.`);
   }
 }
 
@@ -131,13 +135,13 @@ async function keepsPrototypes({ connection, fixtures }: Bench): Promise<void> {
     const isPolluted = prototype.contractPollution !== undefined;
     delete prototype.contractPollution;
     if (isPolluted)
-      throw new Error("An event with the key __proto__ changes the prototype of all objects: do not merge an event into an object.");
+      throw new Error("An event with the key __proto__ changes the prototype of all objects. Do not merge an event into an object.");
   }
 }
 
 export const parseRules: readonly Rule[] = [
   { title: "parse > never throws, and returns what the host can use", run: isTotal },
-  { title: "parse > takes events of any depth and length", run: takesLargeEvents },
+  { title: "parse > accepts events of any depth and length", run: takesLargeEvents },
   { title: "parse > leaves the prototypes of objects alone", run: keepsPrototypes },
   { title: "parse > reads each message", run: readsMessages },
   { title: "parse > is pure", run: isPure },

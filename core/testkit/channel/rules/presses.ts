@@ -17,23 +17,24 @@ async function isReceived(bench: Bench): Promise<void> {
   const presses = () => bench.messages().filter(({ inbound }) => inbound.kind === "press");
   await bench.until(
     () => presses().length > 0,
-    () => "The person pressed a button, and no press was received: hand it in, and parse it as kind press.",
+    () => "The person pressed a button, but no press was received. Call account.receive for it, and parse it as kind press.",
   );
   const [message] = bench.messages();
   const [{ inbound: press, ...at }, more] = presses() as [ReturnType<Bench["messages"]>[number], unknown?];
-  if (more !== undefined) throw new Error("The person pressed a button once, and two presses were received.");
+  if (more !== undefined) throw new Error("The person pressed a button once, but two presses were received.");
   if (!press.text.includes("agree-value"))
-    throw new Error(`The press has the text ${shown(press.text)}: it has to contain the button's value.`);
-  if (press.sender.id !== message?.inbound.sender.id) throw new Error(`The press is of ${press.sender.id}, and the person is another.`);
-  if (!press.mention) throw new Error("The press has no mention: in a group it would not be answered. A press always addresses the bot.");
-  if (at.lane !== message?.lane) throw new Error(`The press has the lane ${at.lane}, and its chat ${message?.lane}.`);
+    throw new Error(`The press has the text ${shown(press.text)}, which must contain the button's value.`);
+  if (press.sender.id !== message?.inbound.sender.id)
+    throw new Error(`The sender of the press is ${press.sender.id}, which is another person.`);
+  if (!press.mention) throw new Error("The press has no mention, so the bot would not reply in a group. A press always addresses the bot.");
+  if (at.lane !== message?.lane) throw new Error(`The press has the lane ${at.lane}, but its chat has ${message?.lane}.`);
 }
 
 async function acknowledged(bench: Bench, situation: string): Promise<() => number> {
   const count = bench.able("acknowledged");
   await bench.until(
     () => count() > 0,
-    () => `${situation}, and the platform was not answered: the button seems stuck.`,
+    () => `${situation}, and the channel did not acknowledge it, so the button appears stuck.`,
   );
   return count;
 }
@@ -42,23 +43,33 @@ async function isAcknowledged(bench: Bench): Promise<void> {
   await pressed(bench, "agree-value");
   const count = await acknowledged(bench, "The person pressed a button");
   await realWait(150);
-  if (count() !== 1) throw new Error(`The person pressed a button, and the platform was answered ${count()} times: answer once.`);
+  if (count() !== 1) throw new Error(`The person pressed a button, and the channel acknowledged it ${count()} times. Acknowledge it once.`);
 }
 
 async function unknownIsAcknowledged(bench: Bench): Promise<void> {
   await pressed(bench, "of-an-old-message");
-  await acknowledged(bench, "The person pressed a button that no message has");
+  await acknowledged(bench, "The person pressed an unknown button");
 }
 
 async function refusedIsAcknowledged(bench: Bench): Promise<void> {
   bench.test.check = async () => ({ allowed: false, code: "sender_not_allowed", notice: "This bot is not for you." });
   await pressed(bench, "agree-value");
-  await acknowledged(bench, "A person whom the gateway refuses pressed a button");
+  await acknowledged(bench, "A refused sender pressed a button");
 }
 
 export const pressRules: readonly Rule[] = [
-  { title: "presses > a press is received as one", capability: "buttons", needs: ["press"], run: isReceived },
+  { title: "presses > a press is received as a press", capability: "buttons", needs: ["press"], run: isReceived },
   { title: "presses > a press is acknowledged once", capability: "buttons", needs: ["press", "acknowledge"], run: isAcknowledged },
-  { title: "presses > an unknown one is acknowledged", capability: "buttons", needs: ["press", "acknowledge"], run: unknownIsAcknowledged },
-  { title: "presses > a refused one is acknowledged", capability: "buttons", needs: ["press", "acknowledge"], run: refusedIsAcknowledged },
+  {
+    title: "presses > an unknown press is acknowledged",
+    capability: "buttons",
+    needs: ["press", "acknowledge"],
+    run: unknownIsAcknowledged,
+  },
+  {
+    title: "presses > a refused press is acknowledged",
+    capability: "buttons",
+    needs: ["press", "acknowledge"],
+    run: refusedIsAcknowledged,
+  },
 ];

@@ -6,7 +6,7 @@ import { type Bench, never, shown } from "../bench.ts";
 import type { Rule } from "../rule.ts";
 
 /** Long enough for a channel that shows nothing of short answers. */
-const opening = "This is the beginning of an answer that is long enough to be shown while it grows";
+const opening = "This is the beginning of a reply that is long enough for a preview";
 
 /** A text so far: its words are numbered, so that it is seen how much of it a message shows. */
 function grown(words: number): string {
@@ -33,7 +33,7 @@ function openPreview(bench: Bench, address: Address, resume: readonly string[] =
       named = ids;
     },
   });
-  if (preview === undefined) throw new Error("The capability edits is declared, and the connection has no preview().");
+  if (preview === undefined) throw new Error("The capability edits is declared, but the connection has no preview().");
   return { preview, address, named: () => named };
 }
 
@@ -44,7 +44,7 @@ async function show(bench: Bench): Promise<Opened> {
   opened.preview.update(grown(1));
   await bench.until(
     () => bench.platform.read().some((text) => text.includes("the beginning")),
-    () => "A preview was updated, and the person sees nothing of it.",
+    () => "A preview was updated, but the person does not see it.",
   );
   return opened;
 }
@@ -54,7 +54,7 @@ async function shows(bench: Bench): Promise<void> {
   preview.update(grown(5));
   await bench.until(
     () => bench.platform.read().some((text) => progressOf(text) === 4),
-    () => `A preview was updated again, and the person sees ${shown(bench.platform.read())}: show the newest text.`,
+    () => `A preview was updated again, but the person sees ${shown(bench.platform.read())}. Show the newest text.`,
   );
   await preview.close();
 }
@@ -75,7 +75,7 @@ async function neverGoesBack(bench: Bench): Promise<void> {
   await realWait(100);
   const progress = bench.able("history")().map(progressOf);
   if (progress.some((one, index) => one < (progress[index - 1] ?? -1)))
-    throw new Error(`A preview showed its text up to the words ${shown(progress)}: it must never go back. Make one call at a time.`);
+    throw new Error(`A preview showed the words ${shown(progress)} in this order. It must never go back. Make one call at a time.`);
 }
 
 async function keepsPace(bench: Bench): Promise<void> {
@@ -86,17 +86,18 @@ async function keepsPace(bench: Bench): Promise<void> {
   await preview.close();
   const calls = bench.able("history")().length;
   if (calls > updates / 2)
-    throw new Error(`${updates} quick updates led to ${calls} calls: the host updates often, and the channel keeps the pace.`);
+    throw new Error(`${updates} quick updates caused ${calls} calls. The host updates often, so the channel must limit the rate.`);
 }
 
 async function becomesAnswer(bench: Bench): Promise<void> {
   const { preview, address } = await show(bench);
   preview.update(grown(3));
   const [replaces, ...others] = await preview.close();
-  if (replaces === undefined) throw new Error("The person sees a preview, and its close names no message: it would stay for ever.");
+  if (replaces === undefined)
+    throw new Error("The person sees a preview, but its close returns no message id, so the message would remain forever.");
   const answer = `${grown(9)} and its end.`;
   const [first, ...rest] = bench.render(answer, address);
-  if (first === undefined) throw new Error("render makes no part of a text.");
+  if (first === undefined) throw new Error("render returns no part for a text.");
   await bench.connection.send({ ...first, replaces }, address, never);
   for (const part of rest) await bench.connection.send(part, address, never);
   for (const id of others) await bench.connection.remove?.(id, address, never);
@@ -104,7 +105,7 @@ async function becomesAnswer(bench: Bench): Promise<void> {
   await realWait(200);
   await bench.until(
     () => seen() === answer,
-    () => `The answer took the place of its preview, and the person sees ${shown(bench.platform.read())}.`,
+    () => `The reply replaced its preview, and the person sees ${shown(bench.platform.read())}.`,
   );
 }
 
@@ -115,20 +116,21 @@ async function endsAtClose(bench: Bench): Promise<void> {
   preview.update(grown(50));
   await realWait(400);
   if (JSON.stringify(bench.platform.read()) !== JSON.stringify(before))
-    throw new Error("A preview changed after its close: it would overwrite the answer.");
+    throw new Error("A preview changed after its close, so it would overwrite the reply.");
   const again = await preview.close();
-  if (JSON.stringify(again) !== JSON.stringify(ids)) throw new Error(`A second close names ${shown(again)}, and the first ${shown(ids)}.`);
+  if (JSON.stringify(again) !== JSON.stringify(ids))
+    throw new Error(`The second close returns ${shown(again)}, but the first returned ${shown(ids)}.`);
 }
 
 async function namesMessages(bench: Bench): Promise<void> {
   const { preview, named } = await show(bench);
   await bench.until(
     () => named().length > 0,
-    () => "The person sees a preview, and onMessage was not called: after a kill the message would stay.",
+    () => "The person sees a preview, but onMessage was not called. After a kill, the message would remain.",
   );
   const closed = await preview.close();
   if (JSON.stringify(closed) !== JSON.stringify(named()))
-    throw new Error(`close names the messages ${shown(closed)}, and onMessage named ${shown(named())}.`);
+    throw new Error(`close returns the messages ${shown(closed)}, but onMessage reported ${shown(named())}.`);
 }
 
 async function resumes(bench: Bench): Promise<void> {
@@ -139,10 +141,10 @@ async function resumes(bench: Bench): Promise<void> {
   second.preview.update(grown(7));
   await bench.until(
     () => bench.platform.read().some((text) => progressOf(text) === 6),
-    () => `A preview that was handed the messages ${shown(ids)} shows nothing in them.`,
+    () => `A preview that resumes with the messages ${shown(ids)} does not update them.`,
   );
   await second.preview.close();
-  if (bench.platform.read().length !== count) throw new Error("A preview that resumes made a new message: edit those in resume.");
+  if (bench.platform.read().length !== count) throw new Error("A preview that resumes created a new message. Edit the messages in resume.");
 }
 
 async function survivesOutage(bench: Bench): Promise<void> {
@@ -154,11 +156,13 @@ async function survivesOutage(bench: Bench): Promise<void> {
     await realWait(10);
   }
   const outcome = await bench.ending(preview.close());
-  if (outcome === "late") throw new Error("The platform is away, and close of a preview does not end in time.");
+  if (outcome === "late") throw new Error("The platform is unavailable, and close of a preview does not end in time.");
   if ("error" in outcome)
-    throw new Error("The platform is away, and close of a preview rejects: resolve with the messages.", { cause: outcome.error });
+    throw new Error("The platform is unavailable, and close of a preview rejects. Resolve with the messages.", { cause: outcome.error });
   if (!known.every((id) => outcome.value.includes(id)))
-    throw new Error(`The platform is away, and close names ${shown(outcome.value)}: the messages ${shown(known)} are still there.`);
+    throw new Error(
+      `The platform is unavailable, and close returns ${shown(outcome.value)}, but the messages ${shown(known)} still exist.`,
+    );
 }
 
 async function leavesNoTimer(bench: Bench): Promise<void> {
@@ -177,18 +181,18 @@ async function leavesNoTimer(bench: Bench): Promise<void> {
       left = (await bench.timersAtRest()) - own;
       return left < previews;
     },
-    () => `After ${previews} previews were closed there are ${left} timers more than before them.`,
+    () => `After ${previews} previews were closed, ${left} more timers are active than before.`,
   );
 }
 
 export const previewRules: readonly Rule[] = [
-  { title: "preview > a text is seen growing", capability: "edits", needs: [], run: shows },
-  { title: "preview > never goes back", capability: "edits", needs: ["history"], run: neverGoesBack },
+  { title: "preview > shows the growing text", capability: "edits", needs: [], run: shows },
+  { title: "preview > never shows an older text", capability: "edits", needs: ["history"], run: neverGoesBack },
   { title: "preview > keeps the platform's pace", capability: "edits", needs: ["history"], run: keepsPace },
   { title: "preview > becomes the answer", capability: "edits", needs: [], run: becomesAnswer },
   { title: "preview > changes nothing after its close", capability: "edits", needs: [], run: endsAtClose },
   { title: "preview > names its messages", capability: "edits", needs: [], run: namesMessages },
-  { title: "preview > takes up what a killed process left", capability: "edits", needs: [], run: resumes },
-  { title: "preview > an outage does not stop its close", capability: "edits", needs: ["away"], run: survivesOutage },
+  { title: "preview > resumes after a killed process", capability: "edits", needs: [], run: resumes },
+  { title: "preview > can be closed during an outage", capability: "edits", needs: ["away"], run: survivesOutage },
   { title: "preview > leaves no timer", capability: "edits", needs: [], run: leavesNoTimer },
 ];

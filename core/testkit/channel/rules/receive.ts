@@ -17,11 +17,12 @@ async function takesInOnce(bench: Bench): Promise<void> {
   );
   const [one, other, more] = seen();
   if (one === undefined || other === undefined || more !== undefined || !one.text.includes("first"))
-    throw new Error(`Two messages were written, and received were ${shown(seen().map(({ text }) => text))}.`);
-  if (one.id === other.id) throw new Error(`Two messages have the same id, ${one.id}: the second would be taken for a repetition.`);
-  if (one.lane !== other.lane) throw new Error("Two messages of one chat have different lanes: they would run side by side.");
+    throw new Error(`Two messages were written, but ${shown(seen().map(({ text }) => text))} was received.`);
+  if (one.id === other.id) throw new Error(`Two messages have the same id, ${one.id}, so the second would be treated as a repetition.`);
+  if (one.lane !== other.lane) throw new Error("Two messages of one chat have different lanes, so they would run in parallel.");
   const lead = `${definition.id}:default:`;
-  if (!one.lane.startsWith(lead)) throw new Error(`The lane ${one.lane} does not begin with ${lead}: begin with channel and account.`);
+  if (!one.lane.startsWith(lead))
+    throw new Error(`The lane ${one.lane} does not begin with ${lead}. A lane begins with channel and account.`);
 }
 
 async function keepsIdOfRepetition(bench: Bench): Promise<void> {
@@ -39,7 +40,7 @@ async function keepsIdOfRepetition(bench: Bench): Promise<void> {
   // A channel that recognizes the repetition itself need not submit it.
   const ids = [...new Set(says("Hello").map(({ id }) => id))];
   if (ids.length > 1)
-    throw new Error(`An event that came twice has the ids ${ids.join(" and ")}: use the platform's id, so that it is answered once.`);
+    throw new Error(`A repeated event has the ids ${ids.join(" and ")}. Use the platform's id, so that the bot replies once.`);
 }
 
 async function confirmsNothingUnstored(bench: Bench): Promise<void> {
@@ -53,11 +54,11 @@ async function confirmsNothingUnstored(bench: Bench): Promise<void> {
   await platform.write("Hello");
   await bench.until(
     () => test.received.some(({ raw }) => isMessage(connection.parse(raw))),
-    () => "An event that could not be stored did not come again: confirm it to the platform only when receive has resolved.",
+    () => "An event that could not be stored was not delivered again. Confirm it to the platform only when receive has resolved.",
   );
 }
 
-const settled = "The platform has the message, and its edit was not received: hand it in, and parse it as kind edit.";
+const settled = "A message was edited, but the edit was not received. Call account.receive for it, and parse it as kind edit.";
 
 async function readsEdits(bench: Bench): Promise<void> {
   await bench.meet("Helo");
@@ -71,7 +72,7 @@ async function readsEdits(bench: Bench): Promise<void> {
   const [edit] = edits();
   if (edit?.inbound.messageId !== first?.inbound.messageId)
     throw new Error(
-      `The message has the messageId ${first?.inbound.messageId}, and its edit ${edit?.inbound.messageId}: an edit keeps that of its message.`,
+      `The message has the messageId ${first?.inbound.messageId}, but its edit has ${edit?.inbound.messageId}. An edit keeps the id of its message.`,
     );
   if (edit?.inbound.text.includes("edited") !== true) throw new Error(`The edit has the text ${shown(edit?.inbound.text)}.`);
 }
@@ -87,10 +88,10 @@ async function editHasOwnId(bench: Bench): Promise<void> {
   );
   const [first, second] = seen();
   if (first?.inbound.kind !== "message" || second === undefined)
-    throw new Error("An edit that follows its message at once was received before it: hand events in, in the platform's order.");
+    throw new Error("An edit was received before its message. Submit events in the platform's order.");
   if (first.id === second.id)
-    throw new Error(`A message and its edit have the same id, ${first.id}: the edit would count as a repetition.`);
-  if (first.lane !== second.lane) throw new Error("A message and its edit have different lanes: they would run side by side.");
+    throw new Error(`A message and its edit have the same id, ${first.id}, so the edit would be treated as a repetition.`);
+  if (first.lane !== second.lane) throw new Error("A message and its edit have different lanes, so they would run in parallel.");
 }
 
 async function threadHasLane(bench: Bench): Promise<void> {
@@ -100,16 +101,17 @@ async function threadHasLane(bench: Bench): Promise<void> {
   const laneOf = (text: string) => bench.messages().find(({ inbound }) => inbound.text.includes(text))?.lane;
   await bench.until(
     () => laneOf("outside") !== undefined && laneOf("inside") !== undefined,
-    () => "Of a message in a thread and one outside, both have to be received.",
+    () => "A message in a thread and one outside it were written, but not both were received.",
   );
-  if (laneOf("outside") === laneOf("inside")) throw new Error("A thread has the lane of another place: its messages would wait for those.");
+  if (laneOf("outside") === laneOf("inside"))
+    throw new Error("A thread has the same lane as another place, so its messages would wait for those.");
 }
 
 export const receiveRules: readonly Rule[] = [
   { title: "receive > each message once, in its order, in the lane of its chat", needs: [], run: takesInOnce },
   { title: "receive > a repetition has the id of the first", needs: ["repeat"], run: keepsIdOfRepetition },
-  { title: "receive > what could not be stored is not confirmed", needs: ["unconfirmed"], run: confirmsNothingUnstored },
+  { title: "receive > an event that could not be stored is not confirmed", needs: ["unconfirmed"], run: confirmsNothingUnstored },
   { title: "receive > an edit keeps the id of its message", needs: ["edit"], run: readsEdits },
-  { title: "receive > an edit comes after its message, as an event of its own", needs: ["edit"], run: editHasOwnId },
+  { title: "receive > an edit is a separate event after its message", needs: ["edit"], run: editHasOwnId },
   { title: "receive > a thread has a lane of its own", capability: "threads", needs: [], run: threadHasLane },
 ];

@@ -13,7 +13,7 @@ async function reconnects(bench: Bench): Promise<void> {
   const state = () => test.statuses.at(-1)?.state;
   await bench.until(
     () => state() !== "connected",
-    () => "The platform went away, and the status is still connected: report waiting, with a reason.",
+    () => "The platform became unavailable, but the status is still connected. Report waiting with a reason.",
   );
   // Some attempts to connect fail.
   await realWait(200);
@@ -21,11 +21,11 @@ async function reconnects(bench: Bench): Promise<void> {
   await platform.write("after the outage");
   await bench.until(
     () => bench.messages().some(({ inbound }) => inbound.text.includes("after the outage")),
-    () => "The platform is back, and a message of the person was not received: connect again by yourself.",
+    () => "The platform is available again, but a message was not received. Reconnect automatically.",
   );
   await bench.until(
     () => state() === "connected",
-    () => `The platform is back, and the status is ${state()}: report connected.`,
+    () => `The platform is available again, but the status is ${state()}. Report connected.`,
   );
 }
 
@@ -54,10 +54,10 @@ async function arrivesAfterWait(bench: Bench): Promise<void> {
     bench,
     host,
     () => answers(bench) > 0,
-    () => "The platform asked for a wait of two seconds, and the answer did not arrive after it.",
+    () => "The platform asked for a wait of two seconds, but the reply did not arrive afterwards.",
   );
   await host.advance(10_000);
-  if (answers(bench) !== 1) throw new Error(`After a wait that the platform asked for, the answer is there ${answers(bench)} times.`);
+  if (answers(bench) !== 1) throw new Error(`After a wait that the platform asked for, the reply arrived ${answers(bench)} times.`);
 }
 
 async function arrivesAfterOutage(bench: Bench): Promise<void> {
@@ -72,7 +72,7 @@ async function arrivesAfterOutage(bench: Bench): Promise<void> {
   await bench.platform.write("How are you?");
   await bench.until(
     () => isAway,
-    () => "The person wrote, and no turn began.",
+    () => "The person wrote, but no turn began.",
   );
   await host.advance(500);
   await bench.fail("back");
@@ -80,10 +80,10 @@ async function arrivesAfterOutage(bench: Bench): Promise<void> {
     bench,
     host,
     () => answers(bench) > 0,
-    () => "The platform was away while an answer was sent, and the answer did not arrive when it was back.",
+    () => "The platform was unavailable during a send, and the reply did not arrive after the outage.",
   );
   await host.advance(10_000);
-  if (answers(bench) !== 1) throw new Error(`After an outage, the answer is there ${answers(bench)} times.`);
+  if (answers(bench) !== 1) throw new Error(`After an outage, the reply arrived ${answers(bench)} times.`);
 }
 
 /**
@@ -114,7 +114,7 @@ async function killed(bench: Bench, reaches: boolean): Promise<TestHost> {
   const { definition, died } = dyingOverSend(bench.definition, reaches);
   const host = await openConversation(bench, { definition });
   await bench.platform.write("How are you?");
-  await bench.until(died, () => "The person wrote, and no answer was sent.");
+  await bench.until(died, () => "The person wrote, but no reply was sent.");
   await host.restart({ killed: true });
   await connected(bench, host);
   await bench.until(
@@ -122,7 +122,7 @@ async function killed(bench: Bench, reaches: boolean): Promise<TestHost> {
       await host.advance(2_000);
       return host.ended().length > 0;
     },
-    () => "The process was killed in mid-send, and the event does not end in the next one.",
+    () => "The process was killed during a send, and the event does not end in the next process.",
   );
   return host;
 }
@@ -131,21 +131,23 @@ async function countsRepetition(bench: Bench): Promise<void> {
   await using host = await killed(bench, true);
   const count = answers(bench);
   if (count < 1 || count > 2)
-    throw new Error(`The process was killed after the platform had taken the message, and it is there ${count} times: at most twice.`);
+    throw new Error(
+      `The process was killed after the platform had accepted the message, which arrived ${count} times. At most two are allowed.`,
+    );
   const isTraced = host.ended().some(({ decisions }) => decisions.some(({ code }) => code === "possibly_repeated"));
-  if (count === 2 && !isTraced) throw new Error(`The message is there twice, and the trace does not say so: ${shown(host.ended())}.`);
+  if (count === 2 && !isTraced) throw new Error(`The message arrived twice, but the trace does not say so: ${shown(host.ended())}.`);
 }
 
 async function repeatsLost(bench: Bench): Promise<void> {
   await using _host = await killed(bench, false);
   if (answers(bench) !== 1)
     throw new Error(
-      `The process was killed before the platform had the message, and it is there ${answers(bench)} times: a part has to be sent by another process.`,
+      `The process was killed before the platform had the message, which arrived ${answers(bench)} times. Another process must be able to send a part.`,
     );
 }
 
 export const recoveryRules: readonly Rule[] = [
-  { title: "recovery > the connection is made again after an outage", needs: ["away", "back"], run: reconnects },
+  { title: "recovery > the account reconnects after an outage", needs: ["away", "back"], run: reconnects },
   { title: "recovery > an answer arrives once after a wait", needs: ["limit"], run: arrivesAfterWait },
   { title: "recovery > an answer arrives once after an outage", needs: ["away", "back"], run: arrivesAfterOutage },
   { title: "recovery > a process killed after the platform's acceptance repeats at most once", needs: ["lasting"], run: countsRepetition },

@@ -23,7 +23,7 @@ export function partsOf(bench: Bench, reply: Reply): readonly Part[] {
     throw new Error(`render throws on ${shown(reply)}: ${reasonOf(error)}.`, { cause: error });
   }
   const problem = partsProblem(parts);
-  if (problem !== undefined) throw new Error(`render makes something unusable of ${shown(reply)}: ${problem}.`);
+  if (problem !== undefined) throw new Error(`render returns an invalid value for ${shown(reply)}: ${problem}.`);
   return parts;
 }
 
@@ -47,10 +47,9 @@ async function keepsLimits(bench: Bench): Promise<void> {
       const length = [...bench.textOf(part)].length;
       if (part.chars > maxChars || length > maxChars)
         throw new Error(
-          `A text of ${text.length} characters leads to a part of ${Math.max(part.chars, length)}, and maxChars is ${maxChars}: cut it.`,
+          `A text of ${text.length} characters becomes a part of ${Math.max(part.chars, length)}, but maxChars is ${maxChars}. Split the text.`,
         );
-      if (part.chars < length)
-        throw new Error(`A part of ${length} characters says that it has ${part.chars}: count chars as the platform does.`);
+      if (part.chars < length) throw new Error(`A part of ${length} characters has chars ${part.chars}. Count chars as the platform does.`);
     }
   }
 }
@@ -60,7 +59,7 @@ async function losesNothing(bench: Bench): Promise<void> {
     const shownText = withoutSpace(joined(bench, partsOf(bench, textReply(text))));
     if (shownText !== withoutSpace(text))
       throw new Error(
-        `Of a text of ${text.length} characters the parts show ${shownText.length}, in another order or with others: each has to be there once.`,
+        `The parts of a text of ${text.length} characters show ${shownText.length}, or show them in another order. Each character must appear once, in order.`,
       );
   }
 }
@@ -77,7 +76,7 @@ async function cutsNoCharacter(bench: Bench): Promise<void> {
     const text = lead + "😀".repeat(maxChars + 2);
     const parts = partsOf(bench, textReply(text));
     if (!parts.flatMap(textsIn).every((one) => one.isWellFormed()))
-      throw new Error("A long text of emoji is cut in the middle of one: a surrogate pair must stay in one part.");
+      throw new Error("A long text is split inside an emoji. A surrogate pair must stay in one part.");
   }
 }
 
@@ -88,7 +87,7 @@ async function cutsNoEntity(bench: Bench): Promise<void> {
     // Applies only to channels that escape text.
     if (!texts.some((text) => text.includes("&lt;"))) return;
     if (texts.some((text) => /&(?:l|lt)?$/.test(text) || /^(?:l?t)?;/.test(text)))
-      throw new Error("A long text with < is cut in the middle of &lt;: cut before you escape.");
+      throw new Error("A long text with < is split inside &lt;. Split the text before you escape it.");
   }
 }
 
@@ -123,20 +122,22 @@ async function takesHostileTexts(bench: Bench): Promise<void> {
 async function isPure(bench: Bench): Promise<void> {
   const reply = textReply(`${words(400)} **bold** \`code\``);
   if (!isDeepStrictEqual(partsOf(bench, reply), partsOf(bench, reply)))
-    throw new Error("render makes different parts of the same reply: it must depend on the reply and the address alone.");
+    throw new Error("render returns different parts for the same reply. The result must depend only on the reply and the address.");
 }
 
 async function partsAreJson(bench: Bench): Promise<void> {
   for (const text of ["Hello", words(400)]) {
     const parts = partsOf(bench, textReply(text));
     if (!isDeepStrictEqual(JSON.parse(JSON.stringify(parts)), parts))
-      throw new Error(`Parts wait in the outbox as JSON, and this changes there: ${shown(parts)}. Leave undefined values and classes out.`);
+      throw new Error(
+        `Parts are stored in the outbox as JSON, which changes this value: ${shown(parts)}. Omit undefined values and class instances.`,
+      );
   }
 }
 
 async function sendsNothingEmpty(bench: Bench): Promise<void> {
   const [part] = partsOf(bench, textReply(""));
-  if (part !== undefined) throw new Error(`An empty reply leads to the part ${shown(part)}: a platform refuses an empty message.`);
+  if (part !== undefined) throw new Error(`An empty reply becomes the part ${shown(part)}, but platforms refuse empty messages.`);
 }
 
 async function hasButtons(bench: Bench): Promise<void> {
@@ -144,7 +145,7 @@ async function hasButtons(bench: Bench): Promise<void> {
   const texts = partsOf(bench, textReply("Choose:", { buttons })).flatMap(textsIn);
   for (const wanted of ["Agree", "agree-value", "Decline", "decline-value"])
     if (!texts.some((text) => text.includes(wanted)))
-      throw new Error(`The capability buttons is declared, and no part contains ${wanted}.`);
+      throw new Error(`The capability buttons is declared, but no part contains ${wanted}.`);
 }
 
 async function hasFiles(bench: Bench): Promise<void> {
@@ -152,18 +153,18 @@ async function hasFiles(bench: Bench): Promise<void> {
   writeFileSync(path, "contract");
   const media = [{ path, mimeType: "text/plain", fileName: "contract.txt", size: 8 }];
   if (partsOf(bench, textReply("", { media })).length === 0)
-    throw new Error("The capability media is declared, and a reply that only brings a file leads to no part.");
+    throw new Error("The capability media is declared, but a reply with only a file has no part.");
 }
 
 export const renderRules: readonly Rule[] = [
   { title: "render > keeps within maxChars", run: keepsLimits },
   { title: "render > loses nothing of a long text", run: losesNothing },
-  { title: "render > cuts no character in two", run: cutsNoCharacter },
-  { title: "render > cuts no entity in two", run: cutsNoEntity },
-  { title: "render > takes every text", run: takesHostileTexts },
+  { title: "render > never splits a character", run: cutsNoCharacter },
+  { title: "render > never splits an entity", run: cutsNoEntity },
+  { title: "render > accepts every text", run: takesHostileTexts },
   { title: "render > is pure", run: isPure },
   { title: "render > returns JSON", run: partsAreJson },
-  { title: "render > makes no empty message", run: sendsNothingEmpty },
+  { title: "render > creates no empty message", run: sendsNothingEmpty },
   { title: "render > buttons are in a part", capability: "buttons", run: hasButtons },
-  { title: "render > a file alone is a part", capability: "media", run: hasFiles },
+  { title: "render > a file without text becomes a part", capability: "media", run: hasFiles },
 ];

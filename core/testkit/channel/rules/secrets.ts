@@ -8,7 +8,7 @@ import { prepare } from "./send.ts";
 function assertAbsent({ secrets }: Bench, text: string, where: string): void {
   const forms = secrets.flatMap((secret) => [secret, encodeURIComponent(secret), Buffer.from(secret).toString("base64")]);
   if (forms.some((form) => text.includes(form)))
-    throw new Error(`A secret of the options is in ${where}: leave addresses and headers with credentials out.`);
+    throw new Error(`A secret of the options is in ${where}. Omit URLs and headers with credentials.`);
 }
 
 const reports = ({ test: { logged, statuses } }: Bench) => [...logged, ...statuses.map(renderFields)].join("\n");
@@ -25,17 +25,17 @@ async function hidesInRefusal(bench: Bench): Promise<void> {
   const send = await prepare(bench, "Hello");
   await bench.fail("refuse");
   const outcome = await bench.ending(send());
-  assertAbsent(bench, `${reports(bench)}\n${renderFields([outcome])}`, "what is said of a refused send");
+  assertAbsent(bench, `${reports(bench)}\n${renderFields([outcome])}`, "the error of a refused send");
 }
 
 async function hidesInEvents(bench: Bench): Promise<void> {
   const { inbound, address } = await bench.meet("Hello");
   const stored = [bench.test.received, inbound, bench.render("Good morning", address)];
-  assertAbsent(bench, JSON.stringify(stored), `what is stored of an event, ${shown(Object.keys(inbound))}, or in a part`);
+  assertAbsent(bench, JSON.stringify(stored), `the stored event, ${shown(Object.keys(inbound))}, or in a part`);
 }
 
 export const secretRules: readonly Rule[] = [
   { title: "secrets > none in the log, a status or an error of an outage", needs: ["away"], run: hidesInOutage },
-  { title: "secrets > none in what is said of a refused send", needs: ["refuse"], run: hidesInRefusal },
+  { title: "secrets > none in the error of a refused send", needs: ["refuse"], run: hidesInRefusal },
   { title: "secrets > none in events and parts", needs: [], run: hidesInEvents },
 ];

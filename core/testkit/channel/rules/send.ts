@@ -10,7 +10,7 @@ import type { Rule } from "../rule.ts";
 export async function prepare(bench: Bench, text: string): Promise<() => Promise<Receipt>> {
   const { address } = await bench.meet("Hello");
   const [part] = bench.render(text, address);
-  if (part === undefined) throw new Error("render makes no part of a short text.");
+  if (part === undefined) throw new Error("render returns no part for a short text.");
   return () => bench.connection.send(part, address, never);
 }
 
@@ -18,10 +18,10 @@ export async function prepare(bench: Bench, text: string): Promise<() => Promise
 async function errorOf(bench: Bench, send: () => Promise<Receipt>, situation: string): Promise<ChannelError> {
   const outcome = await bench.ending(send());
   if (outcome === "late") throw new Error(`${situation}, and send does not end in time.`);
-  if ("value" in outcome) throw new Error(`${situation}, and send resolves with ${shown(outcome.value)}: it must reject.`);
+  if ("value" in outcome) throw new Error(`${situation}, and send resolves with ${shown(outcome.value)}. It must reject.`);
   const { error } = outcome;
   if (error instanceof ChannelError) return error;
-  throw new Error(`${situation}, and send throws something else than a ChannelError: its fate would count as unknown.`, { cause: error });
+  throw new Error(`${situation}, and send throws an error that is not a ChannelError, so its outcome would be unknown.`, { cause: error });
 }
 
 /** A known outcome, as a promise. */
@@ -43,7 +43,7 @@ async function arrives(bench: Bench): Promise<void> {
   const seen = () => bench.platform.read();
   await bench.until(
     () => seen().some((text) => text.includes("Good morning")),
-    () => `What was sent did not arrive; the person sees ${shown(seen())}.`,
+    () => `A sent message did not arrive. The person sees ${shown(seen())}.`,
   );
 }
 
@@ -54,7 +54,7 @@ async function ordered(bench: Bench): Promise<void> {
   const seen = () => bench.platform.read().filter((text) => text.includes("message number"));
   await bench.until(
     () => seen().length >= texts.length,
-    () => `Of ${texts.length} messages the person sees ${seen().length}.`,
+    () => `The person sees ${seen().length} of ${texts.length} messages.`,
   );
   if (seen().some((text, index) => !text.includes(texts[index] ?? ""))) throw new Error(`The messages arrived as ${shown(seen())}.`);
 }
@@ -65,7 +65,7 @@ async function takesHostileTexts(bench: Bench): Promise<void> {
     for (const part of bench.render(text, address)) {
       const outcome = await bench.ending(bench.connection.send(part, address, never));
       if (outcome === "late" || "error" in outcome)
-        throw new Error(`The platform does not take ${shown(part)}: ${shown(text)} has to arrive somehow.`);
+        throw new Error(`The platform rejects ${shown(part)}. Every text must arrive, including ${shown(text)}.`);
     }
   }
 }
@@ -74,7 +74,7 @@ async function stopsAtAbort(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
   const [part] = bench.render("Too late", address);
   const outcome = await bench.ending(bench.connection.send(part as Part, address, AbortSignal.abort()));
-  if (outcome === "late") throw new Error("The signal was aborted, and send does not end in time.");
+  if (outcome === "late") throw new Error("The signal was aborted, but send does not end in time.");
 }
 
 async function stopsWhileItHangs(bench: Bench): Promise<void> {
@@ -86,7 +86,9 @@ async function stopsWhileItHangs(bench: Bench): Promise<void> {
   await realWait(50);
   controller.abort();
   if ((await bench.ending(sending)) === "late")
-    throw new Error("The platform does not answer, the signal was aborted, and send does not end in time: hand the signal to the request.");
+    throw new Error(
+      "The platform does not respond and the signal was aborted, but send does not end in time. Pass the signal to the request.",
+    );
 }
 
 async function saysAway(bench: Bench): Promise<void> {
@@ -94,16 +96,18 @@ async function saysAway(bench: Bench): Promise<void> {
   await bench.fail("away");
   const { fate, retryable, reason } = await errorOf(bench, send, "The platform is away");
   if (fate === "not-sent" && !retryable)
-    throw new Error(`The platform is away, and send says ${reason}, not retryable: the answer would be given up. It may work later.`);
+    throw new Error(
+      `The platform is unavailable, and send reports ${reason}, not retryable, so the reply would be lost. Make the error retryable.`,
+    );
 }
 
 async function doubtsCut(bench: Bench): Promise<void> {
   const send = await prepare(bench, "Only once");
   await bench.fail("cut");
-  const { fate } = await errorOf(bench, send, "The connection broke after the message was taken");
+  const { fate } = await errorOf(bench, send, "The connection broke after the message was accepted");
   if (fate !== "unknown")
     throw new Error(
-      "The connection broke after the message was taken, and send says not-sent: it would be sent a second time. Say unknown.",
+      "The connection broke after the message was accepted, but send reports not-sent, so it would be sent a second time. Report unknown.",
     );
 }
 
@@ -114,9 +118,11 @@ async function waitsForLimit(bench: Bench): Promise<void> {
   // A channel may also do the waiting itself.
   if (outcome !== "late" && "value" in outcome) return;
   const { fate, retryable, retryAfterMs } = await errorOf(bench, () => again(outcome), "The platform asks for a wait");
-  if (fate !== "not-sent" || !retryable) throw new Error("The platform asks for a wait: the error has to be not-sent and retryable.");
+  if (fate !== "not-sent" || !retryable) throw new Error("The platform asks for a wait. The error must be not-sent and retryable.");
   if (retryAfterMs === undefined || retryAfterMs < 2_000)
-    throw new Error(`The platform asks for a wait of 2 s, and retryAfterMs is ${retryAfterMs}: hand its time on, in milliseconds.`);
+    throw new Error(
+      `The platform asks for a wait of 2 s, but retryAfterMs is ${retryAfterMs}. Set it to the platform's time in milliseconds.`,
+    );
 }
 
 async function givesUpRefused(bench: Bench): Promise<void> {
@@ -128,9 +134,9 @@ async function givesUpRefused(bench: Bench): Promise<void> {
     const outcome = await bench.ending(send());
     if (outcome === "late" || "error" in outcome) error = await errorOf(bench, () => again(outcome), "The platform refuses every message");
   }
-  if (error === undefined) throw new Error("The platform refuses every message, and send resolves: it must reject.");
+  if (error === undefined) throw new Error("The platform refuses every message, but send resolves. It must reject.");
   if (error.retryable || error.fate !== "not-sent")
-    throw new Error("The platform refuses for good: the error has to be not-sent and not retryable, or it is tried for a day.");
+    throw new Error("The refusal is permanent. The error must be not-sent and not retryable; otherwise the gateway retries for a day.");
 }
 
 /** Whether the person sees a message with this text, once everything that is under way has arrived. */
@@ -140,13 +146,13 @@ async function arrived(bench: Bench, text: string): Promise<boolean> {
 }
 
 async function tellsFateOfAbort(bench: Bench): Promise<void> {
-  const send = await prepareWith(bench, "Aborted before it began", AbortSignal.abort());
+  const send = await prepareWith(bench, "The send was aborted before it began", AbortSignal.abort());
   const outcome = await bench.ending(send());
-  const isThere = await arrived(bench, "Aborted before it began");
+  const isThere = await arrived(bench, "The send was aborted before it began");
   if (outcome !== "late" && "value" in outcome && !isThere)
-    throw new Error("The signal was aborted, nothing was sent, and send resolves: reject, or the answer is lost.");
+    throw new Error("The signal was aborted and nothing was sent, but send resolves. It must reject; otherwise the reply is lost.");
   if (outcome !== "late" && "error" in outcome && outcome.error instanceof ChannelError && outcome.error.fate === "not-sent" && isThere)
-    throw new Error("The signal was aborted, the message arrived, and send says not-sent: it would be sent a second time.");
+    throw new Error("The signal was aborted and the message arrived, but send reports not-sent, so it would be sent a second time.");
 }
 
 async function prepareWith(bench: Bench, text: string, signal: AbortSignal): Promise<() => Promise<Receipt>> {
@@ -165,7 +171,9 @@ async function doubtsAbort(bench: Bench): Promise<void> {
   const outcome = await sending;
   if (outcome === "late" || "value" in outcome) return;
   if (outcome.error instanceof ChannelError && outcome.error.fate === "not-sent")
-    throw new Error("A send was aborted after its request had gone out, and says not-sent: the platform may have it. Say unknown.");
+    throw new Error(
+      "A send was aborted after its request had gone out, but reports not-sent. The platform may have accepted it, so report unknown.",
+    );
 }
 
 async function keepsNoListener(bench: Bench): Promise<void> {
@@ -176,21 +184,21 @@ async function keepsNoListener(bench: Bench): Promise<void> {
     for (const part of bench.render(`message number ${count}`, address)) await bench.connection.send(part, address, signal);
   await bench.until(
     () => getEventListeners(signal, "abort").length < sends,
-    () => `After ${sends} sends their signal has ${getEventListeners(signal, "abort").length} listeners: remove each when its send ends.`,
+    () => `After ${sends} sends, their signal has ${getEventListeners(signal, "abort").length} listeners. Remove each when its send ends.`,
   );
 }
 
 export const sendRules: readonly Rule[] = [
   { title: "send > a text arrives, from parts that were JSON", needs: [], run: arrives },
   { title: "send > messages arrive in their order", needs: [], run: ordered },
-  { title: "send > every text is taken", needs: [], run: takesHostileTexts },
-  { title: "send > an abort ends it", needs: [], run: stopsAtAbort },
-  { title: "send > an abort ends it while the platform hangs", needs: ["hang"], run: stopsWhileItHangs },
-  { title: "send > a platform that is away is tried again", needs: ["away"], run: saysAway },
-  { title: "send > a broken connection is of unknown fate", needs: ["cut"], run: doubtsCut },
-  { title: "send > a wait that the platform asks for is handed on", needs: ["limit"], run: waitsForLimit },
-  { title: "send > a refusal for good is not tried again", needs: ["refuse"], run: givesUpRefused },
-  { title: "send > an abort before it begins has the right fate", needs: [], run: tellsFateOfAbort },
-  { title: "send > an abort in mid-send leaves the fate unknown", needs: ["hang"], run: doubtsAbort },
+  { title: "send > every text is accepted", needs: [], run: takesHostileTexts },
+  { title: "send > an abort ends the send", needs: [], run: stopsAtAbort },
+  { title: "send > an abort ends the send while the platform does not respond", needs: ["hang"], run: stopsWhileItHangs },
+  { title: "send > an outage is retryable", needs: ["away"], run: saysAway },
+  { title: "send > a broken connection has an unknown outcome", needs: ["cut"], run: doubtsCut },
+  { title: "send > the platform's wait is reported", needs: ["limit"], run: waitsForLimit },
+  { title: "send > a permanent refusal is not retryable", needs: ["refuse"], run: givesUpRefused },
+  { title: "send > an abort before the send has the right outcome", needs: [], run: tellsFateOfAbort },
+  { title: "send > an abort during the send has an unknown outcome", needs: ["hang"], run: doubtsAbort },
   { title: "send > leaves no listener on the signal", needs: [], run: keepsNoListener },
 ];

@@ -10,7 +10,7 @@ const question = "one two three four five six seven eight nine ten";
 
 async function streamsInOrder(bench: EngineBench): Promise<void> {
   const { text, error } = await bench.run(bench.turn(question));
-  if (text.trim() !== question) throw new Error(`The server sent "${question}", and the engine says "${text}".`, { cause: error });
+  if (text.trim() !== question) throw new Error(`The server sent "${question}", but the engine yields "${text}".`, { cause: error });
 }
 
 async function streamsAtOnce(bench: EngineBench): Promise<void> {
@@ -26,7 +26,7 @@ async function streamsAtOnce(bench: EngineBench): Promise<void> {
   running.catch(() => {});
   await bench.until(
     () => isSeen,
-    () => "The server has sent a word and goes on, and the engine yields no text: yield each piece as it comes.",
+    () => "The server has sent a word and continues, but the engine yields no text. Yield each piece as it arrives.",
   );
   stop.abort();
   await running;
@@ -39,15 +39,15 @@ async function closesAtAbort(bench: EngineBench): Promise<void> {
   running.catch(() => {});
   await bench.until(
     () => bench.server.running() > 0,
-    () => "The engine does not ask the server.",
+    () => "The engine does not call the server.",
   );
   stop.abort();
   const { events } = await running;
   if (events.some(({ type }) => type === "done"))
-    throw new Error("A turn was aborted, and ends with done: the beginning would count as the answer.");
+    throw new Error("An aborted turn ends with done, so its beginning would be treated as the reply.");
   await bench.until(
     () => bench.server.running() === 0,
-    () => "A turn was aborted, and its request goes on: hand the signal to the request.",
+    () => "A turn was aborted, but its request continues. Pass the signal to the request.",
   );
 }
 
@@ -59,9 +59,9 @@ async function sendsHistory(bench: EngineBench): Promise<void> {
   await bench.run(bench.turn("second question", { instructions: "Speak like a sailor.", messages }));
   const [request = ""] = bench.server.requests();
   const places = ["Speak like a sailor.", ...messages.map(({ text }) => text)].map((text) => request.indexOf(text));
-  if (places.some((place) => place < 0)) throw new Error("The instructions or a message of the turn are not in the request.");
+  if (places.some((place) => place < 0)) throw new Error("The request lacks the instructions or a message of the turn.");
   if (places.slice(1).some((place, index) => index > 0 && place < (places[index] as number)))
-    throw new Error("The messages of the turn are in another order in the request: oldest first.");
+    throw new Error("The request contains the messages of the turn in another order. Send the oldest first.");
 }
 
 /** A tool that notes what it is called with. */
@@ -72,7 +72,7 @@ function createTool(answer: (args: Json, signal: AbortSignal) => Promise<Json>):
     calls,
     tool: {
       name: "weather",
-      description: "Says the weather of a city.",
+      description: "Reports the weather in a city.",
       parameters,
       run(args, signal) {
         calls.push(args);
@@ -88,7 +88,7 @@ async function askTool(
   signal?: AbortSignal,
 ): Promise<Run & { readonly calls: Json[] }> {
   const { tool, calls } = createTool(answer);
-  if (bench.server.callTool === undefined) throw new Error("server.can lists tools, and the server has no callTool().");
+  if (bench.server.callTool === undefined) throw new Error("server.can lists tools, but the server has no callTool().");
   bench.server.callTool("weather", { city: "Oslo" });
   const run = await bench.run(bench.turn("How is the weather?", { tools: [tool] }), signal === undefined ? {} : { signal });
   return { ...run, calls };
@@ -97,18 +97,18 @@ async function askTool(
 async function callsTools(bench: EngineBench): Promise<void> {
   const { calls, text, error } = await askTool(bench, async () => ({ sky: "a cloudless sky" }));
   if (JSON.stringify(calls) !== '[{"city":"Oslo"}]')
-    throw new Error(`The model called a tool with {"city":"Oslo"}, and it was run with ${JSON.stringify(calls)}.`);
+    throw new Error(`The model called a tool with {"city":"Oslo"}, but it ran with ${JSON.stringify(calls)}.`);
   if (bench.server.requests().at(-1)?.includes("a cloudless sky") !== true)
-    throw new Error("The result of a tool does not go back to the model.");
+    throw new Error("The result of a tool is not returned to the model.");
   if (error !== undefined || text.trim() === "")
-    throw new Error(`After a tool call the turn has no answer: ${String(error)}.`, { cause: error });
+    throw new Error(`After a tool call, the turn has no reply: ${String(error)}.`, { cause: error });
 }
 
 async function reportsTools(bench: EngineBench): Promise<void> {
   const { events } = await askTool(bench, async () => ({ sky: "clear" }));
   const states = events.flatMap((event) => (event.type === "tool" && event.name === "weather" ? [event.state] : []));
   if (states.join() !== "started,finished")
-    throw new Error(`A tool call has the events ${states.join() || "none"}: yield started, then finished.`);
+    throw new Error(`A tool call has the events ${states.join() || "none"}. Yield started, then finished.`);
 }
 
 async function survivesTools(bench: EngineBench): Promise<void> {
@@ -116,7 +116,7 @@ async function survivesTools(bench: EngineBench): Promise<void> {
     throw new Error("The tool is broken.");
   });
   if (error !== undefined || text.trim() === "")
-    throw new Error(`A failed tool ended the turn: return the error to the model and continue. ${String(error)}`, { cause: error });
+    throw new Error(`A failed tool ended the turn. Return the error to the model and continue. ${String(error)}`, { cause: error });
 }
 
 async function abortsTools(bench: EngineBench): Promise<void> {
@@ -134,7 +134,7 @@ async function abortsTools(bench: EngineBench): Promise<void> {
       }),
     stop.signal,
   );
-  if (!reached) throw new Error("A turn was aborted while a tool ran, and the tool's signal was not: hand it on.");
+  if (!reached) throw new Error("A turn was aborted while a tool ran, but the tool's signal was not. Pass the signal on.");
 }
 
 /** What the operator reads of a failure, as a code; any of them is right. */
@@ -158,9 +158,9 @@ async function failure(bench: EngineBench, kind: Exclude<ModelFailure, "hang">):
   await bench.server.fail(kind);
   const { error, events } = await bench.run(bench.turn(question));
   if (error === undefined || events.some(({ type }) => type === "done"))
-    throw new Error(`The server fails (${kind}), and the turn ends with done: throw an EngineError.`);
+    throw new Error(`The server fails (${kind}), but the turn ends with done. Throw an EngineError.`);
   if (!(error instanceof EngineError))
-    throw new Error(`The server fails (${kind}), and the engine throws something else than an EngineError: ${String(error)}.`, {
+    throw new Error(`The server fails (${kind}), and the engine throws an error that is not an EngineError: ${String(error)}.`, {
       cause: error,
     });
   return error;
@@ -168,14 +168,14 @@ async function failure(bench: EngineBench, kind: Exclude<ModelFailure, "hang">):
 
 function named(kind: Exclude<ModelFailure, "hang">): EngineRule {
   return {
-    title: `failures > ${kind} has its code`,
+    title: `failures > ${kind} has the right code`,
     needs: [kind],
     async run(bench) {
       const { reason, retryable, message } = await failure(bench, kind);
       if (!codes[kind].includes(reason))
-        throw new Error(`The server fails (${kind}), and the code is ${reason}: use ${codes[kind].join(" or ")}.`);
+        throw new Error(`The server fails (${kind}), and the code is ${reason}. Use ${codes[kind].join(" or ")}.`);
       if (passing.includes(kind) && !retryable)
-        throw new Error(`The server fails (${kind}), and the error is not retryable: it may work later.`);
+        throw new Error(`The server fails (${kind}), but the error is not retryable. A later attempt may succeed.`);
       if (message.trim() === "" || message.includes("\n"))
         throw new Error(`The message of ${reason} is not one sentence: ${JSON.stringify(message)}.`);
     },
@@ -185,10 +185,10 @@ function named(kind: Exclude<ModelFailure, "hang">): EngineRule {
 async function hidesKey(bench: EngineBench): Promise<void> {
   const error = await failure(bench, "unauthorized");
   const keys = Object.values(bench.server.turn.providers).flatMap(({ apiKey = [] }) => apiKey);
-  if (keys.length === 0) throw new Error("The providers of the server have no apiKey: give one, so that it is seen where it goes.");
+  if (keys.length === 0) throw new Error("The providers of the server have no apiKey. Set one, so that the test can detect leaks.");
   const said = [error.message, error.hint, ...bench.logged, renderFields({ ...error, cause: undefined })].join("\n");
   if (keys.some((key) => said.includes(key)))
-    throw new Error("The key of a provider is in an error or in the log: remove it from what the server says.");
+    throw new Error("The key of a provider is in an error or in the log. Remove it from the server's texts.");
 }
 
 async function needsModel(bench: EngineBench): Promise<void> {
@@ -196,7 +196,7 @@ async function needsModel(bench: EngineBench): Promise<void> {
   const { model: _, ...turn } = bench.turn("Hello");
   const { error } = await bench.run(turn);
   if (!(error instanceof EngineError) || error.reason !== "model_missing")
-    throw new Error("No model is configured, and the engine does not throw model_missing.", { cause: error });
+    throw new Error("No model is configured, but the engine does not throw model_missing.", { cause: error });
 }
 
 async function countsUsage(bench: EngineBench): Promise<void> {
@@ -204,21 +204,21 @@ async function countsUsage(bench: EngineBench): Promise<void> {
   for (const event of events) {
     if (event.type !== "usage") continue;
     if (event.inputTokens < 0 || event.outputTokens < 0 || event.model === "")
-      throw new Error(`The usage ${JSON.stringify(event)} is not of a model.`);
+      throw new Error(`The usage ${JSON.stringify(event)} does not name a model.`);
   }
 }
 
 export const serverRules: readonly EngineRule[] = [
   { title: "stream > the text is what the server sends, in order", needs: [], run: streamsInOrder },
-  { title: "stream > each piece comes at once", needs: ["hang"], run: streamsAtOnce },
+  { title: "stream > each piece is yielded at once", needs: ["hang"], run: streamsAtOnce },
   { title: "stream > usage names its model", needs: [], run: countsUsage },
   { title: "abort > ends the request", needs: ["hang"], run: closesAtAbort },
   { title: "request > has the instructions and the messages, in order", needs: [], run: sendsHistory },
   { title: "tools > are run, and their results go back", needs: ["tools"], run: callsTools },
   { title: "tools > are reported", needs: ["tools"], run: reportsTools },
-  { title: "tools > one that fails does not end the turn", needs: ["tools"], run: survivesTools },
-  { title: "tools > an abort reaches them", needs: ["tools"], run: abortsTools },
-  { title: "failures > no model has its code", needs: [], run: needsModel },
+  { title: "tools > a failing tool does not end the turn", needs: ["tools"], run: survivesTools },
+  { title: "tools > an abort reaches the running tool", needs: ["tools"], run: abortsTools },
+  { title: "failures > a missing model has the right code", needs: [], run: needsModel },
   ...(Object.keys(codes) as (keyof typeof codes)[]).map(named),
-  { title: "secrets > a refused key is nowhere", needs: ["unauthorized"], run: hidesKey },
+  { title: "secrets > a refused key appears nowhere", needs: ["unauthorized"], run: hidesKey },
 ];

@@ -20,36 +20,34 @@ async function endsOnce({ run, turn }: EngineBench): Promise<void> {
   const ends = events.filter(({ type }) => type === "done").length;
   if (error !== undefined) throw new Error(`A turn fails: ${String(error)}.`, { cause: error });
   if (ends !== 1 || events.at(-1)?.type !== "done")
-    throw new Error(`A turn has ${ends} events done, and the last one is ${events.at(-1)?.type}: end with done, once.`);
+    throw new Error(`A turn has ${ends} done events, and its last event is ${events.at(-1)?.type}. End with one done event.`);
 }
 
 async function says(bench: EngineBench): Promise<void> {
   const { text, events } = await answered(bench, "Hello, how are you?");
   if (text.trim() === "")
-    throw new Error(
-      `A turn answers with no text, only ${events.map(({ type }) => type).join(", ")}: throw an EngineError where there is none.`,
-    );
+    throw new Error(`A turn has no text, only ${events.map(({ type }) => type).join(", ")}. Throw an EngineError if there is no reply.`);
 }
 
 async function changesNothing(bench: EngineBench): Promise<void> {
   const { error } = await bench.run(frozen(bench.turn("Hello")));
-  if (error instanceof TypeError) throw new Error(`The engine changes the turn that it is handed: ${error.message}.`, { cause: error });
+  if (error instanceof TypeError) throw new Error(`The engine modifies its input: ${error.message}.`, { cause: error });
 }
 
 async function keepsApart(bench: EngineBench): Promise<void> {
-  const texts = Array.from({ length: 5 }, (_, index) => `question number ${index}, of which there are several`);
+  const texts = Array.from({ length: 5 }, (_, index) => `question number ${index} of several`);
   const alone = await answered(bench, texts[0] as string);
   const runs = await Promise.all(texts.map((text) => answered(bench, text)));
-  if (runs[0]?.text !== alone.text) throw new Error("A turn beside others has another answer than alone: several turns run at once.");
+  if (runs[0]?.text !== alone.text) throw new Error("A turn replies differently while others run. Several turns run at once.");
   if (new Set(runs.map(({ text }) => text)).size === 1 && alone.text.includes("number 0"))
-    throw new Error("Turns that run at once have the same answer: keep nothing of a turn outside of it.");
+    throw new Error("Simultaneous turns have the same reply. Keep the state of a turn inside the turn.");
 }
 
 async function takesAnyText(bench: EngineBench): Promise<void> {
   for (const text of ["", " ", "\u0000", "\ud83d", "x".repeat(100_000), "<b>&amp;", "{{ template }}"]) {
     const { error } = await bench.run(bench.turn(text));
     if (error !== undefined && !(error instanceof EngineError))
-      throw new Error(`On a text of ${text.length} characters the engine throws something else than an EngineError: ${String(error)}.`, {
+      throw new Error(`For a text of ${text.length} characters, the engine throws an error that is not an EngineError: ${String(error)}.`, {
         cause: error,
       });
   }
@@ -58,7 +56,7 @@ async function takesAnyText(bench: EngineBench): Promise<void> {
 async function stopsBefore(bench: EngineBench): Promise<void> {
   const { events } = await bench.run(bench.turn("Hello"), { signal: AbortSignal.abort() });
   if (events.some(({ type }) => type === "done"))
-    throw new Error("The signal was aborted before the turn, and the turn runs to done: stop.");
+    throw new Error("The signal was aborted before the turn, but the turn runs to done. It must stop.");
 }
 
 /** Aborts at the first event. */
@@ -73,7 +71,7 @@ async function stopsWithin(bench: EngineBench): Promise<void> {
       stop.abort();
     },
   });
-  if (later > 50) throw new Error(`After the abort of a turn, ${later} more events came: stop soon.`);
+  if (later > 50) throw new Error(`The turn yielded ${later} more events after it was aborted. Stop at once.`);
 }
 
 async function leavesNothing(bench: EngineBench): Promise<void> {
@@ -84,7 +82,7 @@ async function leavesNothing(bench: EngineBench): Promise<void> {
   await answered(bench, "Hello again");
   await bench.until(
     () => left() === "",
-    () => `After a turn there are ${left()} left: close every connection, and stop every timer.`,
+    () => `After a turn, ${left()} remain. Close every connection, and stop every timer.`,
   );
 }
 
@@ -99,7 +97,7 @@ async function leavesNothingBehindReader(bench: EngineBench): Promise<void> {
   await Promise.race([stream.return?.(), realWait(2_000)]);
   await bench.until(
     () => left() === "",
-    () => `The reader left a turn in the middle, and there are ${left()} left: clean up in finally.`,
+    () => `The reader left a turn early, and ${left()} remain. Clean up in finally.`,
   );
 }
 
@@ -109,18 +107,18 @@ async function keepsNoListener(bench: EngineBench): Promise<void> {
   for (let count = 0; count < turns; count += 1) await bench.run(bench.turn("Hello"), { signal });
   await bench.until(
     () => getEventListeners(signal, "abort").length < turns,
-    () => `After ${turns} turns their signal has ${getEventListeners(signal, "abort").length} listeners: remove each when its turn ends.`,
+    () => `After ${turns} turns, their signal has ${getEventListeners(signal, "abort").length} listeners. Remove each when its turn ends.`,
   );
 }
 
 export const turnRules: readonly EngineRule[] = [
   { title: "turn > ends with done, once", run: endsOnce },
-  { title: "turn > has an answer", run: says },
-  { title: "turn > changes nothing of what it is handed", run: changesNothing },
+  { title: "turn > produces a reply", run: says },
+  { title: "turn > does not modify its input", run: changesNothing },
   { title: "turn > several run at once", run: keepsApart },
-  { title: "turn > takes every text", run: takesAnyText },
-  { title: "abort > before a turn there is no answer", run: stopsBefore },
-  { title: "abort > in the middle a turn stops soon", run: stopsWithin },
+  { title: "turn > accepts every text", run: takesAnyText },
+  { title: "abort > a turn aborted before its start produces no reply", run: stopsBefore },
+  { title: "abort > a running turn stops soon", run: stopsWithin },
   { title: "leftovers > none after a turn", run: leavesNothing },
   { title: "leftovers > none when the reader leaves", run: leavesNothingBehindReader },
   { title: "leftovers > no listener on the signal", run: keepsNoListener },

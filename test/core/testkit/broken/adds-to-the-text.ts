@@ -9,4 +9,4 @@ const channel = createPostbox(({ send }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "limits > the platform takes the longest part", says: /does not take a part of 200/ };
+export const broken: Broken = { channel, caughtBy: "limits > the platform accepts the longest part", says: /rejects a part of 200/ };

@@ -9,5 +9,5 @@ const channel = createPostbox(({ send }) => ({
 export const broken: Broken = {
   channel,
   caughtBy: "conversation > an answer stays in its group",
-  says: /wrote in a group, and sees there/,
+  says: /wrote in a group and sees/,
 };

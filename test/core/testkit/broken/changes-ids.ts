@@ -4,4 +4,4 @@ import type { Broken } from "./index.ts";
 
 const channel = createPostbox(({ resolve }) => ({ resolve: async (target) => `postbox:${await resolve(target)}` }));
 
-export const broken: Broken = { channel, caughtBy: "resolve > an id resolves to itself", says: /return an id as it is/ };
+export const broken: Broken = { channel, caughtBy: "resolve > an id resolves to itself", says: /Return an id unchanged/ };

@@ -9,4 +9,4 @@ const channel = createPostbox(({ parse }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "parse > is pure", says: /parse changes the event/ };
+export const broken: Broken = { channel, caughtBy: "parse > is pure", says: /parse modifies the event/ };

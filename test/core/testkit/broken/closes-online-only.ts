@@ -16,4 +16,4 @@ const channel = createPostbox(({ preview, probe }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "preview > an outage does not stop its close", says: /close of a preview rejects/ };
+export const broken: Broken = { channel, caughtBy: "preview > can be closed during an outage", says: /close of a preview rejects/ };

@@ -13,6 +13,6 @@ const channel = createPostbox((_, account) => {
 
 export const broken: Broken = {
   channel,
-  caughtBy: "receive > what could not be stored is not confirmed",
-  says: /confirm it to the platform only when/,
+  caughtBy: "receive > an event that could not be stored is not confirmed",
+  says: /Confirm it to the platform only when/,
 };

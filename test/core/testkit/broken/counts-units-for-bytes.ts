@@ -10,6 +10,6 @@ const channel = createPostbox(({ render }) => ({
 export const broken: Broken = {
   channel,
   caughtBy: "limits > parts keep within maxChars in the platform's unit",
-  says: /bytes, and maxChars is 200/,
+  says: /bytes, but maxChars is 200/,
   fixtures: { unit: "bytes" },
 };

@@ -6,4 +6,4 @@ const channel = createPostbox(({ render }) => ({
   render: (reply, address) => render(reply.media.length > 0 ? { ...reply, text: reply.text.slice(0, 100) } : reply, address),
 }));
 
-export const broken: Broken = { channel, caughtBy: "files > a text beside a file may be long", says: /send the rest as messages/ };
+export const broken: Broken = { channel, caughtBy: "files > a text beside a file may be long", says: /Send the rest as messages/ };

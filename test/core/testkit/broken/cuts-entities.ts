@@ -13,4 +13,4 @@ const channel = createPostbox(({ render }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "render > cuts no entity in two", says: /cut before you escape/ };
+export const broken: Broken = { channel, caughtBy: "render > never splits an entity", says: /Split the text before you escape/ };

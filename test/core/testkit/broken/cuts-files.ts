@@ -11,4 +11,4 @@ const channel = createPostbox(({ fetchMedia }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "files > one is fetched whole", says: /another content/ };
+export const broken: Broken = { channel, caughtBy: "files > a file is fetched completely", says: /another content/ };

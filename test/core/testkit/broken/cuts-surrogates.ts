@@ -12,4 +12,4 @@ const channel = createPostbox(({ render }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "render > cuts no character in two", says: /surrogate pair must stay in one part/ };
+export const broken: Broken = { channel, caughtBy: "render > never splits a character", says: /surrogate pair must stay in one part/ };

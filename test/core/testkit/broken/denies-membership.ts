@@ -7,5 +7,5 @@ const channel = createPostbox(() => ({ members: async () => ({ ok: false, detail
 export const broken: Broken = {
   channel,
   caughtBy: "groups > members knows the bot's own group",
-  says: /The bot is in the group, and members says/,
+  says: /The bot is in the group, but members returns/,
 };

@@ -8,6 +8,6 @@ const channel = createPostbox(({ send }) => ({
 
 export const broken: Broken = {
   channel,
-  caughtBy: "send > an abort before it begins has the right fate",
-  says: /nothing was sent, and send resolves/,
+  caughtBy: "send > an abort before the send has the right outcome",
+  says: /nothing was sent, but send resolves/,
 };

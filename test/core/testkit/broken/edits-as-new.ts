@@ -13,5 +13,5 @@ const channel = createPostbox(({ parse }) => ({
 export const broken: Broken = {
   channel,
   caughtBy: "receive > an edit keeps the id of its message",
-  says: /an edit keeps that of its message/,
+  says: /An edit keeps the id of its message/,
 };

@@ -13,6 +13,6 @@ const channel = createPostbox((_, account) => {
 
 export const broken: Broken = {
   channel,
-  caughtBy: "receive > an edit comes after its message, as an event of its own",
+  caughtBy: "receive > an edit is a separate event after its message",
   says: /have the same id/,
 };

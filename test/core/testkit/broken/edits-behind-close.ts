@@ -27,4 +27,4 @@ const channel = createPostbox(({ preview }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "preview > becomes the answer", says: /The answer took the place of its preview/ };
+export const broken: Broken = { channel, caughtBy: "preview > becomes the answer", says: /The reply replaced its preview/ };

@@ -28,4 +28,4 @@ const channel = createPostbox(({ render, send }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "preview > keeps the platform's pace", says: /the channel keeps the pace/ };
+export const broken: Broken = { channel, caughtBy: "preview > keeps the platform's pace", says: /the channel must limit the rate/ };

@@ -7,4 +7,8 @@ const channel = createPostbox(({ findMedia }) => ({
     Array.from({ length: 5 }, () => findMedia(...asked)).reduce(async (all, some) => [...(await all), ...(await some)]),
 }));
 
-export const broken: Broken = { channel, caughtBy: "stickers > at most as many as were asked for, each can be sent", says: /returns 5/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "stickers > findMedia respects the limit, and each result can be sent",
+  says: /returns 5/,
+};

@@ -4,4 +4,4 @@ import type { Broken } from "./index.ts";
 
 const channel = createPostbox(({ preview }) => ({ preview: (address, how) => preview(address, { ...how, resume: [] }) }));
 
-export const broken: Broken = { channel, caughtBy: "preview > takes up what a killed process left", says: /made a new message/ };
+export const broken: Broken = { channel, caughtBy: "preview > resumes after a killed process", says: /created a new message/ };

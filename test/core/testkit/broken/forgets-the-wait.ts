@@ -15,4 +15,4 @@ const channel = createPostbox(({ send }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "send > a wait that the platform asks for is handed on", says: /retryAfterMs is 2:/ };
+export const broken: Broken = { channel, caughtBy: "send > the platform's wait is reported", says: /retryAfterMs is 2\./ };

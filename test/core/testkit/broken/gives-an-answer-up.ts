@@ -8,6 +8,6 @@ const channel = createPostbox(({ send }) => ({
 
 export const broken: Broken = {
   channel,
-  caughtBy: "edits > an answer outlives the message that it replaces",
-  says: /send it as a new message/,
+  caughtBy: "edits > a reply arrives even if the message that it replaces was deleted",
+  says: /send the part as a new message/,
 };

@@ -17,6 +17,6 @@ const channel = createPostbox(({ pause }, account) => {
 
 export const broken: Broken = {
   channel,
-  caughtBy: "recovery > the connection is made again after an outage",
-  says: /connect again by yourself/,
+  caughtBy: "recovery > the account reconnects after an outage",
+  says: /Reconnect automatically/,
 };

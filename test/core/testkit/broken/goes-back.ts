@@ -16,4 +16,4 @@ const channel = createPostbox(({ preview }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "preview > never goes back", says: /must never go back/ };
+export const broken: Broken = { channel, caughtBy: "preview > never shows an older text", says: /must never go back/ };

@@ -6,7 +6,7 @@ const channel = createPostbox(() => ({}));
 
 export const broken: Broken = {
   channel,
-  caughtBy: "declaration > each function that no capability asks for is listed",
-  says: /The connection has update\(\): list it/,
+  caughtBy: "declaration > each function that no capability requires is listed",
+  says: /The connection has update\(\)\. List it/,
   functions: ["admit", "fetchMedia", "members", "pause", "probe", "resolve"],
 };

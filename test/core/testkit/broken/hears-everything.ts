@@ -13,5 +13,5 @@ const channel = createPostbox(({ parse }) => ({
 export const broken: Broken = {
   channel,
   caughtBy: "groups > only what addresses the bot has a mention",
-  says: /would answer what is not for it/,
+  says: /the bot would reply to it/,
 };

@@ -6,6 +6,6 @@ const channel = createPostbox(({ send }) => ({ send: ({ inPlace: _, ...part }, a
 
 export const broken: Broken = {
   channel,
-  caughtBy: "edits > in place of a message that is gone comes no other",
-  says: /no new message may take its place/,
+  caughtBy: "edits > an in-place edit of a deleted message sends no new one",
+  says: /Do not send a new message instead/,
 };

@@ -8,6 +8,6 @@ const channel = createPostbox(({ send }) => ({ send: (part, address) => send(par
 
 export const broken: Broken = {
   channel,
-  caughtBy: "send > an abort ends it while the platform hangs",
-  says: /hand the signal to the request/,
+  caughtBy: "send > an abort ends the send while the platform does not respond",
+  says: /Pass the signal to the request/,
 };

@@ -13,4 +13,4 @@ const channel = createPostbox((_, account) => {
   return {};
 });
 
-export const broken: Broken = { channel, caughtBy: "presses > a refused one is acknowledged", says: /the button seems stuck/ };
+export const broken: Broken = { channel, caughtBy: "presses > a refused press is acknowledged", says: /the button appears stuck/ };

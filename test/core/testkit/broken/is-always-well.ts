@@ -4,4 +4,8 @@ import type { Broken } from "./index.ts";
 
 const channel = createPostbox(() => ({ probe: async () => ({ ok: true, detail: "All is well." }) }));
 
-export const broken: Broken = { channel, caughtBy: "probe > says that the platform is away", says: /The platform is away, and probe says/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "probe > reports an unavailable platform",
+  says: /The platform is unavailable, but probe returns/,
+};

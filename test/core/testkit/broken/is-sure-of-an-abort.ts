@@ -12,6 +12,6 @@ const channel = createPostbox(({ send }) => ({
 
 export const broken: Broken = {
   channel,
-  caughtBy: "send > an abort in mid-send leaves the fate unknown",
-  says: /the platform may have it/,
+  caughtBy: "send > an abort during the send has an unknown outcome",
+  says: /The platform may have accepted it/,
 };

@@ -10,4 +10,4 @@ const channel = createPostbox(({ preview }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "preview > leaves no timer", says: /timers more/ };
+export const broken: Broken = { channel, caughtBy: "preview > leaves no timer", says: /more timers/ };

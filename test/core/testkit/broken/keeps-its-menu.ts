@@ -6,6 +6,6 @@ const channel = createPostbox(() => ({ async menu() {} }));
 
 export const broken: Broken = {
   channel,
-  caughtBy: "menu > other commands take their place",
+  caughtBy: "menu > new commands replace the old ones",
   says: /The commands have changed, and the menu has/,
 };

@@ -26,5 +26,5 @@ const channel = createPostbox(({ render, send }) => {
 export const broken: Broken = {
   channel,
   caughtBy: "recovery > a process killed before the platform's acceptance loses nothing",
-  says: /has to be sent by another process/,
+  says: /Another process must be able to send a part/,
 };

@@ -10,4 +10,4 @@ const channel = createPostbox(({ send }, account) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "leftovers > none after a conversation", says: /there are 1 timers left/ };
+export const broken: Broken = { channel, caughtBy: "leftovers > none after a conversation", says: /1 timers remain/ };

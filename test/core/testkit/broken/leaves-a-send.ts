@@ -10,4 +10,4 @@ const channel = createPostbox(({ send }, account) => ({
     }),
 }));
 
-export const broken: Broken = { channel, caughtBy: "leftovers > no send after close in mid-send", says: /the send does not end/ };
+export const broken: Broken = { channel, caughtBy: "leftovers > close ends a pending send", says: /the send does not end/ };

@@ -19,4 +19,4 @@ const channel = createPostbox(({ start }, account) => {
   };
 });
 
-export const broken: Broken = { channel, caughtBy: "leftovers > none after close", says: /After close there are 1 timers left/ };
+export const broken: Broken = { channel, caughtBy: "leftovers > none after close", says: /After close, 1 timers remain/ };

@@ -7,5 +7,5 @@ const channel = createPostbox(({ send }) => ({ send: (part, { thread: _, ...addr
 export const broken: Broken = {
   channel,
   caughtBy: "conversation > an answer stays in its thread",
-  says: /wrote in a thread, and sees there \[\]/,
+  says: /wrote in a thread and sees \[\] there/,
 };

@@ -13,6 +13,6 @@ const channel = createPostbox(({ send }, { log, options: { url, token } }) => ({
 
 export const broken: Broken = {
   channel,
-  caughtBy: "secrets > none in what is said of a refused send",
-  says: /what is said of a refused send/,
+  caughtBy: "secrets > none in the error of a refused send",
+  says: /the error of a refused send/,
 };

@@ -14,5 +14,5 @@ const channel = createPostbox(({ parse }) => ({
 export const broken: Broken = {
   channel,
   caughtBy: "parse > a person keeps their id when their name changes",
-  says: /sender.id is 7, and Ada Lind after/,
+  says: /sender.id is 7, but Ada Lind after/,
 };

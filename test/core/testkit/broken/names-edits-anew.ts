@@ -12,5 +12,5 @@ const channel = createPostbox(({ send }) => ({
 export const broken: Broken = {
   channel,
   caughtBy: "edits > a part with replaces changes its message",
-  says: /return the id of the message/,
+  says: /Return the id of the message/,
 };

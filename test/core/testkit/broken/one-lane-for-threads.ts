@@ -14,5 +14,5 @@ const channel = createPostbox((_, account) => {
 export const broken: Broken = {
   channel,
   caughtBy: "receive > a thread has a lane of its own",
-  says: /A thread has the lane of another place/,
+  says: /A thread has the same lane as another place/,
 };

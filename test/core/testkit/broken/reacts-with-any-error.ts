@@ -11,6 +11,6 @@ const channel = createPostbox(({ react }) => ({
 
 export const broken: Broken = {
   channel,
-  caughtBy: "reactions > one to no message fails as it should",
-  says: /something else than a ChannelError/,
+  caughtBy: "reactions > a reaction to a missing message fails with a ChannelError",
+  says: /an error that is not a ChannelError/,
 };

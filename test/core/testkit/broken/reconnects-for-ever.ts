@@ -16,4 +16,8 @@ const channel = createPostbox((_, account) => {
   return {};
 });
 
-export const broken: Broken = { channel, caughtBy: "leftovers > none after close in an outage", says: /close while the platform is away/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "leftovers > none after close in an outage",
+  says: /close while the platform is unavailable/,
+};

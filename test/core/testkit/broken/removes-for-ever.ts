@@ -14,4 +14,4 @@ const channel = createPostbox(({ remove }) => {
   };
 });
 
-export const broken: Broken = { channel, caughtBy: "edits > remove of a message that is gone is over", says: /not retryable/ };
+export const broken: Broken = { channel, caughtBy: "edits > remove accepts a message that is already deleted", says: /not retryable/ };

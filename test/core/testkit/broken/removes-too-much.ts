@@ -9,4 +9,4 @@ const channel = createPostbox(({ remove }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "edits > remove takes one message away", says: /did not remove its message alone/ };
+export const broken: Broken = { channel, caughtBy: "edits > remove deletes one message", says: /did not delete exactly its own message/ };

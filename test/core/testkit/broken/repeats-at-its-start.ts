@@ -19,5 +19,5 @@ const channel = createPostbox(({ start, send }, { store }) => ({
 export const broken: Broken = {
   channel,
   caughtBy: "recovery > a process killed after the platform's acceptance repeats at most once",
-  says: /at most twice/,
+  says: /At most two are allowed/,
 };

@@ -7,4 +7,4 @@ const channel = createPostbox(({ render }) => ({
     render(reply, address).map((part) => ({ ...part, chars: [...(part.body as unknown as { readonly text: string }).text].length })),
 }));
 
-export const broken: Broken = { channel, caughtBy: "limits > chars is counted in the platform's unit", says: /says that it has/ };
+export const broken: Broken = { channel, caughtBy: "limits > chars is counted in the platform's unit", says: /has chars/ };

@@ -16,6 +16,6 @@ const channel = createPostbox(({ send }) => ({
 
 export const broken: Broken = {
   channel,
-  caughtBy: "send > a broken connection is of unknown fate",
+  caughtBy: "send > a broken connection has an unknown outcome",
   says: /it would be sent a second time/,
 };

@@ -13,4 +13,4 @@ const channel = createPostbox(({ react }) => {
   };
 });
 
-export const broken: Broken = { channel, caughtBy: "reactions > another takes its place", says: /reacted in another way/ };
+export const broken: Broken = { channel, caughtBy: "reactions > a second reaction replaces the first", says: /changed its reaction/ };

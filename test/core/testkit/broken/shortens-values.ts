@@ -10,5 +10,5 @@ const channel = createPostbox(({ render }) => ({
 export const broken: Broken = {
   channel,
   caughtBy: "limits > a button keeps a value of 64 bytes",
-  says: /is not in a part as it was given/,
+  says: /is changed in the part/,
 };

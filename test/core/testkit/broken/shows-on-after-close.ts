@@ -23,4 +23,4 @@ const channel = createPostbox(({ preview }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "preview > changes nothing after its close", says: /it would overwrite the answer/ };
+export const broken: Broken = { channel, caughtBy: "preview > changes nothing after its close", says: /it would overwrite the reply/ };

@@ -16,4 +16,4 @@ const channel = createPostbox(({ preview }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "preview > a text is seen growing", says: /show the newest text/ };
+export const broken: Broken = { channel, caughtBy: "preview > shows the growing text", says: /Show the newest text/ };

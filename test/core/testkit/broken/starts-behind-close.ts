@@ -18,6 +18,6 @@ const channel = createPostbox(({ start, close }, account) => {
 
 export const broken: Broken = {
   channel,
-  caughtBy: "leftovers > none after close in the middle of start",
-  says: /After close in the middle of start there are 1 timers/,
+  caughtBy: "leftovers > none after close during start",
+  says: /After close during start, 1 timers/,
 };

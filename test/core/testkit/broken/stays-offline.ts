@@ -21,5 +21,5 @@ const channel = createPostbox(({ send }) => {
 export const broken: Broken = {
   channel,
   caughtBy: "recovery > an answer arrives once after an outage",
-  says: /did not arrive when it was back/,
+  says: /did not arrive after the outage/,
 };

@@ -12,4 +12,4 @@ const channel = createPostbox(({ send }) => {
   };
 });
 
-export const broken: Broken = { channel, caughtBy: "update > what is sent goes on", says: /a message does not arrive/ };
+export const broken: Broken = { channel, caughtBy: "update > sending continues", says: /does not arrive/ };

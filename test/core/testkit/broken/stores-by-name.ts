@@ -14,4 +14,8 @@ const channel = createPostbox(({ fetchMedia }, { directory }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "files > a name from outside makes no path", says: /never make a path of a name/ };
+export const broken: Broken = {
+  channel,
+  caughtBy: "files > a sender's file name is not used as a path",
+  says: /Never use a sender's file name as a path/,
+};

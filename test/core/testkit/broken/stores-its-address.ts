@@ -11,4 +11,4 @@ const channel = createPostbox((_, account) => {
   return {};
 });
 
-export const broken: Broken = { channel, caughtBy: "secrets > none in events and parts", says: /what is stored of an event/ };
+export const broken: Broken = { channel, caughtBy: "secrets > none in events and parts", says: /the stored event/ };

@@ -21,4 +21,4 @@ const channel = createPostbox(({ render }) => ({
   },
 }));
 
-export const broken: Broken = { channel, caughtBy: "render > keeps within maxChars", says: /leads to a part of 201, and maxChars is 200/ };
+export const broken: Broken = { channel, caughtBy: "render > keeps within maxChars", says: /becomes a part of 201, but maxChars is 200/ };

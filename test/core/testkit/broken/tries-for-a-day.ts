@@ -12,4 +12,4 @@ const channel = createPostbox(({ send }) => ({
     }),
 }));
 
-export const broken: Broken = { channel, caughtBy: "send > a refusal for good is not tried again", says: /or it is tried for a day/ };
+export const broken: Broken = { channel, caughtBy: "send > a permanent refusal is not retryable", says: /retries for a day/ };

@@ -4,4 +4,4 @@ import type { Broken } from "./index.ts";
 
 const channel = createPostbox(() => ({ async typing() {} }));
 
-export const broken: Broken = { channel, caughtBy: "typing > is seen", says: /the person does not see it/ };
+export const broken: Broken = { channel, caughtBy: "typing > the person sees it", says: /the person does not see it/ };

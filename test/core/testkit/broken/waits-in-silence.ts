@@ -16,6 +16,6 @@ const channel = createPostbox(({ start }, account) => ({
 
 export const broken: Broken = {
   channel,
-  caughtBy: "life > start reports a platform that is away",
-  says: /the status is none: report waiting/,
+  caughtBy: "life > start reports an unavailable platform",
+  says: /the status is none. Report waiting/,
 };

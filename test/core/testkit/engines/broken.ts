@@ -61,7 +61,7 @@ export const brokenEngines: readonly BrokenEngine[] = [
     name: "ends twice",
     engine: mapped((event) => (event.type === "done" ? [event, event] : [event])),
     caughtBy: "turn > ends with done, once",
-    says: /2 events done/,
+    says: /2 done events/,
   },
   {
     name: "keeps the text of a turn outside of it",
@@ -76,7 +76,7 @@ export const brokenEngines: readonly BrokenEngine[] = [
         },
     ),
     caughtBy: "turn > several run at once",
-    says: /several turns run at once|keep nothing of a turn/,
+    says: /Several turns run at once|Keep the state of a turn/,
   },
   {
     name: "adds to the messages that it is handed",
@@ -84,14 +84,14 @@ export const brokenEngines: readonly BrokenEngine[] = [
       (turn.messages as { role: "user"; text: string }[]).unshift({ role: "user", text: "Be kind." });
       return turn;
     }),
-    caughtBy: "turn > changes nothing of what it is handed",
-    says: /changes the turn that it is handed/,
+    caughtBy: "turn > does not modify its input",
+    says: /modifies its input/,
   },
   {
     name: "throws errors of its own",
     engine: failing((error) => (error.reason === "model_refused" ? new Error(error.message) : error)),
-    caughtBy: "turn > takes every text",
-    says: /something else than an EngineError/,
+    caughtBy: "turn > accepts every text",
+    says: /an error that is not an EngineError/,
   },
   {
     name: "ends an aborted turn as if it were whole",
@@ -118,7 +118,7 @@ export const brokenEngines: readonly BrokenEngine[] = [
           else yield* run(turn, signal);
         },
     ),
-    caughtBy: "abort > before a turn there is no answer",
+    caughtBy: "abort > a turn aborted before its start produces no reply",
     says: /the turn runs to done/,
   },
   {
@@ -133,7 +133,7 @@ export const brokenEngines: readonly BrokenEngine[] = [
         },
     ),
     caughtBy: "leftovers > none after a turn",
-    says: /1 timers left/,
+    says: /1 timers remain/,
   },
   {
     name: "keeps a listener",
@@ -157,20 +157,20 @@ export const brokenEngines: readonly BrokenEngine[] = [
           }
         },
     ),
-    caughtBy: "stream > each piece comes at once",
-    says: /yield each piece as it comes/,
+    caughtBy: "stream > each piece is yielded at once",
+    says: /Yield each piece as it arrives/,
   },
   {
     name: "loses spaces",
     engine: mapped((event) => [event.type === "text" ? { ...event, delta: event.delta.trim() } : event]),
     caughtBy: "stream > the text is what the server sends, in order",
-    says: /and the engine says "onetwo/,
+    says: /but the engine yields "onetwo/,
   },
   {
     name: "leaves the instructions out",
     engine: asked((turn) => ({ ...turn, instructions: "" })),
     caughtBy: "request > has the instructions and the messages, in order",
-    says: /are not in the request/,
+    says: /The request lacks/,
   },
   {
     name: "leaves results out",
@@ -185,13 +185,13 @@ export const brokenEngines: readonly BrokenEngine[] = [
       })),
     })),
     caughtBy: "tools > are run, and their results go back",
-    says: /does not go back to the model/,
+    says: /is not returned to the model/,
   },
   {
     name: "says nothing of its tools",
     engine: mapped((event) => (event.type === "tool" ? [] : [event])),
     caughtBy: "tools > are reported",
-    says: /yield started, then finished/,
+    says: /Yield started, then finished/,
   },
   {
     name: "fails with a tool",
@@ -205,7 +205,7 @@ export const brokenEngines: readonly BrokenEngine[] = [
           }),
       })),
     })),
-    caughtBy: "tools > one that fails does not end the turn",
+    caughtBy: "tools > a failing tool does not end the turn",
     says: /A failed tool ended the turn/,
   },
   {
@@ -220,25 +220,25 @@ export const brokenEngines: readonly BrokenEngine[] = [
         },
       })),
     })),
-    caughtBy: "tools > an abort reaches them",
+    caughtBy: "tools > an abort reaches the running tool",
     says: /the tool's signal was not/,
   },
   {
     name: "takes a full context for a refusal",
     engine: renamed("model_context_full", "model_failed"),
-    caughtBy: "failures > full has its code",
-    says: /model_failed: use model_context_full/,
+    caughtBy: "failures > full has the right code",
+    says: /model_failed. Use model_context_full/,
   },
   {
     name: "takes a wrong key for a fault of the server",
     engine: renamed("model_unauthorized", "model_unavailable"),
-    caughtBy: "failures > unauthorized has its code",
-    says: /use model_unauthorized/,
+    caughtBy: "failures > unauthorized has the right code",
+    says: /Use model_unauthorized/,
   },
   {
     name: "gives a busy server up",
     engine: failing((error) => (error.reason === "model_busy" ? new EngineError("model_busy") : error)),
-    caughtBy: "failures > busy has its code",
+    caughtBy: "failures > busy has the right code",
     says: /not retryable/,
   },
   {
@@ -254,7 +254,7 @@ export const brokenEngines: readonly BrokenEngine[] = [
           }
         },
     ),
-    caughtBy: "failures > empty has its code",
+    caughtBy: "failures > empty has the right code",
     says: /the turn ends with done/,
   },
   {
@@ -270,13 +270,13 @@ export const brokenEngines: readonly BrokenEngine[] = [
           }
         },
     ),
-    caughtBy: "secrets > a refused key is nowhere",
+    caughtBy: "secrets > a refused key appears nowhere",
     says: /The key of a provider is in an error/,
   },
   {
     name: "asks without a model",
     engine: asked((turn) => ({ ...turn, model: turn.model ?? "sea/any" })),
-    caughtBy: "failures > no model has its code",
+    caughtBy: "failures > a missing model has the right code",
     says: /does not throw model_missing/,
   },
 ];

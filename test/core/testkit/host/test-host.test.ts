@@ -296,13 +296,13 @@ describe("a test host that cannot start", () => {
         throw new Error("no kettle");
       },
     });
-    await expect(createTestHost({ plugins: [broken] })).rejects.toThrow(/did not come up:\n- [^\n]*broken[^\n]*no kettle/);
+    await expect(createTestHost({ plugins: [broken] })).rejects.toThrow(/did not start:\n- [^\n]*broken[^\n]*no kettle/);
     await expect(createTestHost({ plugins: [{ ...broken, host: "^9.0.0" }] })).rejects.toThrow(/broken[^\n]*\^9/);
   });
 
   test("takes no plugin with an id of its own", async () => {
     await expect(createTestHost({ plugins: [{ ...reminder, id: "loopback" }] })).rejects.toThrow(
-      "The id loopback belongs to the test host",
+      "The test host uses the id loopback itself",
     );
   });
 
@@ -326,7 +326,7 @@ describe("the matchers", () => {
   });
 
   test("say what they need when they are given something else", () => {
-    expect(() => expect({}).toHaveDelivered("x")).toThrow("toHaveDelivered needs what createTestHost resolved with");
+    expect(() => expect({}).toHaveDelivered("x")).toThrow("toHaveDelivered requires the result of createTestHost");
   });
 });
 
