@@ -974,6 +974,11 @@ export interface ChannelIdentity {
   /** Regular expression of a whole id, such as `\\d+`; entries that do not match are ignored with a warning. */
   readonly pattern?: string;
   /**
+   * Regular expression of a whole group id, such as `-?\\d+`. `doctor` reports other keys of `groups`, because they match no group.
+   * Default: every key can be an id.
+   */
+  readonly groupPattern?: string;
+  /**
    * The one form of an id: two ids with the same form are the same person, or the same group. Pure. The host applies it to what `parse`
    * returns (`sender.id`, `chat.id`) and to the ids in the configuration. Default: ids compare as they are.
    */
