@@ -14,6 +14,6 @@ export { type MappedDeps, type MappedRun, MappingFailure, planRuns } from "./map
 export { compileParts, type MappingSettings, type MappingTable } from "./mapping/mapping.ts";
 export { compileMappings } from "./mapping/mappings.ts";
 export { visibleHeaders } from "./mapping/webhook-delivery.ts";
-export { hookPolicies } from "./runs/policies.ts";
+export { hookPolicies } from "./runs/policy.ts";
 export { hookRoutes } from "./workbench/management.ts";
 export { replayDelivery } from "./workbench/replay.ts";
