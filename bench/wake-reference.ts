@@ -27,7 +27,6 @@ const server = createHttpServer({
 const table = createTable([], { signedPaths: new Set(), problems: [] });
 registerWebhooks(server.app, {
   config: () => config,
-  enabled: () => true,
   token: () => token,
   accept: async () => ({ eventId: newId(), duplicate: false }),
   first: async () => null,

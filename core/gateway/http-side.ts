@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { defaultAgentId, type GatewayConfig, type Secrets } from "../config/index.ts";
-import { type Accepted, HostError, PluginError, reasonOf } from "../contract/index.ts";
+import { type Accepted, PluginError, reasonOf } from "../contract/index.ts";
 import { type Asked, callPlugin, pluginDeadlines, pluginFault, routeAnswerProblem, unusable } from "../host/index.ts";
 import { createHttpServer, type HttpServer, routeAddress } from "../http/index.ts";
 import { createRedactor, type Log } from "../log/index.ts";
@@ -12,9 +12,9 @@ import type { TimedCall, UnderWay } from "../stations/index.ts";
 import { withPlace } from "../transforms/index.ts";
 import {
   acceptHanded,
+  createAccept,
   createRefusals,
   createRepetitions,
-  createSecretRemoval,
   type HandedDelivery,
   hookRoutes,
   registerWebhooks,
@@ -139,20 +139,13 @@ export function createHttpSide(parts: {
   const refusals = createRefusals({ store });
   const repetitions = createRepetitions({ store, now: parts.now, log });
   const { mappings, policies, results, recordings, transforms } = parts.hookSide;
-  const secrets = () => parts.secrets.values();
+  const secrets = parts.secrets.values;
   const redact = createRedactor(secrets);
-  const withoutSecrets = createSecretRemoval(secrets);
-  const accept: WebhookDeps["accept"] = async (input) => {
-    if (parts.life.closing) throw new HostError("gateway_closing");
-    const clean = withoutSecrets(input);
-    return runtime.path.receive(clean.event, clean);
-  };
   const hooks: WebhookDeps = {
     config,
-    enabled: () => hookTokens.token() !== undefined,
     token: hookTokens.token,
     previousToken: hookTokens.previous,
-    accept,
+    accept: createAccept({ secrets, life: parts.life, receive: runtime.path.receive }),
     first: (dedupeKey) => store.first(dedupeKey),
     body: (eventId) => store.body(eventId),
     ...policies,

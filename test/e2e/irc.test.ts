@@ -2,7 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { run, start, temporaryHome } from "../core/cli/command.ts";
+import { start, temporaryHome } from "../core/cli/command.ts";
+import { run } from "../core/cli/desk.ts";
 import { root } from "../house/sources.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { hasNgircd, type Ngircd, startNgircd } from "../support/irc/ngircd.ts";

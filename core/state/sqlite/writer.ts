@@ -13,7 +13,6 @@ import { makeShrinkable, prepareForShrinking } from "./database/shrinking.ts";
 import { createStatements } from "./database/statements.ts";
 import { createWriteContext, type TransactionContext } from "./database/writer-database.ts";
 import { diskError, endsTransaction, packFailure } from "./thread/failure.ts";
-import { nameOf } from "./thread/operation-codes.ts";
 import {
   createOperations,
   type Failure,
@@ -110,12 +109,11 @@ function runOperation(db: DatabaseSync, context: TransactionContext, operations:
   }
 }
 
-function runAll(db: DatabaseSync, context: TransactionContext, operations: Operations, { codes, inputs }: NonNullable<Request>): Reply {
+function runAll(db: DatabaseSync, context: TransactionContext, operations: Operations, { names, inputs }: NonNullable<Request>): Reply {
   const failures: (readonly [number, Failure])[] = [];
-  const results: unknown[] = new Array(codes.length);
+  const results: unknown[] = new Array(names.length);
   let any = false;
-  for (const [index, code] of codes.entries()) {
-    const name = nameOf(code);
+  for (const [index, name] of names.entries()) {
     const before = context.writes();
     try {
       const result = runOperation(db, context, operations, name, inputs[index]);

@@ -20,8 +20,7 @@ export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settin
   readonly config: () => GatewayConfig;
   /** Requests the platform's own URL that confirms its subscription. */
   readonly confirm: (url: string) => Promise<void>;
-  /** Whether the hook server is on: enabled, with a token, and without an error in its section. */
-  readonly enabled: () => boolean;
+  /** `undefined`: the hook server is off, because it is disabled, has no token, or has an error in its section. */
   readonly token: () => string | undefined;
   /** The previous token, while it is still valid. */
   readonly previousToken?: () => string | undefined;
@@ -92,7 +91,7 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
       base = parseBasePath(path);
     }
     const raw = request.raw;
-    const address = base === undefined || !deps.enabled() ? undefined : parseHookAddress(raw.url ?? "", base);
+    const address = base === undefined || deps.token() === undefined ? undefined : parseHookAddress(raw.url ?? "", base);
     if (address === undefined) return false;
     const call: Call = { request, reply, subPath: address.subPath, query: address.query };
     const target = targetOf(call, deps);

@@ -27,13 +27,14 @@ export interface HandedDelivery {
 }
 
 export interface HandedDeps extends MappedRequestDeps {
-  readonly enabled: () => boolean;
+  /** `undefined`: the hook server is off. */
+  readonly token: () => string | undefined;
   readonly mappings: () => MappingTable;
 }
 
 /** Throws `HttpProblem`. At status 500 and above the same delivery may be accepted later. */
 export async function acceptHanded(handed: HandedDelivery, deps: HandedDeps): Promise<Accepted> {
-  if (!deps.enabled()) throw new HttpProblem("not_found", "The hook server is off: set hooks.enabled and hooks.token.");
+  if (deps.token() === undefined) throw new HttpProblem("not_found", "The hook server is off: set hooks.enabled and hooks.token.");
   const { plugin, payload, key, headers = {}, origin, keepReply } = handed;
   const path = trimSlashes(handed.path);
   const table = deps.mappings();

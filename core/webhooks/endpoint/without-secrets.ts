@@ -1,17 +1,37 @@
 /** Stored hook data contains no secret of the configuration, wherever its sender put one: `?access_token=`, `x-api-key`, a field. */
 
-import type { Json } from "../../contract/index.ts";
+import { HostError, type Json, type RawEvent } from "../../contract/index.ts";
 import { exactDigits, parseExactJson } from "../../http/index.ts";
 import { createRedactor, shortestInside } from "../../log/index.ts";
+import type { AcceptedEvent } from "../../state/index.ts";
 import type { AcceptInput } from "./mapped-requests.ts";
 
 type JsonObject = { readonly [name: string]: Json };
+
+/** Creates what accepts the events of hooks: without secrets, and not while the gateway closes. */
+export function createAccept({
+  secrets,
+  life,
+  receive,
+}: {
+  readonly secrets: () => Iterable<string>;
+  /** Of the gateway. */
+  readonly life: { readonly closing: boolean };
+  readonly receive: (event: RawEvent, options: AcceptInput) => Promise<AcceptedEvent>;
+}): (input: AcceptInput) => Promise<AcceptedEvent> {
+  const withoutSecrets = createSecretRemoval(secrets);
+  return async (input) => {
+    if (life.closing) throw new HostError("gateway_closing");
+    const clean = withoutSecrets(input);
+    return receive(clean.event, clean);
+  };
+}
 
 /**
  * Addresses, such as the session key, the recipient and the path, stay unchanged: if a weak secret equals the name of an agent, removing it
  * would send the event elsewhere.
  */
-export function createSecretRemoval(secrets: () => Iterable<string>): (input: AcceptInput) => AcceptInput {
+function createSecretRemoval(secrets: () => Iterable<string>): (input: AcceptInput) => AcceptInput {
   const redact = createRedactor(secrets);
   // The agent reads these texts: replacing a short secret would remove ordinary words from them.
   const redactMessage = createRedactor(() => [...secrets()].filter((secret) => secret.length >= shortestInside));

@@ -1,14 +1,14 @@
 /** Checks a mapping beyond what its schema can express. */
 
 import { checkTrustedProxy } from "../../http/index.ts";
-import { type AgentDeps, choicesOf } from "../runs/agent.ts";
-import { sessionKeyRefusal } from "../runs/policy.ts";
+import { choicesOf } from "../runs/agent.ts";
+import { type HookPolicies, sessionKeyRefusal } from "../runs/policy.ts";
 import type { CompiledParts, HookSettings, MappingSource, Report, TemplateField } from "./mapping.ts";
 
 export interface RuleContext {
   readonly hooks: HookSettings;
   readonly agents: { readonly exists: (id: string) => boolean; readonly defaultId: () => string };
-  readonly channels: Pick<AgentDeps["channels"], "known" | "available" | "list">;
+  readonly channels: HookPolicies["channels"];
   readonly models: { readonly allowed: (model: string, agentId: string) => boolean };
   /** Checks the path of a transform without running it. */
   readonly checkTransform: (module: string) => { readonly message: string; readonly missing: boolean } | undefined;

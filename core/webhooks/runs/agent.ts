@@ -7,18 +7,7 @@ import { type AgentPolicy, type Asker, chooseAgent, chooseSession } from "./poli
 import { wakeModes } from "./wake.ts";
 
 export interface AgentDeps extends AgentPolicy {
-  readonly channels: {
-    /** Whether such a platform exists, installed or not. */
-    readonly known: (id: string) => boolean;
-    /** Whether the channel is installed and enabled. */
-    readonly available: (id: string) => boolean;
-    /** The ids of the installed and enabled channels. */
-    readonly list: () => readonly string[];
-    readonly hasLastRecipient: (channelId: string) => Promise<boolean>;
-  };
-  /** Whether an agent may use a model, given as alias or full name. */
-  readonly models: { readonly allowed: (model: string, agentId: string) => boolean };
-  readonly newId: () => string;
+  readonly channels: AgentPolicy["channels"] & { readonly hasLastRecipient: (channelId: string) => Promise<boolean> };
 }
 
 const thinkingLevels: readonly Thinking[] = ["off", "minimal", "low", "medium", "high", "max"];

@@ -1,8 +1,24 @@
-/** Decides which agent and which session a hook run may use. */
+/** Decides which agents, models, channels and sessions a hook run may use. */
+import { agentIds, agentSettings, defaultAgentId, type GatewayConfig, resolveModel } from "../../config/index.ts";
+import { knownChannelIds } from "./channel-ids.ts";
 import { FieldProblem } from "./fields.ts";
 
-export interface AgentPolicy {
+/** What a configuration allows hooks to use, in requests and in mappings. */
+export interface HookPolicies {
   readonly agents: { readonly exists: (id: string) => boolean; readonly defaultId: () => string };
+  /** Whether an agent may use a model, given as alias or full name. */
+  readonly models: { readonly allowed: (model: string, agentId: string) => boolean };
+  readonly channels: {
+    /** Whether such a platform exists, installed or not. */
+    readonly known: (id: string) => boolean;
+    /** Whether the channel is installed and enabled. */
+    readonly available: (id: string) => boolean;
+    /** The ids of the installed and enabled channels. */
+    readonly list: () => readonly string[];
+  };
+}
+
+export interface AgentPolicy extends HookPolicies {
   readonly settings: () => {
     readonly defaultSessionKey?: string | undefined;
     readonly allowRequestSessionKey: boolean;
@@ -12,8 +28,29 @@ export interface AgentPolicy {
   readonly newId: () => string;
 }
 
+export function hookPolicies(
+  config: () => GatewayConfig,
+  installed: {
+    /** The channels that plugins provide. */
+    readonly channels: () => Iterable<string>;
+    /** Whether a channel is installed and enabled. */
+    readonly available: (id: string) => boolean;
+  },
+): HookPolicies {
+  const channels = () => [...installed.channels()];
+  return {
+    agents: { exists: (id) => agentIds(config()).includes(id), defaultId: () => defaultAgentId(config()) },
+    models: { allowed: (model, agentId) => resolveModel(model, agentSettings(config(), agentId).models) !== undefined },
+    channels: {
+      known: (id) => knownChannelIds.has(id) || channels().includes(id),
+      available: installed.available,
+      list: () => channels().filter(installed.available),
+    },
+  };
+}
+
 /** Selects the agent. `named` is the request's choice, or `undefined`. The rules apply to the agent that would actually run. */
-export function chooseAgent(named: string | undefined, policy: AgentPolicy): string {
+export function chooseAgent(named: string | undefined, policy: Pick<AgentPolicy, "agents" | "settings">): string {
   const { agents } = policy;
   const agentId = named !== undefined && named !== "" && agents.exists(named) ? named : agents.defaultId();
   const allowed = policy.settings().allowedAgentIds;
@@ -37,7 +74,7 @@ export type SessionMode = "isolated" | "persistent";
  */
 export function chooseSession(
   ask: Asker & { readonly requested: string | undefined; readonly mode: SessionMode | undefined },
-  policy: AgentPolicy,
+  policy: Pick<AgentPolicy, "settings" | "newId">,
 ): { readonly sessionKey: string; readonly sessionMode: SessionMode } {
   const settings = policy.settings();
   if (ask.by === "request" && (ask.requested !== undefined || ask.mode === "persistent") && !settings.allowRequestSessionKey) {

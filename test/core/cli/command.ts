@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
@@ -12,6 +12,9 @@ const source = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.
  */
 const compileCache = process.env.NODE_COMPILE_CACHE;
 export const compiled = compileCache === undefined ? {} : { NODE_COMPILE_CACHE: compileCache };
+
+/** A gateway starts its process again for these flags, unless it has them: a sixth of each start. Tests of the flags set `nodeArgs`. */
+const ownFlags = ["--max-semi-space-size=8", `--v8-pool-size=${Math.min(4, availableParallelism())}`];
 
 export interface Finished {
   readonly code: number | null;
@@ -39,11 +42,13 @@ export function start(
   options: {
     readonly home: string;
     readonly env?: Readonly<Record<string, string>>;
-    readonly nodeArgs?: readonly string[] /** Another build of the program than its source. */;
+    readonly nodeArgs?: readonly string[];
+    /** Another build of the program than its source. */
     readonly main?: string;
   },
 ): Started {
-  const child = spawn(process.execPath, [...(options.nodeArgs ?? []), options.main ?? source, ...args], {
+  const { main = source, nodeArgs = main === source ? ownFlags : [] } = options;
+  const child = spawn(process.execPath, [...nodeArgs, main, ...args], {
     env: { PATH: process.env.PATH, HOME: options.home, NO_COLOR: "1", TZ: "UTC", ...compiled, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });

@@ -158,8 +158,7 @@ export async function startHooks(
     (server, current) => {
       registerWebhooks(server.app, {
         config: () => current.config,
-        enabled: () => current.config.hooks.enabled,
-        token: () => state.token,
+        token: () => (current.config.hooks.enabled ? state.token : undefined),
         clientAddress: server.clientAddress,
         accept,
         async first(key) {

@@ -115,7 +115,7 @@ test("hooks, webhooks of platforms and healthz take any name; other routes of pl
     server.route("demo", { method: "POST", path: "platform", access: "public", rawBody: true, handler: answer });
     server.route("demo", { method: "GET", path: "page", access: "public", handler: answer });
     server.route("demo", { method: "GET", path: "/late/page", access: "public", handler: answer });
-    registerWebhooks(server.app, { ...({} as Parameters<typeof registerWebhooks>[1]), config: () => test.config, enabled: () => false });
+    registerWebhooks(server.app, { ...({} as Parameters<typeof registerWebhooks>[1]), config: () => test.config, token: () => undefined });
   });
   expect(await ask("/plugins/demo/platform", "x.example", { method: "POST" })).toEqual([200, "here"]);
   expect((await ask("/plugins/demo/page", "x.example"))[0]).toBe(421);

@@ -4,8 +4,10 @@ import { defuseExternal, findInjection } from "../../../core/untrusted/external.
 import { hostileFamilies } from "../../support/hostile-texts.ts";
 import { expectLinear } from "../../support/linear.ts";
 
+const scan = (text: string) => [findInjection(text), defuseExternal(text)];
+
 describe("the cost of the scan grows with the length of the text", () => {
   test.each(hostileFamilies.map(({ name, make }) => [name, make] as const))("%s", async (_name, make) => {
-    await expectLinear((text) => [findInjection(text), defuseExternal(text)], make, { size: 125_000, times: 30 });
+    await expectLinear(scan, make, { size: 125_000, times: 30 });
   });
 });

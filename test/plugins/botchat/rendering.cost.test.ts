@@ -7,9 +7,10 @@ import { expectLinear } from "../../support/linear.ts";
 const families = hostileFamilies.map(({ name, make }) => [name, make] as const);
 const settings = { textChunkLimit: 4_000, chunkMode: "newline", linkPreview: true } as const;
 
+const render = (text: string) => chunkMarkdown(text, settings).map((chunk) => textPayload(chunk, settings));
+
 describe("the cost of a reply grows with its length", () => {
   test.each(families)("%s", async (_name, make) => {
-    const render = (text: string) => chunkMarkdown(text, settings).map((chunk) => textPayload(chunk, settings));
     await expectLinear(render, make, { size: 12_000, times: 45 });
   });
 });

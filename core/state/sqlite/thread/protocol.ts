@@ -60,8 +60,8 @@ export interface Failure {
   readonly message: string;
 }
 
-/** One transaction: the operation with the code `codes[i]`, with `inputs[i]`. `null` asks the writer to close. */
-export type Request = { readonly codes: readonly number[]; readonly inputs: readonly unknown[]; readonly durable: boolean } | null;
+/** One transaction: the operation `names[i]`, with `inputs[i]`. `null` asks the writer to close. */
+export type Request = { readonly names: readonly OperationName[]; readonly inputs: readonly unknown[]; readonly durable: boolean } | null;
 
 export type Reply =
   | { readonly type: "ready" }

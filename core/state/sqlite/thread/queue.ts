@@ -6,7 +6,6 @@ import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { HostError, isFull, reasonOf } from "../../../contract/index.ts";
 import { unpackFailure } from "./failure.ts";
-import { codeOf } from "./operation-codes.ts";
 import type { InputOf, OperationName, Reply, Request, ResultOf, WriterOptions } from "./protocol.ts";
 
 const maxBatch = 4_096;
@@ -130,7 +129,7 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
     if (sent.length > 0 || waiting() === 0 || gone) return;
     sent = takeBatch();
     const request: Request = {
-      codes: sent.map((operation) => codeOf(operation.name)),
+      names: sent.map((operation) => operation.name),
       inputs: sent.map((operation) => operation.input),
       durable: sent.some((operation) => operation.durable),
     };
