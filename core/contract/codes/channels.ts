@@ -30,7 +30,7 @@ export const channelCodes = {
   },
   chat_not_found: {
     meaning: "The platform does not know the chat, or the bot is not in it.",
-    hint: "A user must write to the bot first; a group must have the bot as a member.",
+    hint: "Check the id. Many platforms let a bot write only to people who wrote to it first, and to groups of which it is a member.",
     outcome: "failed",
   },
   conflict: {
