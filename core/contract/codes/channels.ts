@@ -23,6 +23,10 @@ export const channelCodes = {
     hint: "Read the detail and the log.",
     outcome: "failed",
   },
+  certificate_refused: {
+    meaning: "The certificate of the platform's server is not trusted.",
+    hint: "Set caFile to the certificate that signed the server's.",
+  },
   chat_migrated: {
     meaning: "The group has a new id; its conversation and settings moved there.",
     hint: "Replace the old id in the configuration.",
