@@ -20,7 +20,7 @@ const floors = [
   ["access", "http", "transforms"],
   ["webhooks"],
   ["host"],
-  ["agents", "channels"],
+  ["agents", "channels", "isolation"],
   ["actions", "path"],
   ["gateway"],
   ["cli", "index", "testkit"],
@@ -44,7 +44,13 @@ const goesDown = floors.flatMap((rooms, floor) =>
  * way out to the network; the agent for public addresses, whose HTTP client only the thread of transforms loads; the contract behind the two
  * public doors of the SDK.
  */
-const sideDoors = { media: ["web-address", "public-agent"], sdk: ["contract", "channel"], state: ["sqlite/index"] };
+const sideDoors = {
+  media: ["web-address", "public-agent"],
+  sdk: ["contract", "channel"],
+  state: ["sqlite/index", "ids"],
+  host: ["load", "declare", "connection"],
+  http: ["callers", "client-address"],
+};
 
 /** The command line and the program inside the sandbox import single files, so that they load only what they need. */
 const hasDoor = floors.flat().filter((room) => !["cli", "index", "testkit"].includes(room));

@@ -85,11 +85,11 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
   /** Sends a message through the same path as every reply. */
   async function speak(doing: Doing): Promise<ActionResult> {
     const { call, caller, live, address, patience } = doing;
-    const saying = sayingOf(doing);
+    const saying = await sayingOf(doing);
     if (isRefusal(saying)) return saying;
     if (caller.by === "operator" && caller.dryRun === true) {
       const unfetchable = await judgeMedia(saying.media);
-      return unfetchable ?? { ok: true, dryRun: true, ...placeOf(address), ...partsOf(saying, live) };
+      return unfetchable ?? { ok: true, dryRun: true, ...placeOf(address), ...(await partsOf(saying, live)) };
     }
     const { eventId } = await deps.receive(actionEvent(saying, call, caller));
     const end = await deps.ends.wait(eventId, { ms: waitMs, signal: patience });
@@ -174,7 +174,7 @@ function messageOf(call: ActionCall, caller: ActionCaller, { channel, account, c
   return isHere ? caller.inbound.messageId : undefined;
 }
 
-function sayingOf({ call, caller, live, address }: Doing): Saying | ActionRefusal {
+async function sayingOf({ call, caller, live, address }: Doing): Promise<Saying | ActionRefusal> {
   const replaces = call.action === "edit" ? messageOf(call, caller, address) : undefined;
   if (call.action === "edit" && replaces === undefined)
     return refuse("invalid_arguments", "messageId is missing: there is no current message in that chat.");
@@ -193,7 +193,7 @@ function sayingOf({ call, caller, live, address }: Doing): Saying | ActionRefusa
     ...(replaces === undefined ? {} : { replaces }),
   };
   if (replaces === undefined) return saying;
-  const { parts } = partsOf(saying, live);
+  const { parts } = await partsOf(saying, live);
   return parts.length === 1 ? saying : refuse("edit_too_long", `The text would be ${parts.length} messages; an edit can change only one.`);
 }
 
@@ -232,8 +232,8 @@ async function judgeMedia(media: readonly OutboundMedia[] = []): Promise<ActionR
 
 const placeOf = ({ chat, thread }: Address) => ({ chatId: chat, ...(thread === undefined ? {} : { threadId: thread }) });
 
-function partsOf({ address, text, media = [], buttons = [] }: Saying, { connection }: LiveAccount) {
-  const parts = connection.render({ text, media, buttons }, address);
+async function partsOf({ address, text, media = [], buttons = [] }: Saying, { connection }: LiveAccount) {
+  const parts = await connection.render({ text, media, buttons }, address);
   return { parts: parts.map(({ kind, chars }) => ({ kind, chars })) };
 }
 

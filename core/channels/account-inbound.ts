@@ -1,18 +1,22 @@
 /** Completes a platform event for the core, and checks its time. */
 import type { Inbound, Silent } from "../contract/index.ts";
+import { whenKnown } from "../host/index.ts";
 import type { ChannelInbound } from "../sdk/contract.ts";
 import type { StoredEvent } from "../state/index.ts";
 import type { OpenAccount } from "./open-account.ts";
+
+export type ParsedEvent = Inbound | Silent | null | undefined;
 
 /** Parses an event, together with those gathered with it; `undefined` if its account is not open. */
 export function parseEvent(
   event: StoredEvent,
   gathered: readonly StoredEvent[],
   account: OpenAccount | undefined,
-): Inbound | Silent | null | undefined {
+): ParsedEvent | Promise<ParsedEvent> {
   const more = gathered.length === 1 ? [] : gathered.filter(({ id }) => id !== event.id).map(({ body }) => body);
-  const parsed = account?.connection.parse(event.body, more);
-  return parsed === null || parsed === undefined || "silent" in parsed ? parsed : toInbound(parsed, event);
+  return whenKnown(account?.connection.parse(event.body, more), (parsed) =>
+    parsed === null || parsed === undefined || "silent" in parsed ? parsed : toInbound(parsed, event),
+  );
 }
 
 /** The latest valid time. A channel that uses other units must not make every turn of its chats fail. */

@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { GatewayConfig, Secrets } from "../config/index.ts";
-import { type Inbound, reasonOf, type Silent } from "../contract/index.ts";
+import { reasonOf } from "../contract/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
 import type { StoredEvent } from "../state/index.ts";
 import { retainAccount, updateMenu } from "./account-changes.ts";
@@ -41,7 +41,7 @@ export interface Accounts {
   /** Whether each configured account has connected or failed at least once. */
   allTried(): boolean;
   /** For the `ingress` station: parses a platform event, together with those gathered with it. */
-  parse(event: StoredEvent, gathered: readonly StoredEvent[]): Inbound | Silent | null | undefined;
+  parse(event: StoredEvent, gathered: readonly StoredEvent[]): ReturnType<typeof parseEvent>;
   /**
    * Opens, closes and restarts accounts as the configuration requires. It does not wait for connections. An account that needs something a
    * closing account still holds starts once that account has closed or was given up.

@@ -2,27 +2,31 @@
  * A channel's connection as the core calls it. Whatever its plugin does, a call ends within its deadline, with an answer of the right shape
  * or with an error that names the plugin and the call. `ChannelError` passes unchanged: its code decides what happens next.
  */
-import type { Receipt } from "../contract/index.ts";
+import type { Part, Receipt } from "../contract/index.ts";
 import {
+  type CalledConnection,
   inboundProblem,
   isObject,
+  isRemote,
   kindOf,
   lateAnswer,
   partsProblem,
   pluginDeadlines,
   pluginFault,
   receiptProblem,
+  remote,
   unusable,
+  whenKnown,
 } from "../host/index.ts";
 import type { ChannelConnection, Parsed } from "../sdk/contract.ts";
 import { isThenable } from "../stations/index.ts";
 import { createGuardedCalls, type GuardedCalls, type GuardOptions } from "./guarded-calls.ts";
 import { openPreview } from "./guarded-preview.ts";
 
-export function guardConnection(connection: ChannelConnection, options: GuardOptions): ChannelConnection {
+export function guardConnection(connection: CalledConnection, options: GuardOptions): CalledConnection {
   const calls = createGuardedCalls(options);
-  const { asked, noted, onFault } = calls;
-  return {
+  const { asked, onFault } = calls;
+  const guarded: CalledConnection = {
     async start() {
       const late = setTimeout(() => {
         // The plugin has reported that its platform is away, so it is not at fault.
@@ -36,26 +40,59 @@ export function guardConnection(connection: ChannelConnection, options: GuardOpt
         clearTimeout(late);
       }
     },
-    parse(raw, more) {
-      const parsed = calls.atOnce("parse", () => connection.parse(raw, more));
-      const problem = parsed === undefined ? undefined : inboundProblem(parsed);
-      if (problem !== undefined) throw unusable(asked("parse"), problem);
-      return folded(parsed, options.fold);
-    },
-    render(reply, address, about) {
-      try {
-        const parts = calls.atOnce("render", () => connection.render(reply, address, about));
-        const problem = partsProblem(parts);
-        if (problem !== undefined) throw unusable(asked("render"), problem);
-        return parts;
-      } catch (error) {
-        throw noted(error);
-      }
-    },
+    ...guardComputing(connection, calls, options.fold),
     send: async (part, address, signal) => receiptOf(await calls.within("send", () => connection.send(part, address, signal)), calls),
     // The caller that closes it logs the failure.
     close: () => calls.timely("close", pluginDeadlines.close, () => connection.close()),
     ...guardOptional(connection, calls, options.fold),
+  };
+  // In a worker they are known only once the connection is open there.
+  if (isRemote(connection))
+    void connection[remote].absent.then((names) => {
+      for (const name of names) if (name !== "resolve" || options.fold === undefined) delete guarded[name as "resolve"];
+    });
+  return guarded;
+}
+
+/** The pure functions. A connection in this thread answers at once; one in a worker has a deadline. */
+function guardComputing(
+  connection: CalledConnection,
+  calls: GuardedCalls,
+  fold: GuardOptions["fold"],
+): Pick<CalledConnection, "parse" | "render"> {
+  const { asked, noted } = calls;
+  const answer = <T>(call: "parse" | "render", run: () => T | Promise<T>): T | Promise<T> =>
+    isRemote(connection) ? calls.timely(call, pluginDeadlines[call], run) : calls.atOnce(call, run as () => T);
+  const checkedInbound = (parsed: Parsed): Parsed => {
+    const problem = parsed === undefined ? undefined : inboundProblem(parsed);
+    if (problem !== undefined) throw unusable(asked("parse"), problem);
+    return folded(parsed, fold);
+  };
+  const checkedParts = (parts: readonly Part[]): readonly Part[] => {
+    const problem = partsProblem(parts);
+    if (problem !== undefined) throw unusable(asked("render"), problem);
+    return parts;
+  };
+  const fail = (error: unknown): never => {
+    throw noted(error);
+  };
+  return {
+    parse: (raw, more) =>
+      whenKnown(
+        answer("parse", () => connection.parse(raw, more)),
+        checkedInbound,
+      ),
+    render(reply, address, about) {
+      try {
+        const parts = whenKnown(
+          answer("render", () => connection.render(reply, address, about)),
+          checkedParts,
+        );
+        return parts instanceof Promise ? parts.catch(fail) : parts;
+      } catch (error) {
+        return fail(error);
+      }
+    },
   };
 }
 
@@ -67,7 +104,7 @@ function folded(parsed: Parsed, fold: GuardOptions["fold"]): Parsed {
 }
 
 /** The calls that a channel may leave out. */
-function guardOptional(connection: ChannelConnection, calls: GuardedCalls, fold: GuardOptions["fold"]): Partial<ChannelConnection> {
+function guardOptional(connection: CalledConnection, calls: GuardedCalls, fold: GuardOptions["fold"]): Partial<ChannelConnection> {
   const foldId = fold ?? ((id) => id);
   const { within, timely, withoutAnswer } = calls;
   const { remove, preview, react, typing, menu, findMedia, resolve, probe, members, fetchMedia, admit, pause, update } = connection;

@@ -1,7 +1,8 @@
 /** A connected account, as the stations see it. */
 
 import type { AccountAccess, IdentityRule } from "../access/index.ts";
-import type { ChannelCapabilities, ChannelConnection, ChannelStatus } from "../sdk/contract.ts";
+import type { CalledConnection } from "../host/index.ts";
+import type { ChannelCapabilities, ChannelStatus } from "../sdk/contract.ts";
 
 export interface LiveAccount {
   readonly channel: string;
@@ -11,7 +12,7 @@ export interface LiveAccount {
   /** Configuration path, such as `channels.botchat` or `channels.botchat.accounts.work`. */
   readonly path: string;
   /** Guarded: each call ends within its deadline, and its errors name the plugin. */
-  readonly connection: ChannelConnection;
+  readonly connection: CalledConnection;
   readonly capabilities: ChannelCapabilities;
   readonly access: AccountAccess;
   readonly identity: IdentityRule;

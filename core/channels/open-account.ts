@@ -12,12 +12,12 @@ import {
   reasonOf,
   type Silent,
 } from "../contract/index.ts";
-import { type Owned, scopedStore } from "../host/index.ts";
+import { type CalledConnection, connectionProblem, type Owned, scopedStore, whenKnown } from "../host/index.ts";
 import { createClientAddress, createJudgeCaller } from "../http/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk/contract.ts";
 import { controlSuffix, type Store } from "../state/index.ts";
-import { createUnderWay, isThenable, type TimedCall, type UnderWay } from "../stations/index.ts";
+import { createUnderWay, type TimedCall, type UnderWay } from "../stations/index.ts";
 import { laneOf } from "./account-lane.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
@@ -27,7 +27,7 @@ import type { LiveAccount } from "./live-account.ts";
 
 export interface OpenAccount {
   readonly live: LiveAccount;
-  readonly connection: ChannelConnection;
+  readonly connection: CalledConnection;
   readonly fingerprint: string;
   readonly stop: AbortController;
   readonly holds: readonly string[];
@@ -99,7 +99,8 @@ export function openAccount(
     },
     async check(raw) {
       if (holder.open?.closed === true) return { allowed: false, code: "account_closed", notice: "This cannot be answered right now." };
-      return checkUpdate(readUpdate(holder.open, raw, options).parsed, { channel, account: id, id: options.newId(), check: options.check });
+      const { parsed } = await readUpdate(holder.open, raw, options);
+      return checkUpdate(parsed, { channel, account: id, id: options.newId(), check: options.check });
     },
     status(status) {
       if (holder.open === undefined || holder.open.closed) return;
@@ -165,19 +166,11 @@ export function openAccount(
   return created;
 }
 
-/** Without any of these an account would come up, and fail at its first message. */
-const connectionFunctions = ["start", "parse", "render", "send", "close"] as const satisfies readonly (keyof ChannelConnection)[];
-
 /** Calls a channel's `open`, and checks that the result can be a connection. */
 export function openConnection(definition: ChannelDefinition, account: ChannelAccount): ChannelConnection {
   const connection = definition.open(account as never);
-  if (isThenable(connection)) {
-    Promise.resolve(connection).catch(() => {});
-    throw new Error("open must return the connection itself");
-  }
-  const missing = connectionFunctions.filter((name) => typeof connection?.[name] !== "function");
-  if (missing.length > 0)
-    throw new Error(`open must return ${connectionFunctions.join(", ")}: ${missing.join(", ")} is not a function there`);
+  const problem = connectionProblem(connection);
+  if (problem !== undefined) throw new Error(problem);
   return connection;
 }
 
@@ -218,16 +211,22 @@ interface Read {
  * An event that its channel cannot read is accepted anyway, and fails on its own. If it were refused, it would be delivered again and block
  * those after it.
  */
-function readUpdate(account: OpenAccount | undefined, raw: Json, { log, isControlCommand }: OpenAccountOptions): Read {
+function readUpdate(account: OpenAccount | undefined, raw: Json, { log, isControlCommand }: OpenAccountOptions): Read | Promise<Read> {
   if (account === undefined) return { parsed: undefined, control: false };
   const { live, connection } = account;
-  try {
-    const parsed = connection.parse(raw);
-    return { parsed, control: isInbound(parsed) && isControlCommand(parsed, live) };
-  } catch (error) {
+  const unreadable = (error: unknown): Read => {
     const { channel, id, plugin } = live;
     log.error({ channel, account: id, plugin, error: reasonOf(error) }, "an event could not be read");
     return { parsed: undefined, control: false };
+  };
+  try {
+    const read = whenKnown(connection.parse(raw), (parsed) => ({
+      parsed,
+      control: isInbound(parsed) && isControlCommand(parsed, live),
+    }));
+    return read instanceof Promise ? read.catch(unreadable) : read;
+  } catch (error) {
+    return unreadable(error);
   }
 }
 
@@ -267,7 +266,8 @@ async function receiveUpdate({
   readonly at: Parameters<ChannelAccount["receive"]>[1];
   readonly options: OpenAccountOptions;
 }): Promise<Accepted> {
-  const { parsed, control } = readUpdate(holder.open, raw, options);
+  const read = readUpdate(holder.open, raw, options);
+  const { parsed, control } = read instanceof Promise ? await read : read;
   const silent = silentOf(parsed, at.silent);
   const { fold = String } = holder.open?.live.identity ?? {};
   const lane = isInbound(parsed) ? laneOf(at.lane, `${channel}:${account}:`, parsed.chat, fold) : at.lane;

@@ -1,7 +1,7 @@
 /** What the platform reports about an account: its identity, whether its groups can be reached, the ids of the names in its lists. */
 import { type AccountAccess, type IdentityRule, ignoredEntries, misnamedGroups, parseAllowlistEntry } from "../access/index.ts";
-import { type Answer, type Asking, createAsking, inTurns, pluginDeadlines } from "../host/index.ts";
-import type { ChannelConnection, ChannelMembership, ChannelProbe } from "../sdk/contract.ts";
+import { type Answer, type Asking, type CalledConnection, createAsking, inTurns, pluginDeadlines } from "../host/index.ts";
+import type { ChannelMembership, ChannelProbe } from "../sdk/contract.ts";
 
 export interface ProbedAccount {
   readonly channel: string;
@@ -10,7 +10,7 @@ export interface ProbedAccount {
   readonly path: string;
   readonly access: AccountAccess;
   readonly identity: IdentityRule;
-  readonly connection: ChannelConnection;
+  readonly connection: CalledConnection;
 }
 
 export interface NameReport {
@@ -66,13 +66,13 @@ export async function probeAccount(account: ProbedAccount, { names = false }: Pr
   };
 }
 
-async function askProbe(connection: ChannelConnection, asking: Asking): Promise<ChannelProbe | undefined> {
+async function askProbe(connection: CalledConnection, asking: Asking): Promise<ChannelProbe | undefined> {
   if (connection.probe === undefined) return undefined;
   const answer = await asking.ask(async () => await connection.probe?.());
   return "why" in answer ? { ok: false, detail: answer.why } : answer.said;
 }
 
-async function askGroup(chat: string, connection: ChannelConnection, asking: Asking): Promise<ProbeReport["groups"][number]> {
+async function askGroup(chat: string, connection: CalledConnection, asking: Asking): Promise<ProbeReport["groups"][number]> {
   const answer = await asking.ask(async () => await connection.members?.(chat));
   if ("why" in answer) return { chat, ok: false, detail: answer.why };
   return answer.said === undefined ? { chat, ok: false, detail: "the channel cannot check this" } : { chat, ...answer.said };

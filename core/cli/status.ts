@@ -3,6 +3,7 @@
 import { programCommand } from "../contract/command.ts";
 import { HostError } from "../contract/errors.ts";
 import type { GatewayDescription } from "../gateway/gateway.ts";
+import { workerDetail } from "../host/isolated.ts";
 import type { StoreStats } from "../state/report.ts";
 import type { CommandContext } from "./context.ts";
 import type { Style } from "./output/terminal.ts";
@@ -165,6 +166,10 @@ function showAccounts(
   );
   for (const { severity, path, message, hint = "" } of problems) {
     if (severity === "error") terminal.line(`${style("red", `config ${path}`)}: ${message}. ${hint}`.trimEnd());
+  }
+  for (const { id, worker } of plugins) {
+    const ended = worker && workerDetail(worker);
+    if (ended !== undefined) terminal.line(`${style("yellow", `plugin ${id}`)}: ${ended}.`);
   }
   const failed = plugins.filter((plugin) => plugin.state === "failed");
   for (const { id, reason = "", hint = "" } of failed)

@@ -86,6 +86,14 @@ export const errorTable = {
     text: "The plugin in {directory} was not created: {reason}.",
     hint: "Check the owner, mode and space of the folder.",
   },
+  plugin_isolation: {
+    text: "The plugin {plugin} cannot run in a worker: {reason}.",
+    hint: "Remove plugins.entries.{plugin}.isolation, so that it runs inline, or change the plugin.",
+  },
+  plugin_worker_ended: {
+    text: "The worker of the plugin {plugin} has ended: {reason}.",
+    hint: "The gateway starts it again. Read the plugin's log lines.",
+  },
   plugin_options: {
     text: "plugins.entries.{plugin}.options{path}: {reason}.",
     hint: "Correct the value. The plugin stays off until then.",

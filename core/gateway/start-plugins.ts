@@ -1,4 +1,5 @@
 /** Starts the plugins of a gateway, each with its host, and adds their commands to the chat commands. */
+import { join } from "node:path";
 import { defaultAgentId, type GatewayConfig, type LoadedConfig, type Secrets } from "../config/index.ts";
 import { type Json, reasonOf } from "../contract/index.ts";
 import { createPlugins, keepPluginCodes, type Loader, type Plugins, type ScopeOptions } from "../host/index.ts";
@@ -35,6 +36,7 @@ export async function bringUpPlugins(parts: {
   readonly config: () => GatewayConfig;
   readonly secrets: Secrets;
   readonly handIn: ScopeOptions["handIn"];
+  readonly stateDirectory: string;
   readonly undo: Undo;
 }): Promise<Plugins> {
   const { options, runtime, loaded, undo } = parts;
@@ -57,6 +59,14 @@ export async function bringUpPlugins(parts: {
     configDirectory: loaded.directory,
     disabled: loaded.disabled,
     loader: parts.loader,
+    // Loaded only if a plugin is isolated.
+    isolate: async (source, isWanted) => {
+      const { createIsolation } = await import("../isolation/index.ts");
+      const { log, now } = parts;
+      const cacheDirectory = join(parts.stateDirectory, "cache", "plugins");
+      const trustedProxies = () => parts.config().gateway.trustedProxies;
+      return await createIsolation({ log, now, cacheDirectory, trustedProxies })(source, isWanted);
+    },
     ...(options.plugins === undefined ? {} : { given: options.plugins }),
     ...(options.load === undefined ? {} : { load: options.load }),
     bundled: options.bundled ?? true,

@@ -4,6 +4,7 @@ import { PluginError } from "../contract/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import { checkDeclaration } from "./declare.ts";
 import { bundledPlugins, namedPlugin, type PluginSource, placeOf } from "./find.ts";
+import type { Isolate, IsolatedPlugin, WorkerReport } from "./isolated.ts";
 import type { Loader } from "./load.ts";
 
 export interface PluginReport {
@@ -14,11 +15,17 @@ export interface PluginReport {
   /** Why it is off or failed. */
   readonly reason?: string;
   readonly hint?: string;
+  /** Absent: inline, in the thread of the gateway. */
+  readonly isolation?: "worker";
+  /** Set while a plugin in a worker is up. */
+  readonly worker?: WorkerReport;
 }
 
 export interface Candidate {
   readonly source: PluginSource;
   readonly definition: PluginDefinition;
+  /** Set if it runs in a worker. */
+  readonly isolated?: IsolatedPlugin;
 }
 
 export interface CollectOptions {
@@ -26,6 +33,8 @@ export interface CollectOptions {
   readonly configDirectory: string;
   readonly disabled: ReadonlySet<string>;
   readonly loader: Loader;
+  /** Loads a plugin in a worker; called only for plugins that the configuration isolates, or may. */
+  readonly isolate?: Isolate;
   /** Plugins handed in by an embedder or a test, beside those that are found. */
   readonly given?: readonly PluginDefinition[];
   /** Paths of plugins beside those that `plugins.load` names. */
@@ -42,7 +51,26 @@ const isSwitchedOff = (config: GatewayConfig, { name, bundled }: PluginSource) =
  * Begins to load what comes with the package, while a gateway waits for something else. A failure is reported when the plugin is loaded.
  */
 export function loadBundledAhead(config: GatewayConfig, loader: Loader): void {
-  for (const source of bundledPlugins()) if (!isSwitchedOff(config, source)) void loader.load(source).catch(() => {});
+  for (const source of bundledPlugins())
+    if (!isSwitchedOff(config, source) && !isIsolated(config, source.name)) void loader.load(source).catch(() => {});
+}
+
+const isIsolated = (config: GatewayConfig, id: string): boolean => config.plugins.entries[id]?.isolation === "worker";
+
+/**
+ * Loads a plugin where the configuration wants it. The name of a plugin that is not bundled is not its id, so while any plugin is isolated
+ * each of them is loaded in a worker first: one that fails while it loads fails there.
+ */
+export async function loadPlugin(
+  source: PluginSource,
+  { config, loader, isolate }: Pick<CollectOptions, "config" | "loader" | "isolate">,
+  how: Parameters<Loader["load"]>[1] = {},
+): Promise<Omit<Candidate, "source">> {
+  const entries = config().plugins.entries;
+  const mayBeIsolated = source.bundled ? isIsolated(config(), source.name) : Object.keys(entries).some((id) => isIsolated(config(), id));
+  const isolated = mayBeIsolated ? await isolate?.(source, (id) => isIsolated(config(), id)) : undefined;
+  if (isolated !== undefined) return { definition: isolated.definition, isolated };
+  return { definition: checkDeclaration(source.name, await loader.load(source, how)) };
 }
 
 export async function collect(options: CollectOptions, reports: Map<string, PluginReport>, failed: Failed): Promise<readonly Candidate[]> {
@@ -50,21 +78,30 @@ export async function collect(options: CollectOptions, reports: Map<string, Plug
   const config = options.config();
   const candidates: Candidate[] = [];
   const enabled = (id: string) => config.plugins.entries[id]?.enabled;
-  const add = (source: PluginSource, exported: unknown) => {
-    const definition = checkDeclaration(source.name, exported);
-    const { id, version } = definition;
-    const wanted = enabled(id) ?? definition.optIn !== true;
-    const off = (reason: string) => reports.set(id, { id, version, bundled: source.bundled, state: "off", reason });
+  const add = (source: PluginSource, loaded: Omit<Candidate, "source">): boolean => {
+    const { id, version } = loaded.definition;
+    const wanted = enabled(id) ?? loaded.definition.optIn !== true;
+    const off = (reason: string) => {
+      reports.set(id, { id, version, bundled: source.bundled, state: "off", reason });
+      return false;
+    };
     if (!wanted) return off(`plugins.entries.${id}.enabled is ${enabled(id) === false ? "false" : "not set"}`);
     if (disabled.has(`plugins.entries.${id}`)) return off(`plugins.entries.${id} has an error`);
     const first = candidates.find((candidate) => candidate.definition.id === id);
     if (first !== undefined)
       throw new PluginError("plugin_duplicate", { plugin: id, first: placeOf(first.source), second: placeOf(source) });
-    candidates.push({ source, definition });
+    candidates.push({ source, ...loaded });
+    return true;
   };
   for (const definition of options.given ?? []) {
     try {
-      add({ name: definition.id, file: "", bundled: false }, definition);
+      const { id } = checkDeclaration(definition.id, definition);
+      if (isIsolated(config, id))
+        throw new PluginError("plugin_isolation", {
+          plugin: id,
+          reason: "the embedding program hands it in, and a worker loads plugins from files",
+        });
+      add({ name: id, file: "", bundled: false }, { definition });
     } catch (error) {
       failed(definition.id, false, error);
     }
@@ -74,11 +111,15 @@ export async function collect(options: CollectOptions, reports: Map<string, Plug
       reports.set(source.name, { id: source.name, bundled: true, state: "off", reason: `plugins.entries.${source.name}.enabled is false` });
       continue;
     }
+    let loaded: Omit<Candidate, "source"> | undefined;
+    let isAdded = false;
     try {
-      add(source, await options.loader.load(source));
+      loaded = await loadPlugin(source, options);
+      isAdded = add(source, loaded);
     } catch (error) {
       failed(source.name, source.bundled, error);
     }
+    if (!isAdded) await loaded?.isolated?.close();
   }
   return candidates;
 }

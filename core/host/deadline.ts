@@ -13,6 +13,9 @@ export const pluginDeadlines = {
   onClose: 5_000,
   // No caller waits for the start: a connection that takes longer is logged.
   start: 60_000,
+  // Only in a worker; a synchronous call has no deadline.
+  parse: 10_000,
+  render: 10_000,
   pause: 5_000,
   // Leaves a channel time to finish its sends before it closes.
   close: 10_000,

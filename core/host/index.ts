@@ -14,12 +14,16 @@ export {
 export { type Answer, type Asking, createAsking, inTurns } from "./asking.ts";
 export { runChecks } from "./checks.ts";
 export { loadBundledAhead, type PluginReport } from "./collect.ts";
+export { connectionProblem } from "./connection.ts";
 export { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, pluginFault, unusable } from "./deadline.ts";
 export { checkDeclaration } from "./declare.ts";
+export type { PluginSource } from "./find.ts";
 export type { Instance } from "./instance.ts";
+export type { Isolate, WorkerReport } from "./isolated.ts";
 export { createLoader, type Loader } from "./load.ts";
 export { type NoticeBody, noticeEvent } from "./notice.ts";
 export { keepPluginCodes } from "./plugin-codes.ts";
 export { createPlugins, type Plugins, type Replacement } from "./plugins.ts";
 export { createRegistry, enginesOf, type Owned, type Registry, type WatchReport } from "./registry.ts";
+export { type CalledConnection, isRemote, type RemoteConnection, remote, whenKnown } from "./remote-connection.ts";
 export { type ScopeOptions, scopedStore } from "./scope.ts";

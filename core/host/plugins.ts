@@ -1,10 +1,11 @@
 /** Brings the plugins up, one after the other, and down again in reverse. What fails is left out; the rest runs. */
 import { HostError, PluginError, reasonOf } from "../contract/index.ts";
 import type { Hooks } from "../stations/index.ts";
-import { type Candidate, type CollectOptions, collect, type PluginReport } from "./collect.ts";
-import { checkDeclaration, inRequiredOrder } from "./declare.ts";
+import { type Candidate, type CollectOptions, collect, loadPlugin, type PluginReport } from "./collect.ts";
+import { inRequiredOrder } from "./declare.ts";
 import { namedPlugin, type PluginSource } from "./find.ts";
 import { createInstance, type Instance, type InstanceOptions } from "./instance.ts";
+import type { IsolatedPlugin } from "./isolated.ts";
 import { checkUnique, enter, type Registry } from "./registry.ts";
 
 /** A new instance of a plugin, set up beside the one that runs. */
@@ -37,6 +38,7 @@ export interface PluginsOptions extends InstanceOptions, CollectOptions {
 interface Running {
   readonly source: PluginSource;
   readonly instance: Instance;
+  readonly isolated?: IsolatedPlugin;
 }
 
 export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
@@ -75,13 +77,13 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
     }
   }
 
-  function bringIn({ source, definition }: Candidate, instance: Instance): void {
+  function bringIn({ source, definition, isolated }: Candidate, instance: Instance): void {
     const { id, version } = definition;
     registry.plugins.set(id, definition);
     hooks.replace(id, instance.taps);
     enter(registry, instance.own, id);
-    running.set(id, { source, instance });
-    reports.set(id, { id, version, bundled: source.bundled, state: "up" });
+    running.set(id, { source, instance, ...(isolated !== undefined && { isolated }) });
+    reports.set(id, { id, version, bundled: source.bundled, state: "up", ...(isolated !== undefined && { isolation: "worker" }) });
   }
 
   async function close(instance: Instance): Promise<void> {
@@ -90,7 +92,8 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
   }
 
   const { ordered, missing } = inRequiredOrder(await collect(options, reports, failed));
-  for (const [{ source, definition }, required] of missing) {
+  for (const [{ source, definition, isolated }, required] of missing) {
+    await isolated?.close();
     failed(definition.id, source.bundled, new PluginError("plugin_requires", { plugin: definition.id, required }));
   }
   for (const candidate of ordered) {
@@ -98,21 +101,22 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
     try {
       bringIn(candidate, await setUp(candidate));
     } catch (error) {
+      await candidate.isolated?.close();
       failed(candidate.definition.id, candidate.source.bundled, error);
     }
   }
 
   async function renew(name: string): Promise<Replacement> {
     const source = namedPlugin(name, options.configDirectory);
-    const definition = checkDeclaration(name, await options.loader.load(source, { again: true }));
-    const { id } = definition;
+    const loaded = await loadPlugin(source, options, { again: true });
+    const { id } = loaded.definition;
     const [before] = [...running].find(([, plugin]) => plugin.source.file === source.file) ?? [];
     if (before !== undefined && before !== id) {
       const reason = `its id was ${before} and is ${id} now, which takes effect after a restart`;
       throw new PluginError("plugin_invalid", { plugin: id, reason, field: "id" });
     }
     if (before === undefined && running.has(id)) throw new PluginError("plugin_duplicate", { plugin: id, field: "id" });
-    const candidate = { source, definition };
+    const candidate = { source, ...loaded };
     const instance = await setUp(candidate);
     return {
       instance,
@@ -127,7 +131,11 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
 
   let closing: Promise<void> | undefined;
   return {
-    reports: () => [...reports.values()],
+    reports: () =>
+      [...reports.values()].map((report) => {
+        const worker = report.state === "up" ? running.get(report.id)?.isolated?.report() : undefined;
+        return worker === undefined ? report : { ...report, worker };
+      }),
     async ready() {
       for (const { instance } of running.values()) await instance.ready();
     },

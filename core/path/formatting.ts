@@ -2,6 +2,7 @@
 
 import type { LiveAccount } from "../channels/index.ts";
 import { type Address, type Inbound, type Outcome, type Part, PluginError, type Reply, reasonOf } from "../contract/index.ts";
+import type { CalledConnection } from "../host/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
 import { aboutOf } from "./answer-place.ts";
@@ -92,7 +93,7 @@ async function withFiles(
 }
 
 /** Renders the parts, or gives the reason why there is no recipient or no channel. */
-function render(
+async function render(
   reply: Reply,
   context: FormattingContext,
   {
@@ -106,7 +107,7 @@ function render(
     readonly account: (channel: string, account: string) => LiveAccount | undefined;
     readonly asSent: (reply: Reply, context: FormattingContext) => Reply;
   },
-): Formatted {
+): Promise<Formatted> {
   const { route } = context;
   const { to } = route;
   if (to === null) {
@@ -135,14 +136,14 @@ function render(
     });
   let sayings: readonly Saying[];
   try {
-    sayings = partsOf(reply);
+    sayings = await partsOf(reply);
   } catch (error) {
     const plugin = error instanceof PluginError ? error.plugin : to.channel;
     const detail = reasonOf(error);
     const hint = `Correct or disable the plugin ${plugin}.`;
     // A message to be delivered unchanged is sent complete or not at all.
     const whole = context.inbound.request?.deliverOnly === true && reply.media.length + reply.buttons.length > 0;
-    const simpler = whole ? undefined : firstRendered(simplerReplies(reply, live.capabilities), partsOf, live.capabilities.maxChars);
+    const simpler = whole ? undefined : await firstRendered(simplerReplies(reply, live.capabilities), partsOf, live.capabilities.maxChars);
     if (simpler === undefined) {
       trace.add("formatting", { plugin, verdict: "failed", code: "render_failed", detail, hint });
       return { outcome: "failed", reason: "render_failed", reply, sayings: removals(previews, to) };
@@ -172,14 +173,14 @@ function render(
 }
 
 /** The first of several forms of a reply that the channel can render as sendable parts. */
-function firstRendered(
+async function firstRendered(
   replies: readonly Reply[],
-  partsOf: (reply: Reply) => readonly Saying[],
+  partsOf: (reply: Reply) => Promise<readonly Saying[]>,
   maxChars: number,
-): readonly Saying[] | undefined {
+): Promise<readonly Saying[] | undefined> {
   for (const reply of replies) {
     try {
-      const sayings = partsOf(reply);
+      const sayings = await partsOf(reply);
       const sends = sayings.filter(({ operation }) => operation === "send");
       if (sends.length > 0 && sends.every(({ part }) => part.chars <= maxChars)) return sayings;
     } catch {
@@ -193,19 +194,19 @@ function firstRendered(
  * The parts in order. `inPlace`: texts replace the preview's messages by edits. Remaining preview messages, or all of them if the reply is
  * not a text, are removed after the reply has arrived.
  */
-export function renderSayings(
+export async function renderSayings(
   reply: Reply,
   address: Address,
   options: {
-    readonly connection: ChannelConnection;
+    readonly connection: Pick<CalledConnection, "render">;
     readonly previews: readonly string[];
     readonly about?: Parameters<ChannelConnection["render"]>[2];
     readonly inPlace?: boolean;
     readonly onOmitted?: (what: string) => void;
   },
-): readonly Saying[] {
+): Promise<readonly Saying[]> {
   const { connection, previews, about, inPlace = false, onOmitted } = options;
-  const parts = connection.render(reply, address, about);
+  const parts = await connection.render(reply, address, about);
   const taken = inPlace && previews.length > 0 && parts.every(isEditable) ? previews.slice(0, parts.length) : [];
   const sayings: Saying[] = parts.map((rendered, index) => {
     const part = rendered.omitted === undefined ? rendered : reportOmitted(rendered, onOmitted);
@@ -221,7 +222,7 @@ export function renderSayings(
  * A text of the gateway itself: a pairing code, an apology. If the channel cannot render it, nothing is sent, and the event ends as
  * planned. `place`: where a preview is removed, or edited to `shown`, which contains the whole text.
  */
-export function renderNotice(
+export async function renderNotice(
   said: Stop["say"],
   options: {
     readonly account: (channel: string, account: string) => LiveAccount | undefined;
@@ -230,7 +231,7 @@ export function renderNotice(
     readonly place?: Address | null;
     readonly shown?: string | undefined;
   },
-): readonly Saying[] {
+): Promise<readonly Saying[]> {
   const { account, trace, previews = [], place = null, shown } = options;
   const cleared = place === null ? [] : removals(previews, place);
   const inPlace = shown !== undefined && previews.length > 0 && place !== null;
@@ -239,7 +240,7 @@ export function renderNotice(
   const live = account(notice.address.channel, notice.address.account);
   if (live === undefined) return [];
   try {
-    return renderSayings(notice.reply, notice.address, { connection: live.connection, previews, inPlace });
+    return await renderSayings(notice.reply, notice.address, { connection: live.connection, previews, inPlace });
   } catch (error) {
     const plugin = error instanceof PluginError ? error.plugin : notice.address.channel;
     trace.add("formatting", { plugin, verdict: "pass", code: "notice_not_sent", detail: reasonOf(error) });

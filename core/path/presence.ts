@@ -2,7 +2,8 @@
 
 import type { LiveAccount } from "../channels/index.ts";
 import type { Address, Inbound } from "../contract/index.ts";
-import type { ChannelConnection, ChannelPreview } from "../sdk/contract.ts";
+import type { CalledConnection } from "../host/index.ts";
+import type { ChannelPreview } from "../sdk/contract.ts";
 import type { Acknowledgement } from "./acknowledging.ts";
 
 /** A quick reply needs no typing before it. */
@@ -50,14 +51,14 @@ export const noPresence: Presence = { shows: false, show() {}, failed() {}, prog
 
 /** Shows typing, from a moment after the beginning until nothing has happened for long, or the platform rejects it. */
 class Typing {
-  readonly #connection: ChannelConnection;
+  readonly #connection: CalledConnection;
   readonly #address: Address;
   readonly #options: PresenceOptions;
   #timer: NodeJS.Timeout;
   #lastProgress: number;
   #errors = 0;
 
-  constructor(connection: ChannelConnection, address: Address, options: PresenceOptions) {
+  constructor(connection: CalledConnection, address: Address, options: PresenceOptions) {
     this.#connection = connection;
     this.#address = address;
     this.#options = options;
@@ -98,7 +99,7 @@ function type(typing: Typing): void {
  */
 export class LivePresence implements Presence {
   readonly shows: boolean;
-  readonly #connection: ChannelConnection;
+  readonly #connection: CalledConnection;
   readonly #address: Address;
   readonly #options: PresenceOptions;
   readonly #typing: Typing | undefined;

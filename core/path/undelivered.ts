@@ -60,7 +60,7 @@ export function createUndelivered(options: {
   readonly now: () => number;
   /** Aborted when the gateway closes. */
   readonly signal: AbortSignal;
-  readonly render: (apology: Stop["say"], trace: Trace) => readonly Saying[];
+  readonly render: (apology: Stop["say"], trace: Trace) => Promise<readonly Saying[]>;
   readonly deliver: (rows: readonly OutboxRow[], how: { readonly trace: Trace; readonly once: Once }) => Promise<Delivered>;
   /** Reads an event again, to find the sender and where the reply goes. */
   readonly find: (unit: Unit) => Promise<{ readonly inbound: Inbound; readonly route: Route } | undefined>;
@@ -76,7 +76,7 @@ export function createUndelivered(options: {
     if (sent.platformSilent === true || unreachable.has(end.reason)) return sent;
     const asked = inbound === undefined ? await findAgain(unit) : { inbound, to: rows.find(isSend)?.address ?? null };
     const apology = asked && apologyTo(end.reason, { ...asked, answered: true });
-    const sayings = options.render(apology, trace);
+    const sayings = await options.render(apology, trace);
     if (sayings.length === 0) return sent;
     const { last, ...before } = sent;
     if (last !== undefined) await persist(() => store.sent(last.rowId, last.receipt, { at: last.at }), signal);

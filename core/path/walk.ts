@@ -27,12 +27,12 @@ export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
   if (isStop(inbound)) return await say(ground, walk, { ending: inbound.stop, sayings: [] });
   const refused = await gating(ground, walk, inbound);
   if (refused !== undefined) {
-    return await say(ground, walk, { ending: refused.stop, sayings: notice(ground, walk, refused.say), inbound });
+    return await say(ground, walk, { ending: refused.stop, sayings: await notice(ground, walk, refused.say), inbound });
   }
   const route = await routeOf(ground, walk, inbound);
   if (isStop(route)) {
     const apology = apologyTo(route.stop.reason, { inbound, to: placeOf(inbound) });
-    return await say(ground, walk, { ending: route.stop, sayings: notice(ground, walk, apology), inbound });
+    return await say(ground, walk, { ending: route.stop, sayings: await notice(ground, walk, apology), inbound });
   }
   // A command such as `/stop` never waits for a turn.
   if (unit.lane.endsWith(controlSuffix)) return await answer(ground, walk, { inbound, route });
@@ -59,7 +59,7 @@ function notice(
   { trace }: { readonly trace: Trace },
   said: Stop["say"],
   more: { readonly previews?: readonly string[]; readonly place?: Address | null; readonly shown?: string | undefined } = {},
-): readonly Saying[] {
+): Promise<readonly Saying[]> {
   return renderNotice(said, { account: accounts.get, trace, ...more });
 }
 
@@ -87,7 +87,7 @@ async function answer(
   const pipe = { hooks, trace, visit, previews, account: accounts.get, silence, asSent, completeReply, signal };
   const formatted = isStop(result) ? result : await formatting(result.reply, { inbound, route }, pipe);
   if (isStop(formatted)) {
-    const sayings = notice(ground, walk, formatted.say, { previews, place: route.to, shown: formatted.shown });
+    const sayings = await notice(ground, walk, formatted.say, { previews, place: route.to, shown: formatted.shown });
     return await say(ground, walk, { ending: { ...formatted.stop, ...place }, sayings, inbound, route, presence });
   }
   const { outcome, reason, reply, sayings } = formatted;
@@ -95,7 +95,7 @@ async function answer(
   const kept = reason === "formatting_failed" ? undefined : agents.keptReply(inbound, reply);
   const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
   // The model has replied and is not called again; the sender learns that the reply could not be sent.
-  const apology = outcome === "failed" ? notice(ground, walk, apologyTo(reason, { inbound, to: route.to })) : [];
+  const apology = outcome === "failed" ? await notice(ground, walk, apologyTo(reason, { inbound, to: route.to })) : [];
   return await say(ground, walk, { ending, sayings: [...apology, ...sayings], inbound, route, reply, presence });
 }
 
@@ -109,7 +109,7 @@ async function giveUp(ground: Ground, walk: Walk): Promise<Said> {
   const { to } = found.route;
   const previews = unit.preview !== undefined && to !== null && isAt(unit.preview, to) ? unit.preview.messageIds : [];
   const apology = apologyTo(ending.reason, { inbound: found.inbound, to });
-  return await say(ground, walk, { ending, sayings: notice(ground, walk, apology, { previews, place: to }), ...found });
+  return await say(ground, walk, { ending, sayings: await notice(ground, walk, apology, { previews, place: to }), ...found });
 }
 
 /** Where a reply to the unit would go; `undefined` if nowhere, because the event is junk or was refused. */

@@ -77,7 +77,8 @@ export async function answer(room: Room, text: string, previews: readonly string
     return sender.send(part, to, signal).finally(ended);
   });
   const connection = { render: (reply: Reply) => renderReply(reply, settings, address) } as unknown as ChannelConnection;
-  const rows = renderSayings(replyOf(text), address, { connection, previews, inPlace: true }).map(
+  const sayings = await renderSayings(replyOf(text), address, { connection, previews, inPlace: true });
+  const rows = sayings.map(
     (saying, index): OutboxRow => ({
       ...saying,
       id: index + 1,

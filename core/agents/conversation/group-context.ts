@@ -11,9 +11,11 @@ const maxMessageCharacters = 2_000;
 /** Total size of the context; the newest messages take precedence. */
 const maxCharacters = 50_000;
 
+type Parsed = Inbound | Silent | null | undefined;
+
 export interface GroupContextOptions {
   readonly store: Pick<Store, "passedOver" | "get" | "set">;
-  readonly parse: (event: StoredEvent, gathered: readonly StoredEvent[]) => Inbound | Silent | null | undefined;
+  readonly parse: (event: StoredEvent, gathered: readonly StoredEvent[]) => Parsed | Promise<Parsed>;
   /** Maximum number of messages; 0 means none. */
   readonly limit: (inbound: Inbound) => number;
   readonly now: () => number;
@@ -40,11 +42,8 @@ export function createGroupContext({ store, parse, limit, now }: GroupContextOpt
         limit: most,
         ...(typeof after === "string" ? { after } : {}),
       });
-      return units.flatMap((events) => {
-        const [leader] = events;
-        const parsed = leader === undefined ? undefined : parse(leader, events);
-        return parsed === null || parsed === undefined || "silent" in parsed ? [] : [parsed];
-      });
+      const parsed = await Promise.all(units.map((events) => (events[0] === undefined ? undefined : parse(events[0], events))));
+      return parsed.flatMap((one) => (one === null || one === undefined || "silent" in one ? [] : [one]));
     },
     markSeen: async (inbound, sessionKey) => {
       if (isGroup(inbound)) await store.set(namespace, sessionKey, inbound.id, { expiresAt: now() + keepMs });

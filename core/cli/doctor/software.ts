@@ -1,7 +1,9 @@
 /** Checks plugins, agents, and the checks that plugins bring themselves. */
 import { createMentionMatcher, mentionPatterns } from "../../access/mention.ts";
 import { agentIds, agentSettings } from "../../config/agents.ts";
+import { programCommand } from "../../contract/command.ts";
 import type { CheckReport } from "../../host/checks.ts";
+import { workerDetail } from "../../host/isolated.ts";
 import { visibleLine } from "../../log/visible.ts";
 import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
@@ -9,7 +11,7 @@ import { wrongSkills } from "./skills.ts";
 
 export function checkPlugins({ declared, description }: Patient): readonly Finding[] {
   const running = description?.plugins ?? [];
-  const found = declared.flatMap(({ id, state, reason, hint }): readonly Finding[] => {
+  const found = declared.flatMap(({ id, state, reason, hint }): Finding[] => {
     // An invalid declaration or option is reported as a problem of the configuration.
     const down = state === "ready" ? running.find((plugin) => plugin.id === id && plugin.state === "failed") : undefined;
     if (down === undefined) return [];
@@ -23,6 +25,12 @@ export function checkPlugins({ declared, description }: Patient): readonly Findi
       },
     ];
   });
+  for (const { id, worker } of running) {
+    const ended = worker && workerDetail(worker);
+    if (ended === undefined) continue;
+    const fix = `Read the log lines of the plugin: ${programCommand} logs`;
+    found.push({ check: "plugins", verdict: worker?.state === "up" ? "warn" : "fail", reason: visibleLine(`${id}: ${ended}`, 500), fix });
+  }
   const count = declared.filter(({ state }) => state === "ready").length;
   return orOk(found, "plugins", `${count} of ${declared.length} are switched on`);
 }

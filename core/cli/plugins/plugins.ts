@@ -1,5 +1,6 @@
 /** `plugins list`: what is loaded, what it takes part in, and why something is not loaded. */
 import type { GatewayDescription } from "../../gateway/gateway.ts";
+import { type WorkerReport, workerDetail } from "../../host/isolated.ts";
 import type { CommandContext } from "../context.ts";
 import type { Style, Terminal } from "../output/terminal.ts";
 import { readDeclarations } from "./declarations.ts";
@@ -11,6 +12,8 @@ export interface Listed {
   readonly state: string;
   readonly reason?: string;
   readonly hint?: string;
+  readonly isolation?: "worker";
+  readonly worker?: WorkerReport;
   /** The stations it taps and its routes; known only if a gateway is running. */
   readonly taps?: readonly string[];
   readonly routes?: readonly string[];
@@ -56,13 +59,20 @@ const notRunning = "\nNo gateway is running; this is what a gateway would load. 
 export function showPlugins(plugins: readonly Listed[], terminal: Terminal): void {
   const { style } = terminal;
   terminal.table(
-    plugins.map(({ id, version = "", bundled, state, reason = "" }) => {
+    plugins.map(({ id, version = "", bundled, state, reason = "", isolation, worker }) => {
       const [mark, colour] = marks[state] ?? ["?", "yellow"];
-      return [style(colour, mark), style("bold", id), version, bundled ? "bundled" : "yours", style(colour, state), style("dim", reason)];
+      const how = isolation === undefined ? reason : `in a worker${worker?.state === "restarting" ? ", starting again" : ""}`;
+      return [style(colour, mark), style("bold", id), version, bundled ? "bundled" : "yours", style(colour, state), style("dim", how)];
     }),
   );
-  for (const { id, hint, taps = [], routes = [] } of plugins) {
-    const lines = [...(hint === undefined ? [] : [hint]), ...taps.map((tap) => `takes part in ${tap}`), ...routes];
+  for (const { id, hint, worker, taps = [], routes = [] } of plugins) {
+    const ended = worker && workerDetail(worker);
+    const lines = [
+      ...(hint === undefined ? [] : [hint]),
+      ...(ended === undefined ? [] : [ended]),
+      ...taps.map((tap) => `takes part in ${tap}`),
+      ...routes,
+    ];
     if (lines.length === 0) continue;
     terminal.line();
     terminal.line(style("bold", id));

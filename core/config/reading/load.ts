@@ -155,7 +155,8 @@ function switchOff(draft: Draft, disabled: ReadonlySet<string>): void {
   }
   for (const section of disabled) {
     const [top, entries, id] = parsePath(section) ?? [];
-    if (top === "plugins" && entries === "entries" && id !== undefined) draft.plugins.entries[id] = { enabled: false, options: {} };
+    if (top === "plugins" && entries === "entries" && id !== undefined)
+      draft.plugins.entries[id] = { enabled: false, isolation: "inline", options: {} };
   }
 }
 

@@ -13,6 +13,11 @@ export const pluginsSchema = Type.Object(
       Type.Object(
         {
           enabled: Type.Boolean(annotate({ fallback: false }, { default: true, description: "false: the plugin is not loaded." })),
+          isolation: Type.Union([Type.Literal("inline"), Type.Literal("worker")], {
+            default: "inline",
+            description:
+              "worker: the plugin runs in a thread of its own, which is started again when it ends; a fault of the plugin stops nothing else. Takes effect after a restart.",
+          }),
           options: Type.Record(Type.String(), Type.Unknown(), {
             default: {},
             description: "Options of the plugin, checked by its own schema.",

@@ -77,4 +77,14 @@ export const channelCodes = {
     hint: "Set the account's current credentials.",
     outcome: "failed",
   },
+  worker_down: {
+    meaning: "The worker of the plugin is starting again, so nothing was sent.",
+    hint: "The gateway sends it once the worker is up. `{command} plugins list` shows why it ended.",
+    outcome: "failed",
+  },
+  worker_ended: {
+    meaning: "The worker of the plugin ended during the call.",
+    hint: "`{command} plugins list` shows why it ended. Read the plugin's log lines.",
+    outcome: "failed",
+  },
 } as const satisfies CodeTable;

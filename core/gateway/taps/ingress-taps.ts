@@ -3,6 +3,7 @@ import { parseHeartbeat } from "../../agents/index.ts";
 import type { Accounts, Migrations } from "../../channels/index.ts";
 import type { GatewayConfig } from "../../config/index.ts";
 import type { Inbound, Silent } from "../../contract/index.ts";
+import { whenKnown } from "../../host/index.ts";
 import { Postponed } from "../../path/index.ts";
 import type { Hooks } from "../../stations/index.ts";
 import { parseHookEvent } from "../../webhooks/index.ts";
@@ -25,12 +26,10 @@ export function tapIngress(
     if (event.authority !== "channel") return undefined;
     const account = event.account ?? "";
     if (accounts.expects(event.source, account)) throw notOpen(event.source, account);
-    const parsed = accounts.parse(event, gathered);
-    if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;
-    const placed = options.placed(parsed);
-    return placed instanceof Promise
-      ? placed.then(async (found): Promise<Inbound | Silent> => migrations.follow(found))
-      : migrations.follow(placed);
+    return whenKnown(accounts.parse(event, gathered), (parsed) => {
+      if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;
+      return whenKnown(options.placed(parsed), (found): Inbound | Silent | Promise<Inbound | Silent> => migrations.follow(found));
+    });
   });
 }
 

@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
 import type { Address, Inbound, Part, Reply } from "../../../core/contract/types.ts";
 import { Trace } from "../../../core/path/ending.ts";
-import { type Formatted, formatting, renderSayings } from "../../../core/path/formatting.ts";
+import { type Formatted, formatting, renderSayings, type Saying } from "../../../core/path/formatting.ts";
 import { Interrupted } from "../../../core/path/hand-back.ts";
 import type { CompleteReply } from "../../../core/path/options.ts";
 import type { ChannelConnection } from "../../../core/sdk/contract.ts";
@@ -25,7 +25,7 @@ function connectionOf(parts: readonly Part[]) {
 }
 
 /** `edit 1` for a part that becomes message 1, `send`, `remove 1`. */
-const steps = (sayings: ReturnType<typeof renderSayings>) =>
+const steps = (sayings: readonly Saying[]) =>
   sayings.map(({ operation, part }) =>
     operation === "remove" ? `remove ${part.replaces}` : part.replaces ? `edit ${part.replaces}` : "send",
   );
@@ -37,12 +37,12 @@ test.each([
   ["texts that reply to something else do not", [text({ replyTo: "5" }), text()], ["1"], ["send", "send", "remove 1"]],
   ["files do not", [text(), text({ kind: "photo" })], ["1"], ["send", "send", "remove 1"]],
   ["a reply that shows nothing leaves nothing", [], ["1"], ["remove 1"]],
-] as const)("%s", (_, parts, previews, expected) => {
-  expect(steps(renderSayings(said, address, { ...connectionOf(parts), previews, inPlace: true }))).toEqual(expected);
+] as const)("%s", async (_, parts, previews, expected) => {
+  expect(steps(await renderSayings(said, address, { ...connectionOf(parts), previews, inPlace: true }))).toEqual(expected);
 });
 
-test("what is said beside an answer is sent anew, with its sound, and the preview removed", () => {
-  expect(steps(renderSayings(said, address, { ...connectionOf([text()]), previews: ["1"] }))).toEqual(["send", "remove 1"]);
+test("what is said beside an answer is sent anew, with its sound, and the preview removed", async () => {
+  expect(steps(await renderSayings(said, address, { ...connectionOf([text()]), previews: ["1"] }))).toEqual(["send", "remove 1"]);
 });
 
 const nothingToComplete: CompleteReply = () => Promise.reject(new Error("a reply without files asks for none"));

@@ -1,0 +1,73 @@
+/** What of a plugin's declaration crosses to the main thread: data. What cannot is named, so that its author or user can act on it. */
+import type {
+  ChannelDefinition,
+  CheckDefinition,
+  CommandDefinition,
+  EngineDefinition,
+  PluginDefinition,
+  RouteDefinition,
+  TapOrder,
+} from "../sdk/contract.ts";
+import type { HookName } from "../stations/index.ts";
+
+/** A definition without its functions. */
+export type ChannelData = Omit<ChannelDefinition, "open" | "check" | "signsInAs">;
+export type PluginData = Omit<PluginDefinition, "setup" | "cli" | "channel"> & { readonly channel?: ChannelData };
+export type EngineData = Pick<EngineDefinition, "id" | "needsModel" | "stateless"> & {
+  readonly prepares: boolean;
+  readonly describes: boolean;
+};
+
+/** What a module declares. `problem`: why it cannot run in a worker. */
+export type Declared = { readonly id: string; readonly definition: PluginData } | { readonly id: string; readonly problem: string };
+
+/** What `setup` registered. The main thread names each of a list by its index. */
+export interface Registered {
+  readonly channels: readonly ChannelData[];
+  readonly engines: readonly EngineData[];
+  readonly commands: readonly Omit<CommandDefinition, "run">[];
+  readonly routes: readonly Omit<RouteDefinition, "handler">[];
+  readonly taps: readonly { readonly hook: HookName; readonly order?: TapOrder }[];
+  readonly checks: readonly (Pick<CheckDefinition, "name"> & { readonly fixes: boolean })[];
+  readonly devices: number;
+  readonly watched: number;
+}
+
+/** A thing that cannot cross, as a phrase to follow "cannot run in a worker". */
+export class Uncrossable extends Error {}
+
+/** A copy without the members in `known`. Throws `Uncrossable` that names the first function elsewhere. */
+export function dataOf<T>(value: object, what: string, known: readonly string[] = []): T {
+  const own = Object.fromEntries(Object.entries(value).filter(([name]) => !known.includes(name)));
+  const found = findFunction(own, "");
+  if (found !== undefined) throw new Uncrossable(`${found} of ${what} is a function, which cannot be called from another thread`);
+  try {
+    return JSON.parse(JSON.stringify(own)) as T;
+  } catch {
+    throw new Uncrossable(`${what} is not plain data`);
+  }
+}
+
+function findFunction(value: unknown, path: string, seen = new Set<unknown>()): string | undefined {
+  if (typeof value === "function") return path;
+  if (typeof value !== "object" || value === null || seen.has(value)) return undefined;
+  seen.add(value);
+  for (const [name, one] of Object.entries(value)) {
+    const found = findFunction(one, path === "" ? name : `${path}.${name}`, seen);
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+export const channelData = (channel: ChannelDefinition): ChannelData => dataOf(channel, `the channel ${channel.id}`, ["open"]);
+
+export function declaredOf(definition: PluginDefinition): Declared {
+  const { id } = definition;
+  try {
+    const data = dataOf<PluginData>(definition, "its declaration", ["setup", "cli", "channel"]);
+    return { id, definition: definition.channel === undefined ? data : { ...data, channel: channelData(definition.channel) } };
+  } catch (error) {
+    if (error instanceof Uncrossable) return { id, problem: error.message };
+    throw error;
+  }
+}

@@ -1,0 +1,101 @@
+/** One thread of a plugin, from its start to its end. It is ended when it does not answer, or takes too much memory. */
+import { extname } from "node:path";
+import { Worker } from "node:worker_threads";
+import { PluginError, reasonOf } from "../contract/index.ts";
+import { createPeer, type Handlers, type Message, type Peer } from "./peer.ts";
+import type { Facts, Pulse, ThreadSettings } from "./protocol.ts";
+
+/** Megabytes of the heap of one plugin, and of its buffers, which lie outside the heap. */
+const memoryMb = 512;
+const megabyte = 1_048_576;
+const pulseMs = 1_000;
+/** How many heartbeats in a row may stay unanswered. Counted, not timed: while the main thread is blocked, no answer can be read. */
+const mostMissed = 5;
+
+/** The thread of the plugin has ended before it answered. */
+export class ThreadEnded extends PluginError {
+  constructor(plugin: string, reason: string) {
+    super("plugin_worker_ended", { plugin, reason });
+  }
+}
+
+export interface PluginThread {
+  readonly peer: Pick<Peer, "ask" | "tell">;
+  /** Called when it has ended, before the calls that wait for it learn that. */
+  onEnd(fn: (reason: string) => void): void;
+  /** From now on it must answer heartbeats. */
+  watch(options: { readonly facts: () => Facts; readonly onPulse: (pulse: Pulse) => void }): void;
+  end(reason: string): Promise<void>;
+}
+
+export function startThread({
+  plugin,
+  settings,
+  handlers,
+}: {
+  /** The name in errors. */
+  readonly plugin: string;
+  readonly settings: ThreadSettings;
+  readonly handlers: Handlers;
+}): PluginThread {
+  // The extension differs between source and compiled code.
+  const file = new URL(`./worker${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
+  const worker = new Worker(file, {
+    workerData: settings,
+    name: `plugin ${plugin}`,
+    execArgv: ["--disable-warning=ExperimentalWarning"],
+    resourceLimits: { maxOldGenerationSizeMb: memoryMb },
+  });
+  const peer = createPeer((message) => worker.postMessage(message), handlers);
+  let notify: (reason: string) => void = () => {};
+  let timer: NodeJS.Timeout | undefined;
+  let why: string | undefined;
+  let isOver = false;
+
+  function over(reason: string): void {
+    if (isOver) return;
+    isOver = true;
+    clearInterval(timer);
+    notify(reason);
+    peer.end(new ThreadEnded(plugin, reason));
+  }
+
+  worker.on("message", (message: Message) => peer.receive(message));
+  worker.on("error", (error: unknown) => {
+    const isMemory = (error as { readonly code?: unknown } | null)?.code === "ERR_WORKER_OUT_OF_MEMORY";
+    why ??= isMemory ? `it used more than ${memoryMb} MB of memory` : `uncaught error: ${reasonOf(error)}`;
+  });
+  worker.on("exit", (code) => over(why ?? `its thread ended with exit code ${code}, as by process.exit`));
+
+  async function end(reason: string): Promise<void> {
+    why ??= reason;
+    // What waits for it must not wait for its last breath.
+    over(reason);
+    await worker.terminate();
+  }
+
+  return {
+    peer,
+    end,
+    onEnd(fn) {
+      notify = fn;
+    },
+    watch({ facts, onPulse }) {
+      let missed = 0;
+      const beat = () => {
+        missed += 1;
+        if (missed > mostMissed) return void end(`it did not answer for ${(mostMissed * pulseMs) / 1_000} s`);
+        peer.ask<Pulse>("pulse", [facts()]).then(
+          (pulse) => {
+            missed = 0;
+            if (pulse.externalBytes > memoryMb * megabyte) return void end(`it held more than ${memoryMb} MB of buffers`);
+            onPulse(pulse);
+          },
+          () => {},
+        );
+      };
+      timer = setInterval(beat, pulseMs).unref();
+      beat();
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/** What the main thread and the thread of a plugin say to each other beside calls. */
+import type { PluginSource } from "../host/index.ts";
+import type { ChannelConnection } from "../sdk/contract.ts";
+
+/** What a thread receives when it starts. */
+export interface ThreadSettings {
+  readonly source: PluginSource;
+  /** Where transpiled modules are cached. */
+  readonly cacheDirectory: string;
+}
+
+/** What changes while a plugin runs and its functions read at once. Sent at every heartbeat. */
+export interface Facts {
+  readonly trustedProxies: readonly string[];
+  /** By number of the connection. */
+  readonly accounts: Readonly<Record<number, AccountFacts>>;
+}
+
+export interface AccountFacts {
+  readonly debounceMs: number;
+  readonly commands: readonly { readonly name: string; readonly summary: string }[];
+}
+
+/** The answer to a heartbeat. */
+export interface Pulse {
+  /** Bytes outside the heap that the thread's limit does not include. */
+  readonly externalBytes: number;
+  /** What `status` reports, in the order of registration. */
+  readonly watched: readonly unknown[];
+}
+
+/** What a thread needs to open an account. */
+export interface OpeningAccount {
+  readonly number: number;
+  readonly channel: string;
+  readonly id: string;
+  readonly options: Readonly<Record<string, unknown>>;
+  readonly directory: string;
+  readonly facts: AccountFacts;
+}
+
+/** The functions of a connection that a channel may leave out. */
+export const optionalFunctions = [
+  "admit",
+  "pause",
+  "update",
+  "remove",
+  "preview",
+  "react",
+  "typing",
+  "menu",
+  "findMedia",
+  "resolve",
+  "probe",
+  "members",
+  "fetchMedia",
+] as const satisfies readonly (keyof ChannelConnection)[];
+
+/** Functions whose argument at this place is a signal, which crosses beside the arguments. */
+export const signalPlaces: Readonly<Record<string, number>> = { send: 2, admit: 2, remove: 2, react: 3 };

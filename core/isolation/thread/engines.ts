@@ -1,0 +1,53 @@
+/** The engines of a plugin in its worker. The main thread asks for the events of a turn one by one. */
+import type { EngineDefinition, EngineTool, EngineTurn, TurnEvent } from "../../sdk/contract.ts";
+import type { Handlers, Peer } from "../peer.ts";
+
+/** A turn without the functions of its tools. */
+export type TurnData = Omit<EngineTurn, "tools"> & { readonly tools: readonly Omit<EngineTool, "run">[] };
+
+interface Run {
+  readonly events: AsyncIterator<TurnEvent>;
+  readonly stop: AbortController;
+}
+
+export function engineHandlers({
+  peer,
+  engine,
+}: {
+  readonly peer: () => Peer;
+  readonly engine: (id: string) => EngineDefinition;
+}): Handlers {
+  const runs = new Map<number, Run>();
+  return {
+    "engine.run"([id, run, turn]: readonly [string, number, TurnData]) {
+      const stop = new AbortController();
+      const tools = turn.tools.map(
+        (tool, index): EngineTool => ({
+          ...tool,
+          run: (args, signal) => peer().ask("tool", [run, index, args], signal),
+        }),
+      );
+      const events = engine(id)
+        .run({ ...turn, tools }, stop.signal)
+        [Symbol.asyncIterator]();
+      runs.set(run, { events, stop });
+    },
+    "engine.next"([run]: readonly [number]) {
+      return runs.get(run)?.events.next();
+    },
+    "engine.abort"([run]: readonly [number]) {
+      runs.get(run)?.stop.abort();
+    },
+    async "engine.end"([run]: readonly [number]) {
+      const found = runs.get(run);
+      runs.delete(run);
+      await found?.events.return?.();
+    },
+    "engine.prepare"([id]: readonly [string]) {
+      return engine(id).prepare?.();
+    },
+    "engine.describe"([id, image, by]: readonly [string, never, never], signal) {
+      return engine(id).describe?.(image, by, signal);
+    },
+  };
+}

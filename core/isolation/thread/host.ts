@@ -1,0 +1,113 @@
+/** The plugin's host in its worker: it notes what `setup` registers, and passes everything else to the main thread. */
+import { PluginError } from "../../contract/index.ts";
+import type {
+  ChannelDefinition,
+  CheckDefinition,
+  CommandDefinition,
+  EngineDefinition,
+  PluginHost,
+  RouteDefinition,
+} from "../../sdk/contract.ts";
+import type { HookName, TapOrder } from "../../stations/index.ts";
+import { channelData, dataOf, type Registered, Uncrossable } from "../declaration.ts";
+import type { Peer } from "../peer.ts";
+import { createThreadLog } from "./log.ts";
+import { createThreadStore } from "./store.ts";
+
+/** What the plugin has registered, with its functions. */
+export interface Own {
+  readonly channels: ChannelDefinition[];
+  readonly engines: EngineDefinition[];
+  readonly commands: CommandDefinition[];
+  readonly routes: RouteDefinition[];
+  readonly taps: { readonly hook: HookName; readonly fn: (...args: readonly unknown[]) => unknown; readonly order?: TapOrder }[];
+  readonly checks: CheckDefinition[];
+  readonly devices: Parameters<PluginHost["devices"]>[0][];
+  readonly watched: Parameters<PluginHost["status"]>[0][];
+  readonly ready: Parameters<PluginHost["onReady"]>[0][];
+  readonly close: Parameters<PluginHost["onClose"]>[0][];
+}
+
+export function createOwn(): Own {
+  return { channels: [], engines: [], commands: [], routes: [], taps: [], checks: [], devices: [], watched: [], ready: [], close: [] };
+}
+
+/** Throws `Uncrossable` for what the main thread could not call. */
+export function registeredOf(own: Own): Registered {
+  return {
+    channels: own.channels.map(channelData),
+    engines: own.engines.map(({ id, needsModel, stateless, prepare, describe }) => ({
+      id,
+      ...(needsModel !== undefined && { needsModel }),
+      ...(stateless !== undefined && { stateless }),
+      prepares: prepare !== undefined,
+      describes: describe !== undefined,
+    })),
+    commands: own.commands.map((command) => dataOf(command, `the command ${command.name}`, ["run"])),
+    routes: own.routes.map((route) => dataOf(route, `the route ${route.path}`, ["handler"])),
+    taps: own.taps.map(({ hook, order }) => ({ hook, ...(order !== undefined && { order }) })),
+    checks: own.checks.map(({ name, fix }) => ({ name, fixes: fix !== undefined })),
+    devices: own.devices.length,
+    watched: own.watched.length,
+  };
+}
+
+export function createThreadHost({
+  id,
+  own,
+  peer,
+  signal,
+  newId,
+  address,
+}: {
+  readonly id: string;
+  readonly own: Own;
+  readonly peer: Peer;
+  readonly signal: AbortSignal;
+  readonly newId: () => string;
+  readonly address: () => string;
+}): { readonly host: PluginHost; readonly close: () => void } {
+  let open = true;
+  const registering = (what: string) => {
+    if (!open) throw new PluginError("plugin_invalid", { plugin: id, reason: `${what} was called after setup` });
+  };
+  const add =
+    <T>(what: string, list: T[]) =>
+    (one: T): void => {
+      registering(what);
+      list.push(one);
+    };
+  const host: PluginHost = {
+    ...{ id, signal, newId, address, now: Date.now },
+    log: createThreadLog(peer, null),
+    store: createThreadStore(peer, null),
+    receive: (event) => peer.ask("host.receive", [event]),
+    notify: (to, text, options) => peer.ask("host.notify", [to, text, options]),
+    notifyOwner: (text, options) => peer.ask("host.notifyOwner", [text, options]),
+    hook: (path, payload, options) => peer.ask("host.hook", [path, payload, options]),
+    hookResult: (eventId) => peer.ask("host.hookResult", [eventId]),
+    preset() {
+      throw new Uncrossable("host.preset reads settings and secrets at once, which needs the main thread");
+    },
+    tap(hook, fn, { order } = {}) {
+      registering("tap");
+      if (hook === "turn") throw new Uncrossable("a tap of the station turn returns a stream; register an engine instead");
+      own.taps.push({ hook, fn: fn as never, ...(order !== undefined && { order }) });
+    },
+    channel: add("channel", own.channels),
+    engine: add("engine", own.engines),
+    command: add("command", own.commands),
+    route: add("route", own.routes),
+    devices: add("devices", own.devices),
+    check: add("check", own.checks),
+    status: add("status", own.watched),
+    onReady: add("onReady", own.ready),
+    onClose: (fn) => void own.close.push(fn),
+  };
+  return {
+    host,
+    close() {
+      open = false;
+    },
+  };
+}

@@ -1,0 +1,42 @@
+/** How long another channel waits for its answers while a plugin in a worker misbehaves. */
+import { setTimeout as sleep } from "node:timers/promises";
+import { expect, test } from "vitest";
+import { type Fault, faults, openRoom, type Room } from "./room.ts";
+
+/** Longer than the heartbeats take to end a loop; the other faults are over at once. */
+const watchedMs = (fault: string) => (["loop", "memory", "buffers"].includes(fault) ? 7_000 : 2_500);
+const mostDelayMs = 100;
+const warmUp = 30;
+const mostRounds = 5;
+
+/** Milliseconds of whole round trips through the gateway, one after the other. */
+async function timesOf(room: Room, forMs: number): Promise<readonly number[]> {
+  const times: number[] = [];
+  for (const until = performance.now() + forMs; performance.now() < until; await sleep(20)) {
+    const begun = performance.now();
+    expect(await room.say("steady", "hello")).toContain("hello");
+    times.push(performance.now() - begun);
+  }
+  return times;
+}
+
+test.each([...Object.keys(faults), "throw in parse", "exit in parse", "hang in send"])(
+  "%s in a worker: no answer of another channel is more than 100 ms later than without it",
+  async (fault) => {
+    const room = await openRoom("worker");
+    for (let count = 0; count < warmUp; count += 1) await room.say("steady", "hello");
+    const rounds: string[] = [];
+    // What else the machine does may spoil a round; a gateway that is held up is so in each of them.
+    while (rounds.length < mostRounds) {
+      const before = Math.max(...(await timesOf(room, 2_000)));
+      void (fault in faults ? room.setOff(fault as Fault) : room.say("faulty", fault).catch(() => {}));
+      const during = Math.max(...(await timesOf(room, watchedMs(fault))));
+      rounds.push(`slowest ${during.toFixed(0)} ms, without it ${before.toFixed(0)} ms`);
+      if (during - before < mostDelayMs) {
+        console.info(`${fault}: ${rounds.join("; ")}`);
+        return;
+      }
+    }
+    expect.fail(`no round without a delay: ${rounds.join("; ")}`);
+  },
+);
