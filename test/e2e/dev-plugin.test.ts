@@ -1,7 +1,7 @@
 /** `service dev FOLDER`: a plugin that is being written is replaced in the running gateway when its files are saved. */
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { start, temporaryHome } from "../core/cli/command.ts";
 import { answered, configure, openChannel, openPlatform, people, stop } from "./room.ts";
 
@@ -119,4 +119,20 @@ test("a save replaces the plugin, a broken one keeps the last good version and s
   await answered(platform, bela, "fourth surely heard four [fourth]");
   expect(greetings(), "the account of the channel was never opened again").toBe(1);
   await stop(dev);
+});
+
+test("a gateway starts under node --watch too", { timeout: 120_000 }, async () => {
+  const home = temporaryHome();
+  const folder = join(home, "parrot");
+  mkdirSync(folder);
+  save(join(folder, "words.ts"), `export const words: string = "has";\n`);
+  save(join(folder, "index.ts"), plugin("first"));
+  const dev = start(["dev", folder, "--config", configure(home, {})], { home, nodeArgs: ["--watch"] });
+  // Node's own process ends the gateway that it watches, if it is asked to.
+  onTestFinished(async () => {
+    dev.child.kill("SIGTERM");
+    await dev.finished;
+  });
+  await dev.until(/ready at http/);
+  await dev.until(/take effect when they are saved/);
 });
