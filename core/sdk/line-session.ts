@@ -155,10 +155,11 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Lin
       succeeded();
       resolve();
     };
-    waiting.set(token, { about, end });
-    signal.addEventListener("abort", stop, { once: true });
+    // First, because it throws where a line cannot be sent.
     if (line !== undefined) connection.write(line);
     connection.write(ping(token));
+    waiting.set(token, { about, end });
+    signal.addEventListener("abort", stop, { once: true });
     return promise.finally(() => {
       waiting.delete(token);
       signal.removeEventListener("abort", stop);
