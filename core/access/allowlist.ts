@@ -9,6 +9,8 @@ export interface IdentityRule {
   readonly pattern: RegExp;
   /** The form in which ids compare. */
   fold(id: string): string;
+  /** Whether a key of `groups` can be the id of a group. `*` is not an id. */
+  isGroupId(key: string): boolean;
   /** Whether another person can take the id over. */
   isWeak(id: string): boolean;
 }
@@ -22,6 +24,7 @@ export interface Allowlist {
 
 export function identityRule(channel: string, declared: ChannelIdentity = {}): IdentityRule {
   const { fold = (id) => id, weak = false } = declared;
+  const group = wholly(declared.groupPattern ?? "[\\s\\S]+");
   return {
     fold: (id) => {
       const folded = attempt(() => fold(id));
@@ -30,9 +33,12 @@ export function identityRule(channel: string, declared: ChannelIdentity = {}): I
     // A channel that fails to answer makes no one an owner.
     isWeak: (id) => id !== "" && (typeof weak === "function" ? attempt(() => weak(id)) : weak) !== false,
     prefixes: [channel, ...(declared.prefixes ?? [])].map((prefix) => prefix.toLowerCase()),
-    pattern: new RegExp(`^(?:${declared.pattern ?? "\\S+"})$`, "u"),
+    pattern: wholly(declared.pattern ?? "\\S+"),
+    isGroupId: (key) => key !== "*" && group.test(key),
   };
 }
+
+const wholly = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, "u");
 
 /** These functions belong to a plugin; `undefined` if one throws. */
 function attempt<T>(call: () => T): T | undefined {
@@ -81,6 +87,10 @@ export function ignoredEntries(
     parseAllowlist(entries, rule).ignored.map((entry) => ({ ...at, entry })),
   );
 }
+
+/** Keys of an account's `groups` that match no group, because they are not ids of this platform. */
+export const misnamedGroups = ({ groups = {} }: AccountAccess, { isGroupId }: IdentityRule): readonly string[] =>
+  Object.keys(groups).filter((key) => key !== "*" && !isGroupId(key));
 
 /** Entries of an account's lists that another person can take over, with the path of their list. They make no one an owner. */
 export function weakEntries(

@@ -1,6 +1,6 @@
 /** Access control: who may write, where, and with which role. */
 
-export { type IdentityRule, identityRule, ignoredEntries, parseAllowlist, parseAllowlistEntry } from "./allowlist.ts";
+export { type IdentityRule, identityRule, ignoredEntries, misnamedGroups, parseAllowlist, parseAllowlistEntry } from "./allowlist.ts";
 export { approvedText, namesOwner } from "./approving.ts";
 export { buttonScope } from "./button-scope.ts";
 export { createGate, type Gate } from "./gate.ts";

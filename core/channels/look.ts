@@ -1,6 +1,6 @@
 /** An account's connection in a process that is not a gateway: it answers a few questions and is closed, and receives nothing. */
 import { join } from "node:path";
-import { identityRule } from "../access/index.ts";
+import { identityRule, misnamedGroups } from "../access/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import type { ChannelAccount, PluginLog, PluginStore } from "../sdk/contract.ts";
 import type { AccountSettings } from "./account-settings.ts";
@@ -86,6 +86,7 @@ export async function lookAtAccount(settings: AccountSettings, options: LookOpti
       probe,
       groups: [],
       unprobed: Object.keys(access.groups ?? {}),
+      misnamed: misnamedGroups(access, identityRule(definition.id, definition.identity)),
       names: [],
       groupNames: [],
     };

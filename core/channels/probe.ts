@@ -1,5 +1,5 @@
 /** What the platform reports about an account: its identity, whether its groups can be reached, the ids of the names in its lists. */
-import { type AccountAccess, type IdentityRule, ignoredEntries, parseAllowlistEntry } from "../access/index.ts";
+import { type AccountAccess, type IdentityRule, ignoredEntries, misnamedGroups, parseAllowlistEntry } from "../access/index.ts";
 import { type Answer, type Asking, createAsking, inTurns, pluginDeadlines } from "../host/index.ts";
 import type { ChannelConnection, ChannelMembership, ChannelProbe } from "../sdk/contract.ts";
 
@@ -31,6 +31,8 @@ export interface ProbeReport {
   readonly groups: readonly (ChannelMembership & { readonly chat: string })[];
   /** Keys of `groups` that cannot be checked: `*`, names, and keys beyond the limit. */
   readonly unprobed: readonly string[];
+  /** Those of them that cannot be the id of a group on this platform. */
+  readonly misnamed: readonly string[];
   /** Names used in place of sender ids, and whose they are. */
   readonly names: readonly NameReport[];
   /** The same for keys of `groups`. */
@@ -45,24 +47,22 @@ export interface ProbeOptions {
 /** A platform slows down a caller that asks for more, and the operator waits. */
 const maxAsked = 50;
 
-const chatId = /^-?\d{1,20}$/;
-
 export async function probeAccount(account: ProbedAccount, { names = false }: ProbeOptions = {}): Promise<ProbeReport> {
-  const { channel, id, path, access, connection } = account;
-  const base = { channel, account: id, path };
+  const { channel, id, path, access, connection, identity } = account;
   const keys = Object.keys(access.groups ?? {});
+  const base = { channel, account: id, path, misnamed: misnamedGroups(access, identity) };
   const asking = createAsking(pluginDeadlines.probe);
   const probe = await askProbe(connection, asking);
   // If the credential was refused, or there is no network, every other question would fail in the same way.
   if (probe?.ok !== true) return { ...base, ...(probe && { probe }), groups: [], unprobed: keys, names: [], groupNames: [] };
-  const asked = connection.members === undefined ? [] : keys.filter((key) => chatId.test(key)).slice(0, maxAsked);
+  const asked = connection.members === undefined ? [] : keys.filter(identity.isGroupId).slice(0, maxAsked);
   return {
     ...base,
     probe,
     groups: await inTurns(asked, (chat) => askGroup(chat, connection, asking)),
     unprobed: keys.filter((key) => !asked.includes(key)),
     names: names ? await inTurns(namesOf(account).slice(0, maxAsked), (name) => lookUpSender(name, account, asking)) : [],
-    groupNames: names ? await inTurns(keys.filter(isName).slice(0, maxAsked), (name) => lookUpGroup(name, account, asking)) : [],
+    groupNames: names ? await inTurns(base.misnamed.filter(isName).slice(0, maxAsked), (name) => lookUpGroup(name, account, asking)) : [],
   };
 }
 

@@ -163,7 +163,7 @@ function lastOf({ last }: AccountView, now: number): string {
 }
 
 function showProbe(
-  { probe, groups, unprobed }: ProbeReport,
+  { probe, groups, unprobed, misnamed }: ProbeReport,
   { terminal, groupPath }: { readonly terminal: Terminal; readonly groupPath: (key: string) => string },
 ): void {
   const { style } = terminal;
@@ -175,12 +175,19 @@ function showProbe(
   for (const { name, reason, fix } of probe?.findings ?? []) rows.push([style("yellow", "!"), name, `${visibleLine(reason, 500)}. ${fix}`]);
   for (const { chat, ok, detail } of groups) rows.push([ok ? good : bad, `group ${chat}`, visibleLine(detail, 500)]);
   for (const key of unprobed)
-    rows.push([style("dim", "-"), `group ${visibleLine(key, 80)}`, whyUnprobed(key, { path: groupPath(key), asked: probe?.ok === true })]);
+    rows.push([
+      style("dim", "-"),
+      `group ${visibleLine(key, 80)}`,
+      whyUnprobed(key, { path: groupPath(key), asked: probe?.ok === true, misnamed }),
+    ]);
   terminal.table(rows, { indent: "  " });
 }
 
-function whyUnprobed(key: string, { path, asked }: { readonly path: string; readonly asked: boolean }): string {
+function whyUnprobed(
+  key: string,
+  { path, asked, misnamed }: { readonly path: string; readonly asked: boolean; readonly misnamed: readonly string[] },
+): string {
   if (key === "*") return "means every group, so there is none to check";
-  if (!/^-?\d{1,20}$/.test(key)) return `is not a numeric id, so it matches no group: write the group's id as the key of ${path}`;
+  if (misnamed.includes(key)) return `is not a group id, so it matches no group: write the group's id as the key of ${path}`;
   return asked ? "was not checked: too many groups, or the channel cannot check this" : "was not checked";
 }

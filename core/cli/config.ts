@@ -26,10 +26,9 @@ export async function getConfig(
   options: ConfigOptions,
 ): Promise<number> {
   const shown = showConfigValue((await context.load()).config, path, declaredSchemas(await declarations(context)));
-  const plain = options.json !== true && (typeof shown === "string" || shown === undefined);
-  if (shown === undefined && plain) context.terminal.note(`${path} is not set.`);
-  if (plain) context.terminal.line(shown ?? "");
-  else context.terminal.json(shown ?? null);
+  if (options.json === true || (shown !== undefined && typeof shown !== "string")) context.terminal.json(shown ?? null);
+  else if (shown === undefined) context.terminal.note(`${path} is not set.`);
+  else context.terminal.line(shown);
   return 0;
 }
 

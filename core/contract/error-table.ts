@@ -60,7 +60,10 @@ export const errorTable = {
   },
   port_in_use: { text: "{host}:{port} is already in use.", hint: "Stop the other program, or set gateway.port (0 takes any free port)." },
   listen_failed: { text: "Cannot listen on {host}:{port}: {reason}.", hint: "Check gateway.host and gateway.port." },
-  plugin_not_found: { text: "The plugin {plugin} cannot be found: {reason}.", hint: "Check plugins.load in the configuration." },
+  plugin_not_found: {
+    text: "The plugin {plugin} cannot be found: {reason}.",
+    hint: "Check the path, or plugins.load in the configuration.",
+  },
   plugin_load_failed: {
     text: "The plugin {plugin} cannot be loaded: {reason}.",
     hint: "Correct the plugin, then run `{command} plugins list` to load it again.",

@@ -23,12 +23,12 @@ export class ChannelError extends Error {
   readonly retryable: boolean;
   /** Milliseconds to wait before a retry, if the platform specified them. */
   readonly retryAfterMs: number | undefined;
-  /** `not-sent`: the call certainly had no effect. `unknown`: it may have had one. */
+  /** `not-sent` (default): the call certainly had no effect. `unknown`: it may have had one. */
   readonly fate: "not-sent" | "unknown";
   /** The chat's new id, if the platform refused the call because the id changed. The message is then sent there. */
   readonly migratedTo: string | undefined;
   /**
-   * What the operator can do about it, as a sentence. `{command} why`, the log and the results of actions show it. Default: the hint in the
+   * What the operator can do about it, as a sentence. `service why`, the log and the results of actions show it. Default: the hint in the
    * registry of codes for `reason`.
    */
   readonly hint: string | undefined;
@@ -40,6 +40,7 @@ export class ChannelError extends Error {
       readonly migratedTo?: string;
       readonly retryAfterMs?: number;
       readonly fate?: "not-sent" | "unknown";
+      /** The message, as a sentence. Default: the meaning of the gateway's own code `reason`; for a code of the channel, write one. */
       readonly detail?: string;
       readonly hint?: string;
       readonly cause?: unknown;

@@ -59,7 +59,7 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
       // A command needs no files, and must not wait for those of the message it replies to.
       messageForModel(inbound, at.visit.get(usedCommand)) === undefined
         ? Promise.resolve(inbound)
-        : turns.before(at, (signal) =>
+        : turns.before({ ...at, event: inbound.id }, (signal) =>
             completeMedia(inbound, {
               account: accounts.get(inbound.channel, inbound.account),
               signal,

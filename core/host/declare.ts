@@ -62,7 +62,10 @@ function checkChannel(id: string, channel: ChannelDefinition | undefined): void 
       "capabilities.messageIds of its channel needs a pattern, which is a regular expression, and a description",
       "messageIds",
     );
-  const { fold, weak } = (identity ?? {}) as Partial<Record<string, unknown>>;
+  const { fold, weak, ...patterns } = (identity ?? {}) as Partial<Record<string, unknown>>;
+  for (const name of ["pattern", "groupPattern"])
+    if (patterns[name] !== undefined && !isPattern(patterns[name]))
+      throw invalid(id, `identity.${name} of its channel must be a regular expression`, name);
   if (fold !== undefined && typeof fold !== "function") throw invalid(id, "identity.fold of its channel must be a function", "fold");
   if (weak !== undefined && typeof weak !== "boolean" && typeof weak !== "function")
     throw invalid(id, "identity.weak of its channel must be true, false or a function", "weak");
@@ -75,9 +78,13 @@ function checkChannel(id: string, channel: ChannelDefinition | undefined): void 
 
 function isIdFormat(value: unknown): boolean {
   const { pattern, description } = (value ?? {}) as Partial<Record<string, unknown>>;
-  if (typeof pattern !== "string" || typeof description !== "string") return false;
+  return isPattern(pattern) && typeof description === "string";
+}
+
+function isPattern(value: unknown): boolean {
+  if (typeof value !== "string") return false;
   try {
-    return new RegExp(pattern) instanceof RegExp;
+    return new RegExp(value, "u") instanceof RegExp;
   } catch {
     return false;
   }

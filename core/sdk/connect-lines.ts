@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { isIP, connect as overTcp } from "node:net";
 import { connect as overTls } from "node:tls";
+import { ChannelError, reasonOf } from "../contract/index.ts";
 
 /**
  * A connection of lines, as `connectLines` returns it.
@@ -10,7 +11,10 @@ import { connect as overTls } from "node:tls";
  * connection.write("PING 1"); // without the end of the line
  */
 export interface LineConnection {
-  /** Writes a line, and its end. Ignored once the connection is gone. */
+  /**
+   * Writes a line, and its end. Ignored once the connection is gone. Throws `ChannelError` (`bad_request`) for a line that contains CR, LF or
+   * NUL, because what follows them would be a line of its own: a second command.
+   */
   write(line: string): void;
   /** Sends the line `goodbye`, if there is one, and closes. Idempotent. */
   close(goodbye?: string): void;
@@ -24,8 +28,9 @@ export interface LineConnection {
  * Connects by TCP, or by TLS with the server's certificate checked (against `caFile`, a PEM file, instead of the public authorities). Returns
  * at once; lines that are written before it is open are sent then. `onLine` is called for each line that comes, decoded as UTF-8, without its
  * end. Only a line feed ends a line, with a carriage return before it or not: other separators, such as U+2028, are part of the text that a
- * person wrote, and must not begin a line of the server. A line of more than `maxChars` (default 16,384) breaks the connection off. Throws
- * where `caFile` cannot be read.
+ * person wrote, and must not begin a line of the server. A line of more than `maxChars` (default 16,384) breaks the connection off.
+ *
+ * A certificate that is not trusted is a `ChannelError` (`certificate_refused`) in `lost`. A `caFile` that cannot be read is one that is thrown.
  *
  * @example
  * const connection = connectLines({ host: "irc.example.org", port: 6697, tls: true }, (line) => handle(line));
@@ -36,7 +41,7 @@ export function connectLines(
   onLine: (line: string) => void,
 ): LineConnection {
   const { host, port, tls, caFile, maxChars = 16_384 } = options;
-  const ca = caFile === undefined ? {} : { ca: readFileSync(caFile) };
+  const ca = caFile === undefined ? {} : { ca: readCertificate(caFile) };
   const socket = tls ? overTls({ host, port, ...ca, ...(isIP(host) === 0 && { servername: host }) }) : overTcp({ host, port });
   const { promise: lost, resolve } = Promise.withResolvers<Error>();
   let failure = new Error("The server closed the connection");
@@ -53,16 +58,45 @@ export function connectLines(
     isOpen = true;
   });
   socket.on("error", (error) => {
-    failure = error;
+    failure = untrusted(error) ?? error;
   });
   socket.on("close", () => resolve(failure));
   return {
     lost,
-    write: (line) => void socket.write(`${line}\r\n`),
+    write(line) {
+      if (forbidden.test(line)) throw new ChannelError("bad_request", { detail: "A line cannot contain a line break or a NUL" });
+      socket.write(`${line}\r\n`);
+    },
     close(goodbye) {
       if (!isOpen) return void socket.destroy();
       if (!socket.writableEnded) socket.end(goodbye === undefined ? "" : `${goodbye}\r\n`, () => socket.destroy());
     },
     fail: (error) => void socket.destroy(error),
   };
+}
+
+const forbidden = /[\r\n\0]/;
+
+function readCertificate(file: string): Buffer {
+  try {
+    return readFileSync(file);
+  } catch (cause) {
+    const detail = `The certificate ${file} cannot be read: ${reasonOf(cause)}`;
+    throw new ChannelError("certificate_refused", { detail, hint: "Correct caFile. An absolute path works from every directory.", cause });
+  }
+}
+
+const unknownAuthorities: readonly unknown[] = [
+  "DEPTH_ZERO_SELF_SIGNED_CERT",
+  "SELF_SIGNED_CERT_IN_CHAIN",
+  "UNABLE_TO_GET_ISSUER_CERT",
+  "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
+  "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
+];
+
+/** Node's own message ends in advice about options of Node. */
+function untrusted(cause: NodeJS.ErrnoException): ChannelError | undefined {
+  if (!unknownAuthorities.includes(cause.code)) return undefined;
+  const detail = `The server's certificate is not trusted: ${cause.message.replace(/;.*/s, "")}`;
+  return new ChannelError("certificate_refused", { detail, retryable: true, cause });
 }

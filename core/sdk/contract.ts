@@ -712,7 +712,7 @@ export interface ChannelStatus {
   readonly state: "connecting" | "connected" | "waiting" | "stopped" | "failed";
   /** If something is wrong: one sentence that includes the remedy. */
   readonly detail?: string;
-  /** Time of the last completed exchange with the platform, in epoch milliseconds. */
+  /** Time of the last completed exchange with the platform, in epoch milliseconds. A reported call (`calling`) sets it as well. */
   readonly lastContactAt?: number;
   /** The bot's own name and id, once known. */
   readonly identity?: { readonly id: string; readonly username?: string; readonly name?: string };
@@ -734,7 +734,8 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
   now(): number;
   newId(): string;
   /**
-   * Submits one platform event, as the platform sent it. Resolves when the event is on the disk: confirm it to the platform then. Rejects
+   * Submits one platform event, as the platform sent it, with what `parse` needs and the event lacks, such as `{ line, nick, at }`. Calls
+   * are stored in the order in which they are made, also without waiting for each. Resolves when the event is on the disk: confirm it to the platform then. Rejects
    * if it could not be stored, or once the account closes (`account_closed`): do not confirm it.
    *
    * - `id`: the platform's id of the event (an update id). An id that arrives again within seven days is a duplicate and is not processed
@@ -788,7 +789,7 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
    * included. If a channel reports none, only `send` and `probe` show that the platform answers.
    */
   calling(): () => void;
-  /** Reports the current state of the connection. */
+  /** Reports the current state of the connection. A report without `identity` or `lastContactAt` keeps the last one. */
   status(status: ChannelStatus): void;
   /** The chat commands of the gateway and of all plugins, for a menu. */
   commands(): readonly { readonly name: string; readonly summary: string }[];
@@ -822,6 +823,9 @@ export interface ChannelConnection {
    * Pure and total. Returns an `Inbound`, `{ silent }` (mine, no reply needed, and why), `null` (the same without a reason) or `undefined`
    * (not mine). The bot's own messages are silent; junk never throws. Runs twice for each event: alone when it arrives, and again when its
    * turn begins, perhaps in a later process, with the rest of its unit. `more` are the other events gathered with it, oldest first.
+   *
+   * A direct chat has the id of the person, even if the platform sends to another address, such as a nick: keep the address in
+   * `account.store`, and look it up in `send`. Otherwise the next person who takes the address continues the conversation.
    */
   parse(raw: Json, more?: readonly Json[]): Parsed;
   /**
@@ -974,8 +978,14 @@ export interface ChannelIdentity {
   /** Regular expression of a whole id, such as `\\d+`; entries that do not match are ignored with a warning. */
   readonly pattern?: string;
   /**
+   * Regular expression of a whole group id, such as `-?\\d+`. `doctor` reports other keys of `groups`, because they match no group.
+   * Default: every key can be an id.
+   */
+  readonly groupPattern?: string;
+  /**
    * The one form of an id: two ids with the same form are the same person, or the same group. Pure. The host applies it to what `parse`
-   * returns (`sender.id`, `chat.id`) and to the ids in the configuration. Default: ids compare as they are.
+   * returns (`sender.id`, `chat.id`) and to the ids in the configuration. Where servers differ, choose the form that keeps more ids apart:
+   * two people with one form would share their rights. Default: ids compare as they are.
    */
   readonly fold?: (id: string) => string;
   /**
@@ -997,7 +1007,10 @@ export interface ChannelDefinition<O extends TObject = TObject> {
   readonly codes?: PluginDefinition["codes"];
   /** Options of one account. The host adds the access options (`dmPolicy`, `allowFrom`, `groups`, ...). */
   readonly options: O;
-  /** Names of options that contain a secret: a string, `{ env }` or `{ file }` in the configuration, a string in `open`. */
+  /**
+   * Names of options that contain a secret: a string, `{ env }` or `{ file }` in the configuration, a string in `open`. Only an option of the
+   * account itself can be one, not a value inside a list or an object.
+   */
   readonly secrets?: readonly string[];
   /**
    * Options that name a file with a secret, and the secret option that receives the file's text. A file takes precedence over the option
@@ -1009,7 +1022,10 @@ export interface ChannelDefinition<O extends TObject = TObject> {
    * Absent: all.
    */
   readonly connectionOptions?: readonly string[];
-  /** Names of options that identify the bot. A named account never inherits them from the root, and two accounts never share them. */
+  /**
+   * Names of options that identify the bot. A named account never inherits them from the root, and two accounts never share them. The
+   * password of a server that several bots use is a secret, but not a credential.
+   */
   readonly credentials?: readonly string[];
   /**
    * The platform's own id of the bot that an account signs in as, if its options contain it, such as the number in a token. Of two accounts

@@ -1,7 +1,7 @@
 /** The store: its interface, its directory and its naming conventions. */
 
 export { writeWhole } from "./directory.ts";
-export { createIds } from "./ids.ts";
+export { createIds, timeOfId } from "./ids.ts";
 export { controlSuffix, encodeLanePart } from "./lane.ts";
 export { lockState } from "./lock.ts";
 export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";

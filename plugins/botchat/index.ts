@@ -20,7 +20,7 @@ export default defineChannel({
   connectionOptions,
   secretFiles: { tokenFile: "botToken" },
   environment: { botToken: "BOTCHAT_BOT_TOKEN" },
-  identity: { prefixes: ["tg", "telegram"], pattern: "\\d+" },
+  identity: { prefixes: ["tg", "telegram"], pattern: "\\d+", groupPattern: "-?\\d{1,20}" },
   capabilities: {
     maxChars: messageLimit,
     markup: "rich",

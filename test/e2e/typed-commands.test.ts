@@ -91,3 +91,20 @@ test("/<skill> names that skill to the model; another word with a slash is text"
     expect(hint.test(place.turns[index]?.instructions ?? ""), text).toBe(index < 2);
   }
 });
+
+test("what was written after /stop is answered, even if both arrive in one moment", async () => {
+  const place = await converse({ config: owner });
+  const rounds = [1, 2, 3, 4, 5];
+  for (const round of rounds) {
+    for (const chat of [place.ada, place.bela]) {
+      place.platform.act.say(chat, chat, "/stop");
+      place.platform.act.say(chat, chat, `and now ${round}`);
+    }
+    const gateway = await place.start();
+    await place.ended(4 * round);
+    await gateway.close();
+  }
+  expect(place.turns.map((turn) => turn.messages.at(-1)?.text?.match(/and now \d/)?.[0]).toSorted()).toEqual(
+    rounds.flatMap((round) => [`and now ${round}`, `and now ${round}`]),
+  );
+});

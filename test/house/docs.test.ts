@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { existsSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { errorTable } from "../../core/contract/error-table.ts";
@@ -80,6 +80,19 @@ describe("documents", () => {
         return slugs.includes(anchor) ? [] : [`${path}: #${anchor}`];
       }),
     );
+    expect(dead).toEqual([]);
+  });
+
+  test("a page of the package leads only to files of the package, which has no TypeScript of core", () => {
+    const shipped = /^(?:(?:plugins|transforms|examples)\/.*|core\/.*\.md|[\w-]+\.md|LICENSE)$/;
+    const dead = documents()
+      .filter((path) => shipped.test(path))
+      .flatMap((path) =>
+        [...read(path).matchAll(/\]\((?!https?:|mailto:|#|value:)([^)#\s]+)/g)]
+          .map(([, file = ""]) => join(dirname(path), file))
+          .filter((target) => !shipped.test(target) && !statSync(join(root, target)).isDirectory())
+          .map((target) => `${path}: ${target}`),
+      );
     expect(dead).toEqual([]);
   });
 

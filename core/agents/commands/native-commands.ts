@@ -38,9 +38,10 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
   const choices = createSessionChoices(options);
 
   async function stop(call: CommandCall): Promise<string> {
-    const stopped = turns.stop(call.route);
+    const asEvent = { event: call.inbound.id, at: now() };
+    const stopped = turns.stop(call.route, asEvent);
     const place = placeOf(call.route);
-    if (place !== undefined) await rememberStop(store, { place, event: call.inbound.id, at: now() });
+    if (place !== undefined) await rememberStop(store, { place, ...asEvent });
     return stopped > 0 || (await waits(call.inbound)) ? "Stopped." : "Nothing is running here.";
   }
 

@@ -7,13 +7,13 @@ import { carried, type Visit } from "../../stations/index.ts";
 import { engineFailure, keptEngines, pluginOf, prepareEngines } from "./engines.ts";
 import { createPreparingTurns, type RunningTurn, stoppedTurn } from "./preparing-turns.ts";
 import { createRunningTurns } from "./running-turns.ts";
-import { placeOf } from "./stops.ts";
+import { placeOf, type Stop } from "./stops.ts";
 import { createTurnInput, type TurnInputOptions, timeoutOf } from "./turn-input.ts";
 
 export interface AgentTurns {
   /** Runs the work that precedes a turn, such as fetching the files of its message. `/stop` aborts it; its result is then not answered. */
   before(
-    at: { readonly route: Route; readonly visit: Visit; readonly signal: AbortSignal },
+    at: { readonly event: string; readonly route: Route; readonly visit: Visit; readonly signal: AbortSignal },
     work: (signal: AbortSignal) => Promise<Inbound>,
   ): Promise<Inbound>;
   /**
@@ -31,8 +31,8 @@ export interface AgentTurns {
     source: { readonly plugin: string; readonly stream: AsyncIterable<TurnEvent>; readonly inbound: Inbound; readonly route: Route },
     signal: AbortSignal,
   ): AsyncIterable<TurnEvent>;
-  /** Stops the running turns that reply to the chat and thread of the route. Returns their number. */
-  stop(route: Pick<Route, "to">): number;
+  /** Stops the running turns that reply to the chat and thread of the route, except those of later events. Returns their number. */
+  stop(route: Pick<Route, "to">, stop: Stop): number;
   running(): readonly RunningTurn[];
   /** Lets the engines of the configured agents load slow resources ahead of time. Call it after the start. Failures are logged. */
   prepare(): Promise<void>;
@@ -54,18 +54,20 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   const read = createTurnInput(options);
 
   return {
-    async before({ route, visit, signal }, work) {
-      const { result, stopped } = await preparing.beside(route, signal, work);
+    async before({ event, route, visit, signal }, work) {
+      const { result, stopped } = await preparing.beside({ route, event }, signal, work);
       if (stopped) visit.set(stoppedBefore, true);
       return result;
     },
     async after(route, signal, work) {
-      const { result, stopped } = await preparing.beside(route, signal, work);
+      const { result, stopped } = await preparing.beside({ route }, signal, work);
       return stopped ? null : result;
     },
     async turn(inbound, route, signal, visit) {
       if (visit.get(stoppedBefore) === true) throw stoppedTurn();
-      const { engine, turn, history, timeoutSeconds, previewReasoning } = await preparing.reading(route, () => read(inbound, route, visit));
+      const { engine, turn, history, timeoutSeconds, previewReasoning } = await preparing.reading({ route, event: inbound.id }, () =>
+        read(inbound, route, visit),
+      );
       const kept = keptEngines(visit, engines);
       options.onTurn?.(turn, visit);
       log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, history }, "turn");
@@ -74,6 +76,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
           plugin: pluginOf(kept, engine.id),
           sessionKey: route.sessionKey,
           place: placeOf(route),
+          event: inbound.id,
           timeoutSeconds,
           previewReasoning,
           begin: (stop) => engine.run(turn, stop),
@@ -88,12 +91,15 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       const config = options.config();
       const timeoutSeconds = timeoutOf(inbound, agentSettings(config, knownAgentId(config, agentId)));
       const failure = (thrown: unknown) => (thrown instanceof HostError ? thrown : pluginFault({ plugin, doing: "turn" }, thrown));
-      return running.run({ plugin, sessionKey, place, timeoutSeconds, previewReasoning: false, begin: () => stream, failure }, signal);
+      return running.run(
+        { plugin, sessionKey, place, event: inbound.id, timeoutSeconds, previewReasoning: false, begin: () => stream, failure },
+        signal,
+      );
     },
-    stop(route) {
+    stop(route, stop) {
       const place = placeOf(route);
       if (place === undefined) return 0;
-      return running.stop(place, stoppedTurn) + preparing.stop(place);
+      return running.stop(place, stop, stoppedTurn) + preparing.stop(place, stop);
     },
     running: () => [
       ...preparing.all(),

@@ -1,6 +1,6 @@
 /** Turns whose beginning is being read, or whose files are being fetched: `/stop` marks them, and cuts what can be cut. */
 import { EngineError, type Route } from "../../contract/index.ts";
-import { placeOf } from "./stops.ts";
+import { isAfterStop, placeOf, type Stop } from "./stops.ts";
 
 /** A turn that is under way. */
 export interface RunningTurn {
@@ -13,21 +13,28 @@ export interface RunningTurn {
 
 interface Preparing extends RunningTurn {
   readonly place: string | undefined;
+  readonly event: string | undefined;
   stopped: boolean;
   readonly stopper?: AbortController;
+}
+
+/** What is prepared: the turn that an event leads to. The event is unknown once its reply is all that is left. */
+export interface Prepared {
+  readonly route: Route;
+  readonly event?: string;
 }
 
 export interface PreparingTurns {
   /** Work beside a turn, such as fetching files, that `/stop` aborts. */
   beside<Result>(
-    route: Route,
+    turn: Prepared,
     signal: AbortSignal,
     work: (signal: AbortSignal) => Promise<Result>,
   ): Promise<{ readonly result: Result; readonly stopped: boolean }>;
   /** The beginning of a turn. Throws `stopped` if `/stop` came meanwhile. */
-  reading<Result>(route: Route, work: () => Promise<Result>): Promise<Result>;
-  /** Stops those that speak in a place; their number. */
-  stop(place: string): number;
+  reading<Result>(turn: Prepared, work: () => Promise<Result>): Promise<Result>;
+  /** Stops those that speak in a place, except those of later events; their number. */
+  stop(place: string, stop: Stop): number;
   all(): readonly RunningTurn[];
 }
 
@@ -39,12 +46,12 @@ export function createPreparingTurns({ now }: { readonly now: () => number }): P
   const preparing = new Set<Preparing>();
 
   async function during<Result>(
-    route: Route,
+    { route, event }: Prepared,
     { doing, stopper }: Pick<Preparing, "doing" | "stopper">,
     work: () => Promise<Result>,
   ): Promise<{ readonly result: Result; readonly stopped: boolean }> {
     const turn: Preparing = {
-      ...{ sessionKey: route.sessionKey, place: placeOf(route), doing, startedAt: now(), stopped: false },
+      ...{ sessionKey: route.sessionKey, place: placeOf(route), event, doing, startedAt: now(), stopped: false },
       ...(stopper && { stopper }),
     };
     preparing.add(turn);
@@ -57,17 +64,17 @@ export function createPreparingTurns({ now }: { readonly now: () => number }): P
   }
 
   return {
-    beside(route, signal, work) {
+    beside(turn, signal, work) {
       const stopper = new AbortController();
-      return during(route, { doing: "fetching", stopper }, () => work(AbortSignal.any([signal, stopper.signal])));
+      return during(turn, { doing: "fetching", stopper }, () => work(AbortSignal.any([signal, stopper.signal])));
     },
-    async reading(route, work) {
-      const { result, stopped } = await during(route, { doing: "answering" }, work);
+    async reading(turn, work) {
+      const { result, stopped } = await during(turn, { doing: "answering" }, work);
       if (stopped) throw stoppedTurn();
       return result;
     },
-    stop(place) {
-      const begun = [...preparing].filter((turn) => turn.place === place);
+    stop(place, stop) {
+      const begun = [...preparing].filter((turn) => turn.place === place && (turn.event === undefined || !isAfterStop(turn.event, stop)));
       for (const turn of begun) {
         turn.stopped = true;
         turn.stopper?.abort(stoppedTurn());

@@ -1,5 +1,6 @@
 /** Tracks the streams of running turns and ends each one on `/stop`, at its time limit or when the gateway closes. */
 import { HostError, type TurnEvent } from "../../contract/index.ts";
+import { isAfterStop, type Stop } from "./stops.ts";
 import { TurnStream } from "./stream.ts";
 
 /** A stream to read and the turn that it belongs to. */
@@ -8,6 +9,8 @@ export interface TurnSource {
   readonly sessionKey: string;
   /** The chat and thread that the turn replies to. */
   readonly place: string | undefined;
+  /** The event that the turn answers. */
+  readonly event: string;
   readonly timeoutSeconds: number;
   readonly previewReasoning: boolean;
   /** Called at the first pull. */
@@ -19,14 +22,15 @@ export interface TurnSource {
 interface Running {
   readonly sessionKey: string;
   readonly place: string | undefined;
+  readonly event: string;
   readonly startedAt: number;
   readonly outer: AbortSignal;
 }
 
 export interface RunningTurns {
   run(source: TurnSource, outer: AbortSignal): TurnStream;
-  /** Ends the turns that reply to a place. Returns their number. */
-  stop(place: string, reason: () => Error): number;
+  /** Ends the turns that reply to a place, except those of later events. Returns their number. */
+  stop(place: string, stop: Stop, reason: () => Error): number;
   all(): readonly Pick<Running, "sessionKey" | "startedAt">[];
 }
 
@@ -45,7 +49,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
   }
 
   return {
-    run({ plugin, sessionKey, place, timeoutSeconds, previewReasoning, begin, failure }, outer) {
+    run({ plugin, sessionKey, place, event, timeoutSeconds, previewReasoning, begin, failure }, outer) {
       const stopper = new AbortController();
       const { signal } = stopper;
       let timer: NodeJS.Timeout | undefined;
@@ -57,7 +61,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
           if (outer.aborted) stopper.abort(outer.reason);
           else follow(outer);
           timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { seconds: timeoutSeconds })), timeoutSeconds * 1_000);
-          running.set(stopper, { sessionKey, place, startedAt: now(), outer });
+          running.set(stopper, { sessionKey, place, event, startedAt: now(), outer });
           return begin(signal);
         },
         failure,
@@ -67,8 +71,8 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
         },
       });
     },
-    stop(place, reason) {
-      const stopped = [...running].filter(([, turn]) => turn.place === place);
+    stop(place, stop, reason) {
+      const stopped = [...running].filter(([, turn]) => turn.place === place && !isAfterStop(turn.event, stop));
       for (const [stopper] of stopped) stopper.abort(reason());
       return stopped.length;
     },

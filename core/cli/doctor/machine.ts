@@ -69,7 +69,8 @@ const fullMb = 100;
 export async function checkDisk({ stateDirectory }: Patient): Promise<readonly Finding[]> {
   const { bavail, bsize } = await statfs(nearestExisting(stateDirectory));
   const free = Math.floor((bavail * bsize) / megabyte);
-  const reason = `${free} MB are free on the disk of ${stateDirectory}`;
+  const size = free < scarceMb ? `${free} MB` : `${Math.floor(free / 1_024)} GB`;
+  const reason = `${size} are free on the disk of ${stateDirectory}`;
   if (free >= scarceMb) return [ok("disk", reason)];
   const fix = "Free some space. Without it no event is accepted, and senders are asked to try again.";
   return [{ check: "disk", verdict: free < fullMb ? "fail" : "warn", reason, path: stateDirectory, fix }];

@@ -18,7 +18,7 @@ export const ready = (accounts: readonly ConfiguredAccount[]): readonly ReadyAcc
 export const pathsOf = ({ loaded }: Patient, { channel, account }: Pick<ConfiguredAccount, "channel" | "account">) =>
   settingPath(loaded.config.channels[channel], channel, account);
 
-const ruleOf = ({ settings: { definition } }: ReadyAccount) => identityRule(definition.id, definition.identity);
+export const ruleOf = ({ settings: { definition } }: ReadyAccount) => identityRule(definition.id, definition.identity);
 
 interface Ignored {
   readonly account: ReadyAccount;

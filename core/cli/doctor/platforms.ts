@@ -1,11 +1,12 @@
 /** Compares what the platforms report with the configuration: tokens, groups, and which messages the bot receives there. */
+import { misnamedGroups } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
 import type { ProbeReport } from "../../channels/probe.ts";
 import { parsePath, renderPath } from "../../config/path.ts";
 import { visibleLine } from "../../log/visible.ts";
 import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
-import { pathsOf, ready } from "./people.ts";
+import { pathsOf, ready, ruleOf } from "./people.ts";
 import { renameGroup } from "./repairs.ts";
 
 const nameOf = ({ channel, account }: { readonly channel: string; readonly account: string }): string => `${channel}:${account}`;
@@ -85,15 +86,12 @@ function remedyIn(detail: string): { readonly reason: string; readonly fix: Pick
 
 const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
 
-const chatId = /^-?\d{1,20}$/;
-
 /** A name in place of a group's id matches no group. Each is listed once, even if several accounts inherit it. */
 function misnamed(patient: Patient): readonly Finding[] {
   const found = new Map<string, Finding>();
   for (const owner of ready(patient.accounts)) {
     const report = patient.probes.find((one) => one.channel === owner.channel && one.account === owner.account);
-    for (const key of Object.keys(owner.settings.access.groups ?? {})) {
-      if (key === "*" || chatId.test(key)) continue;
+    for (const key of misnamedGroups(owner.settings.access, ruleOf(owner))) {
       const path = pathsOf(patient, owner)(["groups", key]);
       const id = report?.groupNames.find(({ name }) => name === key)?.id;
       if (!found.has(path) || id !== undefined) found.set(path, misnamedGroup(patient, { path, key, id }));

@@ -6,13 +6,13 @@ export function suggestKey(key: string, known: readonly string[]): string | unde
   return nearest === undefined ? undefined : `Did you mean ${nearest}?`;
 }
 
-/** The most similar known word, ignoring case. Up to two letters in five may differ; a swap counts as two. */
+/** The most similar known word, ignoring case. About two letters in five may differ; a swap counts as two. */
 export function nearestOf(word: string, known: readonly string[]): string | undefined {
   const lower = word.slice(0, 100).toLowerCase();
   let nearest: { readonly word: string; readonly far: number } | undefined;
   for (const candidate of known) {
     const far = distance(lower, candidate.toLowerCase());
-    const limit = Math.ceil(Math.max(lower.length, candidate.length) * 0.4);
+    const limit = Math.round(Math.max(lower.length, candidate.length) * 0.4);
     if (far <= limit && (nearest === undefined || far < nearest.far)) nearest = { word: candidate, far };
   }
   return nearest?.word;

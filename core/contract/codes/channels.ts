@@ -23,6 +23,10 @@ export const channelCodes = {
     hint: "Read the detail and the log.",
     outcome: "failed",
   },
+  certificate_refused: {
+    meaning: "The certificate of the platform's server is not trusted.",
+    hint: "Set caFile to the certificate that signed the server's.",
+  },
   chat_migrated: {
     meaning: "The group has a new id; its conversation and settings moved there.",
     hint: "Replace the old id in the configuration.",
@@ -30,7 +34,7 @@ export const channelCodes = {
   },
   chat_not_found: {
     meaning: "The platform does not know the chat, or the bot is not in it.",
-    hint: "A user must write to the bot first; a group must have the bot as a member.",
+    hint: "Check the id. Many platforms let a bot write only to people who wrote to it first, and to groups of which it is a member.",
     outcome: "failed",
   },
   conflict: {

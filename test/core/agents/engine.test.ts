@@ -9,6 +9,9 @@ import type { SessionMessage } from "../../../core/state/session.ts";
 import { Visit } from "../../../core/stations/visit.ts";
 import { message, route } from "./inbound.ts";
 
+/** After every event of these tests. */
+const lastStop = { event: "event-9", at: 1 };
+
 function engine(id: string, run: EngineDefinition["run"], needsModel = false): EngineDefinition {
   return { id, needsModel, run };
 }
@@ -228,11 +231,11 @@ describe("how a turn ends", () => {
     while (turns.running().length < 4) await delay(1);
     expect(turns.running()[0]).toEqual({ sessionKey: "agent:main:main", doing: "answering", startedAt: 1 });
     const began = performance.now();
-    expect(turns.stop(route())).toBe(1);
+    expect(turns.stop(route(), lastStop)).toBe(1);
     expect((await ends).code).toBe("stopped");
     expect(performance.now() - began).toBeLessThan(200);
     expect(turns.running()).toHaveLength(3);
-    for (const to of elsewhere) expect(turns.stop(to)).toBe(1);
+    for (const to of elsewhere) expect(turns.stop(to, lastStop)).toBe(1);
   });
 
   test("/stop cuts what is done after a turn of its chat, and what that resolves with is not said", async () => {
@@ -241,11 +244,11 @@ describe("how a turn ends", () => {
     const here = turns.after(route(), never, work);
     const closing = new AbortController();
     const elsewhere = turns.after(route({ to: { channel: "irc", account: "default", chat: "43" } }), closing.signal, work);
-    expect(turns.stop(route())).toBe(1);
+    expect(turns.stop(route(), lastStop)).toBe(1);
     expect(await here).toBeNull();
     closing.abort();
     expect(await elsewhere).toBe("cut");
-    expect(turns.stop(route())).toBe(0);
+    expect(turns.stop(route(), lastStop)).toBe(0);
   });
 
   test("what came before a /stop does not begin any more, what comes after it does; also when it is just being prepared", async () => {
@@ -260,7 +263,7 @@ describe("how a turn ends", () => {
     const other = route({ to: { channel: "irc", account: "default", chat: "43" } });
     expect(await turns.turn(message("", { id: "event-4" }), other, never, new Visit()).then(collect)).toHaveLength(2);
     const preparing = failure(turns.turn(message("", { id: "event-7" }), route(), never, new Visit()).then(collect));
-    expect(turns.stop(route())).toBe(1);
+    expect(turns.stop(route(), lastStop)).toBe(1);
     expect((await preparing).code).toBe("stopped");
     // A clock that was set back since makes ids that only look older.
     const later = setup([recorder("one").definition], { stops: { [place]: { event: "event-5", at: 2 } } });

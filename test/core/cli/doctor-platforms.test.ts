@@ -10,6 +10,7 @@ const report = (account: string, id: string): ProbeReport => ({
   probe: { ok: true, detail: `it is ${id}`, identity: { id } },
   groups: [],
   unprobed: [],
+  misnamed: [],
   names: [],
   groupNames: [],
 });

@@ -8,7 +8,7 @@ afterEach(() => {
 });
 
 function account(connection: Partial<ChannelConnection>, access: ProbedAccount["access"] = {}): ProbedAccount {
-  const identity = identityRule("irc", { prefixes: ["i"], pattern: "\\d+" });
+  const identity = identityRule("irc", { prefixes: ["i"], pattern: "\\d+", groupPattern: "-\\d+" });
   return { channel: "irc", id: "default", path: "channels.irc", access, identity, connection: connection as ChannelConnection };
 }
 
@@ -23,6 +23,7 @@ describe("probing an account", () => {
       path: "channels.irc",
       groups: [],
       unprobed: ["-1", "*"],
+      misnamed: [],
       names: [],
       groupNames: [],
     });
@@ -52,6 +53,13 @@ describe("probing an account", () => {
     expect(groups.at(0)?.detail).toBe("there was no answer within 15 s");
     expect(groups.at(-1)?.detail).toMatch(/^it was not asked/);
     expect(names).toEqual([{ name: "@ada", reason: "the channel cannot look up names" }]);
+  });
+
+  test("keys that cannot be a group's id are named; a channel that declares no form of ids takes any key", async () => {
+    const access = { groups: { "-1": {}, "#bread": {}, "*": {} } };
+    expect((await probeAccount(account({ probe: well }, access))).misnamed).toEqual(["#bread"]);
+    const named = { ...account({ probe: well }, access), identity: identityRule("irc") };
+    expect((await probeAccount(named)).misnamed).toEqual([]);
   });
 
   test("a probe that throws is a failure of the account, and nothing else is asked", async () => {

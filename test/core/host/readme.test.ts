@@ -87,6 +87,12 @@ describe("the examples of core/host/README.md", () => {
     const answers = createInterface({ input: client })[Symbol.asyncIterator]();
     client.write("\nHello from a line.\n");
     expect((await answers.next()).value).toBe("Hello from a line.");
-    client.destroy();
+    client.resetAndDestroy();
+    // A connection that is reset ends nothing but itself.
+    const next = connect(port, "127.0.0.1");
+    const more = createInterface({ input: next })[Symbol.asyncIterator]();
+    next.write("Still there?\n");
+    expect((await more.next()).value).toBe("Still there?");
+    next.destroy();
   });
 });

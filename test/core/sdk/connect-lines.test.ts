@@ -1,7 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
+import type { ChannelError } from "../../../core/contract/index.ts";
 import { connectLines } from "../../../core/sdk/connect-lines.ts";
+import { createCertificate } from "../../plugins/botchat/certificate.ts";
 
 async function open(serve: (socket: Socket) => void, options: { readonly maxChars?: number } = {}) {
   const server = createServer((socket) => serve(socket.on("error", () => {}))).listen(0, "127.0.0.1");
@@ -45,6 +48,33 @@ test("a goodbye is sent before it closes, once", async () => {
 test("a line without an end breaks it off", async () => {
   const { connection } = await open((socket) => void socket.write("x".repeat(2_000)), { maxChars: 1_000 });
   expect((await connection.lost).message).toBe("The server sent a line without an end");
+});
+
+test("a line with a break in it is refused, because it would be two commands", async () => {
+  const heard: string[] = [];
+  const { connection } = await open((socket) => void socket.on("data", (chunk) => void heard.push(String(chunk))));
+  for (const line of ["PRIVMSG a\r\nQUIT :x", "a\nb", "a\rb", "a\0b"])
+    expect(() => connection.write(line)).toThrow(expect.objectContaining({ name: "ChannelError", reason: "bad_request" }));
+  connection.write("whole");
+  await expect.poll(() => heard.join("")).toBe("whole\r\n");
+});
+
+test("a certificate that is not trusted says what to set; one that cannot be read is a mistake that no wait mends", async () => {
+  const server = createTlsServer(createCertificate("localhost"), (socket) => socket.on("error", () => {})).on("tlsClientError", () => {});
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const reason = (await connectLines({ host: "127.0.0.1", port, tls: true }, () => {}).lost) as ChannelError;
+  expect(reason).toMatchObject({
+    reason: "certificate_refused",
+    retryable: true,
+    message: "The server's certificate is not trusted: self-signed certificate",
+    hint: "Set caFile to the certificate that signed the server's.",
+  });
+  const missing = { host: "127.0.0.1", port, tls: true, caFile: "/nowhere/ca.pem" };
+  expect(() => connectLines(missing, () => {})).toThrow(
+    expect.objectContaining({ reason: "certificate_refused", retryable: false, message: expect.stringContaining("/nowhere/ca.pem") }),
+  );
 });
 
 test("a server that is away is a reason, not an exception", async () => {

@@ -1,7 +1,7 @@
 /** Rules about reading the platform's events. */
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
-import { type Json, reasonOf } from "../../../contract/index.ts";
+import { findCode, type Json, reasonOf } from "../../../contract/index.ts";
 import { inboundProblem } from "../../../host/index.ts";
 import type { ChannelInbound } from "../../../sdk/contract.ts";
 import { type Bench, isMessage, shown } from "../bench.ts";
@@ -81,6 +81,17 @@ async function ownAreSilent({ connection, fixtures }: Bench): Promise<void> {
   }
 }
 
+async function explainsItsSilence({ connection, fixtures, definition }: Bench): Promise<void> {
+  for (const raw of [...fixtures.messages.map((message) => message.raw), ...fixtures.own]) {
+    const parsed = connection.parse(structuredClone(raw));
+    if (parsed === undefined || parsed === null || !("silent" in parsed)) continue;
+    if (findCode(parsed.silent, { channel: definition.codes ?? {} }) === undefined)
+      throw new Error(
+        `parse is silent about ${shown(raw)} for the reason ${parsed.silent}, which is not in the channel's codes: \`why\` could not explain it.`,
+      );
+  }
+}
+
 async function namesAreNoIdentity(bench: Bench): Promise<void> {
   for (const [before, after] of bench.fixtures.renamed) {
     const [one, other] = [messageOf(bench, before), messageOf(bench, after)];
@@ -88,7 +99,10 @@ async function namesAreNoIdentity(bench: Bench): Promise<void> {
       throw new Error(
         `sender.id is ${one.sender.id}, and ${other.sender.id} after a change of name. Use the platform's unchangeable id: a name never authorises.`,
       );
-    if (one.chat.id !== other.chat.id) throw new Error(`chat.id is ${one.chat.id}, and ${other.chat.id} after a change of name.`);
+    if (one.chat.id !== other.chat.id)
+      throw new Error(
+        `chat.id is ${one.chat.id}, and ${other.chat.id} after a change of name. Use the person's id in a direct chat, and keep the address to send to in account.store.`,
+      );
   }
 }
 
@@ -144,5 +158,6 @@ export const parseRules: readonly Rule[] = [
   { title: "parse > returns JSON", run: survivesJson },
   { title: "parse > times are epoch milliseconds", run: timesAreMilliseconds },
   { title: "parse > events of the bot itself are silent", run: ownAreSilent },
+  { title: "parse > each reason to stay silent is in codes", run: explainsItsSilence },
   { title: "parse > a person keeps their id when their name changes", run: namesAreNoIdentity },
 ];
