@@ -20,6 +20,7 @@ export { acknowledgement, createRefusedAcknowledgements } from "./turn/acknowled
 export { createFactsOfAnswers, type FactsOfAnswers } from "./turn/answer-facts.ts";
 export { createDescribe } from "./turn/description.ts";
 export { type AgentTurns, type AgentTurnsOptions, createAgentTurns } from "./turn/engine.ts";
+export { keepEngines } from "./turn/engines.ts";
 export type { ActingHint } from "./turn/prompt.ts";
 export { resolveProviders } from "./turn/providers.ts";
 export { withPrefix } from "./turn/response-prefix.ts";

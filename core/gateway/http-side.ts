@@ -173,9 +173,9 @@ export function createHttpSide(parts: {
   return {
     server,
     handIn: (delivery) => acceptHanded(delivery, inner),
-    renewRoutes(plugin, definitions) {
+    async renewRoutes(plugin, definitions) {
       try {
-        return server.renew(
+        return await server.renew(
           plugin,
           definitions.map((definition) => guarded(plugin, definition)),
         );

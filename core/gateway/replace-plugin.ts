@@ -13,7 +13,7 @@ import type { Undo } from "./undo.ts";
 
 export interface ReplacedPlugin {
   readonly id: string;
-  /** Routes that answer after the next start, such as `GET /plugins/irc/state`. */
+  /** Routes whose address an earlier one takes until the next start, such as `GET /plugins/irc/state`. */
   readonly waiting: readonly string[];
 }
 
@@ -34,12 +34,12 @@ export function createReplacing(parts: {
   undo.add(() => stop.abort());
 
   /** Throws what one of them finds wrong; returns how all of them change. */
-  function prepare({ own, definition: { id } }: Instance) {
+  async function prepare({ own, definition: { id } }: Instance) {
     const commands = runtime.commands.renew(
       id,
       own.commands.map(({ definition }) => definition),
     );
-    const routes = http.renewRoutes(
+    const routes = await http.renewRoutes(
       id,
       own.routes.map(({ definition }) => definition),
     );
@@ -48,7 +48,7 @@ export function createReplacing(parts: {
   }
 
   /** In one step: an event that comes next meets the new instance at every station. */
-  function commit(replacement: Replacement, { commands, routes, accounts }: ReturnType<typeof prepare>): Instance | undefined {
+  function commit(replacement: Replacement, { commands, routes, accounts }: Awaited<ReturnType<typeof prepare>>): Instance | undefined {
     const old = replacement.commit();
     commands();
     routes.commit();
@@ -65,9 +65,9 @@ export function createReplacing(parts: {
   async function replace(name: string): Promise<ReplacedPlugin> {
     const replacement = await plugins.renew(name);
     const { instance } = replacement;
-    let prepared: ReturnType<typeof prepare>;
+    let prepared: Awaited<ReturnType<typeof prepare>>;
     try {
-      prepared = prepare(instance);
+      prepared = await prepare(instance);
     } catch (error) {
       await plugins.closeInstance(instance);
       throw error;

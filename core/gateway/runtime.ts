@@ -31,7 +31,7 @@ import { createRegistry, enginesOf, type Registry } from "../host/index.ts";
 import { requestPublic } from "../media/index.ts";
 import { createPath, type Path } from "../path/index.ts";
 import { createIds } from "../state/index.ts";
-import { createHooks, type Hooks } from "../stations/index.ts";
+import { createHooks, type Hooks, type Visit } from "../stations/index.ts";
 import { createAgentSide } from "./agent-side.ts";
 import type { Base } from "./base.ts";
 import { createChatCommands } from "./chat-commands.ts";
@@ -103,8 +103,8 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
     waitsForSession: (lane) => path.waitsForSession(lane),
     now,
   });
-  const commandIn = (inbound: Inbound) =>
-    commandOf(commands, inbound, accounts.get(inbound.channel, inbound.account)?.status().identity?.username);
+  const commandIn = (inbound: Inbound, visit?: Visit) =>
+    commandOf(commands, inbound, accounts.get(inbound.channel, inbound.account)?.status().identity?.username, visit);
   const router = createRouter({
     config,
     store,
@@ -167,8 +167,8 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
     },
     rescan: () => path.lanes.rescan(),
   });
-  const { configDirectory } = options;
-  tapCore(hooks, { config, configDirectory, store, accounts, migrations, gate, commands, commandIn, turns, placed, waitingEvents });
+  const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
+  tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
   return { hooks, registry, commands, turns, router, accounts, migrations, path, actions, newId, confirm: (url) => requestPublic(url) };
 }
 

@@ -57,7 +57,7 @@ export const createRegistry = (): Registry => ({ ...registrations(), plugins: ne
 
 export const createOwnRegistry = (): OwnRegistry => ({ ...registrations(), ready: [], close: [] });
 
-/** The engines, and the plugin of each. */
+/** The engines, and the plugin of each. Of a copy, such as `new Map(registry.engines)`, they stay as they are now. */
 export function enginesOf({ engines }: Pick<Registry, "engines">): {
   get(id: string): EngineDefinition | undefined;
   plugin(id: string): string | undefined;

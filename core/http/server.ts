@@ -10,11 +10,12 @@ import { createClientAddress } from "./client-address.ts";
 import { createEventStreams } from "./event-stream.ts";
 import { type HealthDeps, registerHealth } from "./health.ts";
 import { createHostCheck } from "./host-check.ts";
+import { createLateRoutes } from "./late-routes.ts";
 import { type ListenAddress, listenError } from "./listening.ts";
 import { createPluginRoutes, type PluginRoutes } from "./plugin-routes.ts";
 import { HttpProblem, jsonType, type ProblemCode, problems, renderProblem } from "./problem.ts";
 import { reachWarning } from "./reach.ts";
-import { type LiveRoute, type RouteConfig, registerBodyParser, registerRoute } from "./route.ts";
+import { type RouteConfig, registerBodyParser, registerRoute } from "./route.ts";
 import { createRouteTable } from "./route-table.ts";
 import { sendProblem } from "./send.ts";
 
@@ -54,6 +55,16 @@ const maxConnections = 8_192;
 export function createHttpServer(options: HttpServerOptions): HttpServer {
   const { config, log, requestTimeoutMs = 30_000, closeTimeoutMs = 5_000 } = options;
   const app = createApp(requestTimeoutMs, log);
+  const late = createLateRoutes(app, {
+    hooksUrl,
+    createApp() {
+      const beside = createApp(requestTimeoutMs, log);
+      registerHostCheck(beside, config);
+      registerBodyParser(beside);
+      beside.setNotFoundHandler((_, reply) => sendProblem(reply, notFound()));
+      return beside;
+    },
+  });
   registerHostCheck(app, config);
   const clientAddress = createClientAddress(
     () => config().gateway.trustedProxies,
@@ -77,13 +88,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     else sendProblem(reply, new HttpProblem("method_not_allowed", "This address requires another method.", { allow: allowed.join(", ") }));
   });
 
-  const add = (path: string, definition: RouteDefinition): LiveRoute => {
-    const route = { current: definition };
-    registerRoute(app, path, route, deps);
-    table.add(definition.method, path);
-    return route;
-  };
-  const isTaken = (path: string, method: string): boolean => isReserved(path, config().hooks.path) || table.has(method, path);
+  const register: Parameters<typeof createPluginRoutes>[0]["register"] = (path, route, on = app) => registerRoute(on, path, route, deps);
 
   let closing: Promise<void> | undefined;
   const sockets = new Set<Socket>();
@@ -106,9 +111,10 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   return {
     app,
     clientAddress,
-    ...createPluginRoutes({ add, isTaken }),
+    ...createPluginRoutes({ table, late, register, isReserved: (path) => isReserved(path, config().hooks.path) }),
     manage(definition) {
-      add(definition.path, definition);
+      register(definition.path, { current: definition });
+      table.add(definition.method, definition.path);
     },
     async listen() {
       const bound = await listen(app, config().gateway);
@@ -125,6 +131,9 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
     },
   };
 }
+
+/** The address of the hook endpoints: they take what no other route is for. */
+const hooksUrl = "/*";
 
 /** Importing `node:http` would also load its lazy exports, including a WebSocket client: 17 MB and 40 ms. */
 const { METHODS } = process.getBuiltinModule("node:http");
@@ -201,7 +210,7 @@ function takesAnyHost({ url, routeOptions }: FastifyRequest, hooksPath: string):
   const { anyHost, live } = (routeOptions.config ?? {}) as { readonly anyHost?: boolean; readonly live?: RouteConfig };
   if (anyHost === true || live?.anyHost === true) return true;
   // A plugin's route below the hooks.path of a later configuration is still not a hook.
-  return routeOptions.url === "/*" && isBelow(url.split("?", 1)[0] ?? "", basePath(hooksPath));
+  return routeOptions.url === hooksUrl && isBelow(url.split("?", 1)[0] ?? "", basePath(hooksPath));
 }
 
 function notFound(): HttpProblem {

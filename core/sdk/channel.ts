@@ -31,6 +31,8 @@ export {
   sniff,
 } from "./contract.ts";
 export { keepConnected, type LiveConnection } from "./keep-connected.ts";
+export { createLineSession, type LineLink, type LineProtocol, type LineSession } from "./line-session.ts";
+export { checkEncryption, serverOptions } from "./server-options.ts";
 export { cutText } from "./text/cut-text.ts";
 export { type MarkdownBlock, type MarkdownInline, parseMarkdown } from "./text/markdown-tree.ts";
 export { plainText } from "./text/plain-text.ts";

@@ -128,6 +128,8 @@ export interface Hooks {
    * began.
    */
   replace(plugin: string, taps: readonly PluginTap[]): void;
+  /** Calls `keep` with each visit when it begins, in the moment in which its taps are chosen. */
+  onBegin(keep: (visit: Visit) => void): void;
   /** All taps in the order in which they run, for `plugins list`. */
   taps(): readonly TapInfo[];
   /** Measures how long a call into a plugin blocks the event loop. */
@@ -171,6 +173,7 @@ interface Registered extends TapInfo {
 export function createHooks(options: { readonly onObserverError: (error: unknown, plugin: string) => void }): Hooks {
   let current = createEngines();
   let registered: readonly Registered[] = [];
+  const keepers: ((visit: Visit) => void)[] = [];
   const times = new TapTimes();
 
   function judgeOf(hook: HookName, plugin: string): Tap["judge"] {
@@ -204,8 +207,10 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
 
   function met(visit: Visit): Engines {
     const known = visit.get(metTaps);
-    if (known === undefined) visit.set(metTaps, current);
-    return known ?? current;
+    if (known !== undefined) return known;
+    visit.set(metTaps, current);
+    for (const keep of keepers) keep(visit);
+    return current;
   }
 
   return {
@@ -222,6 +227,7 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
       current = createEngines();
       for (const tap of registered) add(current, tap);
     },
+    onBegin: (keep) => void keepers.push(keep),
     ingress: (event, gathered, visit) => met(visit).ingress.promise(event, gathered, visit),
     gating: (inbound, visit) => met(visit).gating.promise(inbound, visit),
     routing: (inbound, visit) => met(visit).routing.promise(inbound, visit),

@@ -7,6 +7,9 @@ export interface Line {
   readonly params: readonly string[];
 }
 
+/** What the bot does about a line, by its command. */
+export type Handlers = Readonly<Record<string, (line: Line) => void>>;
+
 const shape = /^(?:@(\S+) +)?(?::([^\s!@]+)\S* +)?(\S+)(?: +(.*))?$/s;
 
 export function parseLine(text: string): Line | undefined {
@@ -16,15 +19,9 @@ export function parseLine(text: string): Line | undefined {
   const colon = ` ${rest}`.indexOf(" :");
   const words = (colon < 0 ? rest : rest.slice(0, colon)).split(" ").filter((word) => word !== "");
   const pairs = tags.split(";").map((tag) => [tag.split("=", 1)[0] ?? "", tag.slice(tag.indexOf("=") + 1)] as const);
-  return {
-    tags: Object.fromEntries(pairs),
-    nick,
-    command: command.toUpperCase(),
-    params: colon < 0 ? words : [...words, rest.slice(colon + 1)],
-  };
+  const params = colon < 0 ? words : [...words, rest.slice(colon + 1)];
+  return { tags: Object.fromEntries(pairs), nick, command: command.toUpperCase(), params };
 }
 
 /** Without colours, bold and other formatting. */
-export function withoutFormatting(text: string): string {
-  return text.replace(/\cC(?:\d{1,2}(?:,\d{1,2})?)?|\p{Cc}/gu, "");
-}
+export const withoutFormatting = (text: string): string => text.replace(/\cC(?:\d{1,2}(?:,\d{1,2})?)?|\p{Cc}/gu, "");

@@ -1,7 +1,7 @@
 /** `service dev FOLDER`: a plugin that is being written is replaced in the running gateway when its files are saved. */
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { start, temporaryHome } from "../core/cli/command.ts";
 import { answered, configure, openChannel, openPlatform, people, stop } from "./room.ts";
 
@@ -34,6 +34,12 @@ export default definePlugin({
         yield { type: "done" };
       },
     });
+    host.tap("gating", async ({ text }) => {
+      const [, file] = /hold (\\S+)/.exec(text) ?? [];
+      if (file !== undefined) host.log.info({ version }, "a message is held");
+      while (file !== undefined && !existsSync(file)) await sleep(10);
+    });
+    host.command({ name: "which", summary: "Says which version runs.", role: "allowed", run: async () => \`command \${version}\` });
     host.tap("formatting", (reply) => ({ ...reply, text: \`\${reply.text} [\${version}]\` }));
   },
 });
@@ -110,13 +116,85 @@ test("a save replaces the plugin, a broken one keeps the last good version and s
   platform.act.say(bela, bela, "three");
   await answered(platform, bela, "second has heard three [second]");
 
+  // A route that was not there at the start, with the access and the errors of the others.
+  const url = /ready at (http:\S+?)\.?\s/.exec(await dev.until(/ready at http:\S+/))?.[1] ?? "";
+  const ask = (path: string, options: RequestInit = {}) => fetch(new URL(`/plugins/parrot/${path}`, url), options);
+  expect((await ask("words")).status).toBe(404);
+  save(
+    index,
+    plugin("second", (source) =>
+      source.replace(
+        "host.engine({",
+        `host.route({ method: "POST", path: "words", access: "public", rawBody: true, handler: ({ body }) => ({ body: \`said \${body}\` }) });
+    host.route({ method: "GET", path: "secret/:name", access: "gateway", handler: () => ({ body: "none" }) });
+    host.engine({`,
+      ),
+    ),
+  );
+  await dev.until(/(?:parrot was replaced[\s\S]*){2}/);
+  expect(await (await ask("words", { method: "POST", body: "a word" })).text()).toBe("said a word");
+  const wrong = await ask("words");
+  expect([wrong.status, wrong.headers.get("allow")]).toEqual([405, "POST"]);
+  expect((await ask("secret/of-the-parrot")).status).toBe(401);
+  expect((await ask("wards", { method: "POST", body: "" })).status).toBe(404);
+
   // Mended; then a file that it imports.
   save(index, plugin("fourth"));
-  await dev.until(/(?:was replaced[\s\S]*){2}/);
+  await dev.until(/(?:parrot was replaced[\s\S]*){3}/);
+  // The routes went with their version.
+  expect((await ask("words", { method: "POST", body: "a word" })).status).toBe(404);
   save(join(folder, "words.ts"), `export const words: string = "surely";\n`);
-  await dev.until(/(?:was replaced[\s\S]*){3}/);
+  await dev.until(/(?:parrot was replaced[\s\S]*){4}/);
   platform.act.say(bela, bela, "four");
   await answered(platform, bela, "fourth surely heard four [fourth]");
   expect(greetings(), "the account of the channel was never opened again").toBe(1);
   await stop(dev);
+});
+
+test("a message that was held before its turn ends on the engine and the command of the version that it met", {
+  timeout: 120_000,
+}, async () => {
+  const platform = await openPlatform();
+  const [ada = 0, bela = 0] = people(platform);
+  const home = temporaryHome();
+  const folder = join(home, "parrot");
+  mkdirSync(folder);
+  const index = join(folder, "index.ts");
+  save(join(folder, "words.ts"), `export const words: string = "has";\n`);
+  save(index, plugin("first"));
+  const file = configure(home, {
+    agents: { defaults: { engine: "parrot" } },
+    session: { dmScope: "per-peer" },
+    channels: { botchat: openChannel(platform) },
+  });
+  const dev = start(["dev", folder, "--config", file], { home });
+  await dev.until(/take effect when they are saved/);
+  const gate = join(home, "gate");
+  platform.act.say(ada, ada, `hold ${gate}`);
+  platform.act.say(bela, bela, `/which hold ${gate}`);
+  await dev.until(/(?:a message is held[\s\S]*){2}/);
+  save(index, plugin("second"));
+  await dev.until(/parrot was replaced/);
+  save(gate, "");
+  await answered(platform, ada, `first has heard hold ${gate} [first]`);
+  await answered(platform, bela, "command first [first]");
+  platform.act.say(bela, bela, "/which");
+  await answered(platform, bela, "command second [second]");
+  await stop(dev);
+});
+
+test("a gateway starts under node --watch too", { timeout: 120_000 }, async () => {
+  const home = temporaryHome();
+  const folder = join(home, "parrot");
+  mkdirSync(folder);
+  save(join(folder, "words.ts"), `export const words: string = "has";\n`);
+  save(join(folder, "index.ts"), plugin("first"));
+  const dev = start(["dev", folder, "--config", configure(home, {})], { home, nodeArgs: ["--watch"] });
+  // Node's own process ends the gateway that it watches, if it is asked to.
+  onTestFinished(async () => {
+    dev.child.kill("SIGTERM");
+    await dev.finished;
+  });
+  await dev.until(/ready at http/);
+  await dev.until(/take effect when they are saved/);
 });

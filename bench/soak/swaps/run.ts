@@ -6,6 +6,7 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
+import { getHeapSpaceStatistics } from "node:v8";
 import { giveMemoryBack } from "../../../core/cli/start/memory.ts";
 import { createGateway, type Gateway } from "../../../core/gateway/gateway.ts";
 import type { Outside } from "./plugin.ts";
@@ -26,6 +27,8 @@ const config = {
 };
 
 interface World extends Outside {
+  /** Nobody writes until it resolves. */
+  silence: Promise<void>;
   /** The message of a chat that is not answered yet. */
   readonly open: Map<string, string>;
   answered: number;
@@ -37,7 +40,7 @@ interface World extends Outside {
 
 function createWorld(): World {
   const world: World = {
-    ...{ lines: [], timers: 0, instances: 0, open: new Map(), answered: 0, mixed: 0, twice: [] },
+    ...{ lines: [], timers: 0, instances: 0, silence: Promise.resolve(), open: new Map(), answered: 0, mixed: 0, twice: [] },
     onSent(text) {
       const [, tap, engine, chat, message] = /^(\d+), (\d+): .*(chat\d+) (m\d+)/s.exec(text) ?? [];
       if (chat === undefined || message === undefined) return;
@@ -53,6 +56,7 @@ function createWorld(): World {
 /** A person who writes the next message as soon as the last one is answered, and again where the channel did not take it. */
 async function converse(chat: string, world: World, stop: AbortSignal): Promise<number> {
   for (let count = 0; ; count += 1) {
+    await world.silence;
     if (stop.aborted) return count;
     const message = `m${count}`;
     world.open.set(chat, message);
@@ -75,12 +79,43 @@ async function converse(chat: string, world: World, stop: AbortSignal): Promise<
   }
 }
 
-async function heapAtRest(): Promise<number> {
+/** The heap in bytes, and its parts: compiled code grows with the hot functions, whether a plugin is replaced or not. */
+interface Heap {
+  readonly used: number;
+  readonly code: number;
+  readonly old: number;
+  readonly large: number;
+}
+
+async function heapAtRest(): Promise<Heap> {
   for (let times = 0; times < 3; times += 1) {
     await giveMemoryBack();
     await sleep(50);
   }
-  return process.memoryUsage().heapUsed;
+  const spaces = new Map(getHeapSpaceStatistics().map(({ space_name, space_used_size }) => [space_name, space_used_size]));
+  const part = (...names: readonly string[]) => names.reduce((all, name) => all + (spaces.get(name) ?? 0), 0);
+  return {
+    used: process.memoryUsage().heapUsed,
+    code: part("code_space", "trusted_space", "code_large_object_space"),
+    old: part("old_space"),
+    large: part("large_object_space"),
+  };
+}
+
+const inMb = (bytes: number) => (bytes / 1e6).toFixed(1);
+const shown = ({ used, code, old, large }: Heap) =>
+  `${inMb(used)} MB (compiled code ${inMb(code)}, old objects ${inMb(old)}, large ones ${inMb(large)})`;
+
+/** Turns that are under way would be measured too: a megabyte, or none. */
+async function inSilence<T>(world: World, measure: () => Promise<T>): Promise<T> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  world.silence = promise;
+  for (const end = performance.now() + 30_000; world.open.size > 0 && performance.now() < end; ) await sleep(5);
+  try {
+    return await measure();
+  } finally {
+    resolve();
+  }
 }
 
 async function settled(gateway: Gateway, world: World): Promise<boolean> {
@@ -112,7 +147,7 @@ export async function runSwaps({ count }: { readonly count: number }): Promise<n
   const stop = new AbortController();
   const talks = Array.from({ length: chats }, (_, index) => converse(`chat${index}`, world, stop.signal));
   const times: number[] = [];
-  const at = { heap: 0, timers: 0, listeners: 0 };
+  const at = { heap: { used: 0, code: 0, old: 0, large: 0 }, timers: 0, listeners: 0 };
   const warm = count > warmUp ? warmUp : 0;
   for (let version = 1; version <= count; version += 1) {
     save(version);
@@ -120,19 +155,22 @@ export async function runSwaps({ count }: { readonly count: number }): Promise<n
     await gateway.replacePlugin(folder);
     times.push(performance.now() - began);
     await sleep(20);
-    if (version === Math.max(1, warm)) Object.assign(at, { heap: await heapAtRest(), timers: timersNow(), listeners: listenersNow() });
+    if (version === Math.max(1, warm)) {
+      Object.assign(at, { timers: timersNow(), listeners: listenersNow() });
+      at.heap = await inSilence(world, heapAtRest);
+    }
     if (version % 100 === 0) console.log(`${version} of ${count} swaps, ${world.answered} answers`);
   }
   stop.abort();
   const written = (await Promise.all(talks)).reduce((all, one) => all + one, 0);
   const quiet = await settled(gateway, world);
   const heap = await heapAtRest();
-  const growth = heap / at.heap - 1;
+  const growth = heap.used / at.heap.used - 1;
   const sorted = times.toSorted((a, b) => a - b);
   const ms = (share: number) => Math.round(sorted[Math.floor((sorted.length - 1) * share)] ?? 0);
   console.log(
     `${count} swaps, ${written} messages, ${world.answered} answered, ${world.mixed} of them by two versions; a swap took ${ms(0.5)} ms (median), ${ms(0.95)} ms (95 %), ${ms(1)} ms (longest); ` +
-      `heap ${(at.heap / 1e6).toFixed(1)} MB after ${Math.max(1, warm)} swaps, ${(heap / 1e6).toFixed(1)} MB at the end; timers ${at.timers} and ${timersNow()}`,
+      `heap ${shown(at.heap)} after ${Math.max(1, warm)} swaps, ${shown(heap)} at the end; timers ${at.timers} and ${timersNow()}`,
   );
   const rules = [
     { rule: "every message is answered", ok: world.answered === written },

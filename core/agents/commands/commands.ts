@@ -2,7 +2,7 @@
 import { EngineError, type Inbound, PluginError } from "../../contract/index.ts";
 import { callPlugin, kindOf, pluginDeadlines, unusable } from "../../host/index.ts";
 import type { CommandCall, CommandDefinition, CommandRole } from "../../sdk/contract.ts";
-import { carried, replaced } from "../../stations/index.ts";
+import { carried, replaced, type Visit } from "../../stations/index.ts";
 
 const validName = /^[a-z0-9_]{1,32}$/;
 
@@ -65,8 +65,13 @@ export function mayCommand({ kind, forward }: Pick<Inbound, "kind" | "forward">)
 export const usedCommand = carried<CommandMatch>("usedCommand");
 
 /** The command in a message from a channel; `undefined` when there is none. Webhook calls never contain commands. */
-export function commandIn(commands: Pick<Commands, "match">, inbound: Inbound, botUsername: string | undefined): CommandMatch | undefined {
-  return inbound.authority === "channel" && mayCommand(inbound) ? commands.match(inbound.text, botUsername) : undefined;
+export function commandIn(
+  commands: Pick<Commands, "match">,
+  inbound: Inbound,
+  botUsername: string | undefined,
+  visit?: Visit,
+): CommandMatch | undefined {
+  return inbound.authority === "channel" && mayCommand(inbound) ? commands.match(inbound.text, botUsername, visit) : undefined;
 }
 
 export interface ListedCommand {
@@ -80,18 +85,22 @@ export interface Commands {
   add(plugin: string, definition: CommandDefinition): void;
   /** Checks other commands of a plugin as `add` does. The function that it returns puts them in the place of those that it has. */
   renew(plugin: string, definitions: readonly CommandDefinition[]): () => void;
+  /** The event keeps the commands that there are now: `match` and `run` with its visit find these. */
+  keep(visit: Visit): void;
   /** Finds the registered command that a text calls; `undefined` for other text, unknown commands and commands for another bot. */
-  match(text: string, botUsername?: string): CommandMatch | undefined;
+  match(text: string, botUsername?: string, visit?: Visit): CommandMatch | undefined;
   /**
    * Runs a command and returns its answer as Markdown. The gate has already checked the permission. Throws `PluginError` if the command
    * fails.
    */
-  run(call: CommandCall): Promise<string>;
+  run(call: CommandCall, visit?: Visit): Promise<string>;
   /** All commands: built-in ones first, then those of plugins. */
   list(): readonly ListedCommand[];
   /** The same list, reduced to what a channel's command menu shows. */
   menu(): readonly { readonly name: string; readonly summary: string }[];
 }
+
+const metCommands = carried<ReadonlyMap<string, ListedCommand>>("metCommands");
 
 export function createCommands(options: {
   /** Creates the built-in commands, see `nativeCommands`. They receive the registry because `/help` lists every command. */
@@ -102,10 +111,15 @@ export function createCommands(options: {
   readonly abortWords?: () => readonly string[];
 }): Commands {
   const { nativeEnabled = () => true, abortWords = () => [] } = options;
-  const added = new Map<string, ListedCommand>();
+  /** Never changed, but replaced: events keep it. */
+  let added: ReadonlyMap<string, ListedCommand> = new Map();
+  const enter = (name: string, listed: ListedCommand) => {
+    added = new Map(added).set(name, listed);
+  };
+  const knownTo = (visit: Visit | undefined) => visit?.get(metCommands) ?? added;
   const exists = ({ plugin }: ListedCommand) => plugin !== "core" || nativeEnabled();
   const list = () => [...added.values()].filter(exists);
-  for (const definition of options.native({ list })) added.set(definition.name, { plugin: "core", definition });
+  for (const definition of options.native({ list })) enter(definition.name, { plugin: "core", definition });
 
   function check(plugin: string, { name }: CommandDefinition, others: (name: string) => ListedCommand | undefined): void {
     const invalid = (reason: string) => new PluginError("plugin_invalid", { plugin, reason });
@@ -117,7 +131,7 @@ export function createCommands(options: {
   return {
     add(plugin, definition) {
       check(plugin, definition, (name) => added.get(name));
-      added.set(definition.name, { plugin, definition });
+      enter(definition.name, { plugin, definition });
     },
     renew(plugin, definitions) {
       const fresh = new Map<string, ListedCommand>();
@@ -127,22 +141,22 @@ export function createCommands(options: {
         fresh.set(definition.name, { plugin, definition });
       }
       return () => {
-        const all = replaced([...added], ([, listed]) => listed.plugin === plugin, [...fresh]);
-        added.clear();
-        for (const [name, listed] of all) added.set(name, listed);
+        added = new Map(replaced([...added], ([, listed]) => listed.plugin === plugin, [...fresh]));
       };
     },
-    match(text, botUsername) {
+    keep: (visit) => visit.set(metCommands, added),
+    match(text, botUsername, visit) {
+      const known = knownTo(visit);
       const parsed = parseCommand(text) ?? abortIn(text, abortWords(), botUsername);
-      const found = parsed === undefined ? undefined : (added.get(parsed.name) ?? added.get(sameAs[parsed.name] ?? ""));
+      const found = parsed === undefined ? undefined : (known.get(parsed.name) ?? known.get(sameAs[parsed.name] ?? ""));
       if (parsed === undefined || found === undefined || !exists(found)) return undefined;
       const forAnother =
         parsed.bot !== undefined && botUsername !== undefined && parsed.bot.toLowerCase() !== botUsername.replace(/^@/, "").toLowerCase();
       if (forAnother) return undefined;
       return { name: found.definition.name, args: parsed.args, role: found.definition.role, control: found.definition.control === true };
     },
-    async run(call) {
-      const found = added.get(call.name);
+    async run(call, visit) {
+      const found = knownTo(visit).get(call.name);
       if (found === undefined) throw new EngineError("command_unknown", { detail: `There is no command /${call.name}` });
       const asked = { plugin: found.plugin, doing: `/${call.name}` };
       const answer: unknown = await callPlugin(asked, pluginDeadlines.command, () => found.definition.run(call));

@@ -4,7 +4,7 @@ import { HostError, type Inbound, type Route, type TurnEvent } from "../../contr
 import { pluginFault } from "../../host/index.ts";
 import type { EngineTurn, PluginLog } from "../../sdk/contract.ts";
 import { carried, type Visit } from "../../stations/index.ts";
-import { engineFailure, pluginOf, prepareEngines } from "./engines.ts";
+import { engineFailure, keptEngines, pluginOf, prepareEngines } from "./engines.ts";
 import { createPreparingTurns, type RunningTurn, stoppedTurn } from "./preparing-turns.ts";
 import { createRunningTurns } from "./running-turns.ts";
 import { placeOf, type Stop } from "./stops.ts";
@@ -68,18 +68,19 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       const { engine, turn, history, timeoutSeconds, previewReasoning } = await preparing.reading({ route, event: inbound.id }, () =>
         read(inbound, route, visit),
       );
+      const kept = keptEngines(visit, engines);
       options.onTurn?.(turn, visit);
       log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, history }, "turn");
       return running.run(
         {
-          plugin: pluginOf(engines, engine.id),
+          plugin: pluginOf(kept, engine.id),
           sessionKey: route.sessionKey,
           place: placeOf(route),
           event: inbound.id,
           timeoutSeconds,
           previewReasoning,
           begin: (stop) => engine.run(turn, stop),
-          failure: (thrown) => engineFailure(engines, engine.id, thrown),
+          failure: (thrown) => engineFailure(kept, engine.id, thrown),
         },
         signal,
       );

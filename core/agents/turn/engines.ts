@@ -3,6 +3,7 @@ import { type AgentSettings, type AgentsView, agentIds, agentSettings } from "..
 import { EngineError, HostError, PluginError, reasonOf } from "../../contract/index.ts";
 import { callPlugin, pluginDeadlines } from "../../host/index.ts";
 import type { EngineDefinition, PluginLog } from "../../sdk/contract.ts";
+import { carried, type Visit } from "../../stations/index.ts";
 import { chooseModels } from "./models.ts";
 
 export interface Engines {
@@ -10,6 +11,18 @@ export interface Engines {
   /** The plugin that brought it. */
   plugin?(id: string): string | undefined;
   ids(): readonly string[];
+}
+
+const metEngines = carried<Engines>("metEngines");
+
+/** The event keeps the engines that there are now: a plugin that is replaced later does not change under it. */
+export function keepEngines(visit: Visit, engines: Engines): void {
+  visit.set(metEngines, engines);
+}
+
+/** The engines that the event keeps; without a beginning, `engines`. */
+export function keptEngines(visit: Visit, engines: Engines): Engines {
+  return visit.get(metEngines) ?? engines;
 }
 
 /** Configured by name, else the first that fits: one that needs a model when there is one, one that does not otherwise. */

@@ -7,7 +7,7 @@ import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool,
 import type { SessionRecord, Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
 import { askedMessage, readTranscript } from "../conversation/transcript.ts";
-import { chooseEngine, type Engines } from "./engines.ts";
+import { chooseEngine, type Engines, keptEngines } from "./engines.ts";
 import { chooseModels } from "./models.ts";
 import { stoppedTurn } from "./preparing-turns.ts";
 import { type ActingHint, renderInstructions } from "./prompt.ts";
@@ -59,7 +59,7 @@ export function timeoutOf({ request }: Inbound, { timeoutSeconds }: AgentSetting
 }
 
 export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, route: Route, visit: Visit) => Promise<TurnInput> {
-  const { store, engines, log, now } = options;
+  const { store, log, now } = options;
 
   /** A session's own choice, unless the list of allowed models no longer has it: then the default answers, not an error for ever. */
   function sessionModel(agent: AgentSettings, session: SessionRecord | null): string | undefined {
@@ -75,7 +75,7 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
     const session = await store.session(route.sessionKey);
     if (await cameBeforeStop(store, inbound, { route, now: now() })) throw stoppedTurn();
     const models = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
-    const engine = chooseEngine(engines, agent, models.model);
+    const engine = chooseEngine(keptEngines(visit, options.engines), agent, models.model);
     const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
     const alone = route.isolated || engine.stateless === true || userTurns === 0;
     const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });

@@ -6,11 +6,13 @@ import { tapDelivery } from "./delivery-tap.ts";
 import { tapFormatting } from "./formatting-taps.ts";
 import { tapGating } from "./gating-taps.ts";
 import { tapIngress } from "./ingress-taps.ts";
+import { keepPlugins } from "./kept-plugins.ts";
 import { tapTurn } from "./turn-taps.ts";
 
 type OptionsOf<Tap extends (hooks: Hooks, options: never) => void> = Parameters<Tap>[1];
 
-type CoreTapsOptions = OptionsOf<typeof tapIngress> &
+type CoreTapsOptions = OptionsOf<typeof keepPlugins> &
+  OptionsOf<typeof tapIngress> &
   OptionsOf<typeof tapGating> &
   OptionsOf<typeof tapTurn> &
   OptionsOf<typeof tapFormatting> &
@@ -18,6 +20,7 @@ type CoreTapsOptions = OptionsOf<typeof tapIngress> &
 
 /** A tap that has nothing to wait for returns synchronously: a promise costs a deadline timer, and each message passes all taps. */
 export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
+  keepPlugins(hooks, options);
   tapSaid(hooks, () => defaultAgentId(options.config()));
   tapIngress(hooks, options);
   tapGating(hooks, options);

@@ -4,13 +4,13 @@ import { type CommandMatch, reactionNotifications, unheardReaction, usedCommand 
 import type { Accounts } from "../../channels/index.ts";
 import type { Inbound, Refusal } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
-import type { Hooks } from "../../stations/index.ts";
+import type { Hooks, Visit } from "../../stations/index.ts";
 
 export function tapGating(
   hooks: Hooks,
   options: {
     readonly gate: Gate;
-    readonly commandIn: (inbound: Inbound) => CommandMatch | undefined;
+    readonly commandIn: (inbound: Inbound, visit: Visit) => CommandMatch | undefined;
     readonly accounts: Pick<Accounts, "get">;
     readonly store: Pick<Store, "findSent">;
   },
@@ -22,7 +22,7 @@ export function tapGating(
     (inbound, visit) => {
       const follow = (refused: Refusal | undefined) => {
         if (refused !== undefined) return gate.offer(inbound, refused);
-        const command = options.commandIn(inbound);
+        const command = options.commandIn(inbound, visit);
         if (command === undefined) return undefined;
         visit.set(usedCommand, command);
         return gate.checkCommand(inbound, command);

@@ -19,7 +19,7 @@ export function tapTurn(
       const command = visit.get(usedCommand);
       if (command === undefined) return undefined;
       const first = firstMessage(inbound, command);
-      const answer = commands.run({ name: command.name, args: command.args, inbound, route });
+      const answer = commands.run({ name: command.name, args: command.args, inbound, route }, visit);
       return first === undefined ? say(answer) : answer.then(() => turns.turn(first, route, signal, visit));
     },
     { order: "early" },

@@ -75,6 +75,13 @@ describe("signing in", () => {
   });
 });
 
+test("a channel that asks for a key is joined with it, the others without", async () => {
+  const server = await serve();
+  const { state } = await open(server, { channels: ["#bread", "#open", "#cake"], channelKeys: "#cake=cr=am #bread=crust" });
+  await connected(state);
+  expect(server.lines.filter((line) => line.startsWith("JOIN"))).toEqual(["JOIN #bread crust", "JOIN #open", "JOIN #cake cr=am"]);
+});
+
 describe("who a sender is", () => {
   test("is asked of a server that knows accounts by WHOX, before the message is taken in", async () => {
     const server = await serve({ caps: "server-time", isupport: "WHOX" });
@@ -203,6 +210,7 @@ test("a password without encryption is refused before it is sent, except to this
   expect(check?.(options as never, around)).toMatchObject([
     { option: "tls", message: "is false, so the password would be sent unencrypted" },
   ]);
+  expect(check?.({ tls: false, server: "irc.example.org", channelKeys: "#bread=crust" } as never, around)).toHaveLength(1);
   expect(check?.({ ...options, server: "127.0.0.1" } as never, around)).toEqual([]);
   expect(check?.({ ...options, tls: true } as never, around)).toEqual([]);
 });

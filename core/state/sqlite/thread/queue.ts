@@ -50,10 +50,15 @@ function startWorker(options: WriterOptions): Worker {
   return new Worker(file, { workerData: options, name: "state-writer", resourceLimits: { maxYoungGenerationSizeMb: youngMb } });
 }
 
+/** Under `node --watch`, Node reports by the same way which modules the thread has loaded. */
+const isReply = (message: unknown): message is Reply => typeof message === "object" && message !== null && "type" in message;
+
 function untilReady(worker: Worker, directory: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const failed = (reason: string, cause?: unknown) => reject(new HostError("state_unreadable", { directory, reason }, { cause }));
-    worker.once("message", (reply: Reply) => {
+    worker.on("message", function hear(reply: unknown) {
+      if (!isReply(reply)) return;
+      worker.off("message", hear);
       if (reply.type === "ready") resolve();
       else reject(reply.type === "refused" ? unpackFailure(reply.failure) : new Error("The writer thread answered before it was ready."));
     });
@@ -152,7 +157,8 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
     }
   };
 
-  worker.on("message", (reply: Reply) => {
+  worker.on("message", (reply: unknown) => {
+    if (!isReply(reply)) return;
     const batch = sent;
     sent = [];
     // The writer starts the next transaction while the callers of this one are answered.

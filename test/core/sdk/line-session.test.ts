@@ -1,0 +1,132 @@
+/** A session of lines, against a server of this test: what is confirmed, what is refused, and what is cut off. */
+import { once } from "node:events";
+import { type AddressInfo, createServer, type Socket } from "node:net";
+import { expect, onTestFinished, test } from "vitest";
+import { ChannelError } from "../../../core/contract/index.ts";
+import { connectLines } from "../../../core/sdk/connect-lines.ts";
+import type { ChannelStatus } from "../../../core/sdk/contract.ts";
+import { createLineSession } from "../../../core/sdk/line-session.ts";
+
+type Answer = (line: string, socket: Socket) => string | undefined;
+
+const friendly: Answer = (line) => (line === "HELLO" ? "WELCOME" : line.startsWith("PING ") ? line.replace("PING", "PONG") : undefined);
+
+/** A server, and an account with a session at it. `answer` may be replaced while they talk. */
+async function open() {
+  const server = { answer: friendly, lines: [] as string[], connections: 0 };
+  const listener = createServer((socket) => {
+    server.connections += 1;
+    let rest = "";
+    socket.setEncoding("utf8").on("error", () => {});
+    socket.on("data", (chunk: string) => {
+      const lines = `${rest}${chunk}`.split("\r\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) {
+        server.lines.push(line);
+        const answer = server.answer(line, socket);
+        if (answer !== undefined) socket.write(`${answer}\r\n`);
+      }
+    });
+  }).listen(0, "127.0.0.1");
+  await once(listener, "listening");
+  const { port } = listener.address() as AddressInfo;
+  const closing = new AbortController();
+  const statuses: ChannelStatus[] = [];
+  let ids = 0;
+  let succeeded = 0;
+  const account = {
+    signal: closing.signal,
+    now: () => Date.now(),
+    newId: () => String(ids++),
+    status: (status: ChannelStatus) => void statuses.push(status),
+    calling: () => () => {
+      succeeded += 1;
+    },
+  };
+  const session = createLineSession(account, {
+    connect: (onLine) => connectLines({ host: "127.0.0.1", port, tls: false }, onLine),
+    ping: (token) => `PING ${token}`,
+    goodbye: "BYE",
+    begin(link) {
+      link.write("HELLO");
+      return {
+        onLine(line) {
+          const [word, rest = ""] = line.split(" ");
+          if (word === "WELCOME") link.welcome({ id: "1", username: "bot" });
+          if (word === "PONG") link.confirm(rest);
+          if (word === "GO") link.refuse(new ChannelError("unauthorized", { detail: "The server does not know the bot" }));
+          if (word === "NO") link.reject(rest, new ChannelError("chat_not_found"));
+        },
+        tend: () => link.write("JOIN"),
+      };
+    },
+  });
+  onTestFinished(async () => {
+    closing.abort();
+    await session.close();
+    listener.close();
+    await once(listener, "close");
+  });
+  return { server, session, statuses, succeeded: () => succeeded };
+}
+
+const sending = { about: "room", signal: new AbortController().signal };
+
+test("a send resolves when the server has answered the ping behind it, and counts as a call that succeeded", async () => {
+  const { server, session, statuses, succeeded } = await open();
+  await session.start();
+  expect(statuses.at(-1)).toMatchObject({ state: "connected", identity: { id: "1", username: "bot" } });
+  expect(server.lines.slice(0, 2)).toEqual(["HELLO", "JOIN"]);
+  const before = succeeded();
+  await session.send("SAY room hi", sending);
+  expect(server.lines.slice(-2)).toEqual(["SAY room hi", expect.stringMatching(/^PING \d+$/)]);
+  expect(succeeded()).toBe(before + 1);
+});
+
+test("what the server refuses is thrown by the send that it is about, and by no other", async () => {
+  const { server, session } = await open();
+  await session.start();
+  server.answer = (line, socket) => (line === "SAY room hi" ? "NO room" : friendly(line, socket));
+  const other = session.send("SAY hall hi", { ...sending, about: "hall" });
+  await expect(session.send("SAY room hi", sending)).rejects.toMatchObject({ reason: "chat_not_found" });
+  await expect(other).resolves.toBeUndefined();
+});
+
+test("a send whose fate is unknown says so: after a cut, and after a stop; without a connection it is not sent", async () => {
+  const { server, session } = await open();
+  await expect(session.send("SAY room hi", sending)).rejects.toMatchObject({ reason: "network", fate: "not-sent", retryable: true });
+  await session.start();
+  server.answer = () => undefined;
+  const stop = new AbortController();
+  const stopped = session.send("SAY room hi", { ...sending, signal: stop.signal });
+  stop.abort();
+  await expect(stopped).rejects.toMatchObject({ reason: "network", fate: "unknown", retryable: true });
+  server.answer = (_, socket) => void socket.destroy();
+  await expect(session.send("SAY room hi", sending)).rejects.toMatchObject({ reason: "network", fate: "unknown", retryable: true });
+  await expect.poll(() => session.send("SAY room hi", sending).catch(({ fate }) => fate)).toBe("not-sent");
+});
+
+test("a lost connection is made again", async () => {
+  const { server, session } = await open();
+  await session.start();
+  server.answer = (_, socket) => void socket.destroy();
+  await session.send("SAY room hi", sending).catch(() => {});
+  server.answer = friendly;
+  await expect
+    .poll(
+      () =>
+        session.send("SAY room again", sending).then(
+          () => server.connections,
+          () => 0,
+        ),
+      { timeout: 10_000 },
+    )
+    .toBe(2);
+});
+
+test("a bot that is not let in fails for good, and says goodbye", async () => {
+  const { server, session } = await open();
+  server.answer = (line) => (line === "HELLO" ? "GO" : undefined);
+  await expect(session.start()).rejects.toMatchObject({ reason: "unauthorized" });
+  await expect.poll(() => server.lines).toEqual(["HELLO", "BYE"]);
+});
