@@ -125,7 +125,14 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Lin
   /** Sends that the server has not confirmed, by the token of the ping behind them. */
   const waiting = new Map<string, Waiting>();
   const welcome = Promise.withResolvers<LiveConnection["identity"]>();
-  const connection = connect((line) => conversation.onLine(line));
+  const connection = connect((line) => {
+    try {
+      conversation.onLine(line);
+    } catch (error) {
+      // Thrown into the socket, it would end the gateway.
+      connection.fail(error instanceof Error ? error : new Error(String(error)));
+    }
+  });
   let isOpen = true;
   void connection.lost.then((error) => {
     isOpen = false;

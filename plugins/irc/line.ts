@@ -10,7 +10,7 @@ export interface Line {
 /** What the bot does about a line, by its command. */
 export type Handlers = Readonly<Record<string, (line: Line) => void>>;
 
-const shape = /^(?:@(\S+) +)?(?::([^\s!@]+)\S* +)?(\S+)(?: +(.*))?$/s;
+const shape = /^(?:@(\S+) +)?(?::([^\s!@\0]+)(?:[!@]\S*)? +)?(\S+)(?: +(.*))?$/s;
 
 export function parseLine(text: string): Line | undefined {
   const [, tags = "", nick = "", command, rest = ""] = shape.exec(text) ?? [];

@@ -23,7 +23,7 @@ export function createSession(account: ChannelAccount<Options>): Pick<ChannelCon
   let lastCtcp = Number.NEGATIVE_INFINITY;
 
   function ctcp(text: string, nick: string, { link }: Here): void {
-    const [, query, rest] = /^\cA(PING|VERSION)([^\cA]*)/.exec(text) ?? [];
+    const [, query, rest] = /^\cA(PING|VERSION)([^\cA\r\0]*)/.exec(text) ?? [];
     if (query === undefined || account.now() - lastCtcp < 10_000) return;
     lastCtcp = account.now();
     link.write(`NOTICE ${nick} :\u0001${query}${query === "PING" ? rest : " service-gateway"}\u0001`);

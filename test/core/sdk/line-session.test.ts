@@ -55,6 +55,7 @@ async function open() {
           if (word === "WELCOME") link.welcome({ id: "1", username: "bot" });
           if (word === "PONG") link.confirm(rest);
           if (word === "GO") link.refuse(new ChannelError("unauthorized", { detail: "The server does not know the bot" }));
+          if (word === "ODD") throw new Error("The protocol does not know ODD");
           if (word === "NO") link.reject(rest, new ChannelError("chat_not_found"));
         },
         tend: () => link.write("JOIN"),
@@ -122,6 +123,14 @@ test("a lost connection is made again", async () => {
       { timeout: 10_000 },
     )
     .toBe(2);
+});
+
+test("a line that the protocol throws at costs the connection, not the process", async () => {
+  const { server, session, statuses } = await open();
+  await session.start();
+  server.answer = (line, socket) => (line === "SAY room hi" ? "ODD" : friendly(line, socket));
+  await expect(session.send("SAY room hi", sending)).rejects.toMatchObject({ reason: "network", fate: "unknown" });
+  await expect.poll(() => statuses.some(({ detail }) => detail?.startsWith("The protocol does not know ODD."))).toBe(true);
 });
 
 test("a bot that is not let in fails for good, and says goodbye", async () => {

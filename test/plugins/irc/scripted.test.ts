@@ -159,6 +159,9 @@ describe("a server that misbehaves", () => {
     await connected(state);
     for (const junk of ["", " ", ":", "@", ":a", "@a=b :c", "PRIVMSG", ":x PRIVMSG bot", "001", "CAP", ":\u0000 005", "KICK", "NICK"])
       server.send(junk);
+    // What cannot be written back as a line.
+    for (const hostile of ["\u0001PING a\rb\u0001", "\u0001PING a\u0000b\u0001"]) server.send(message(hostile));
+    server.send(":e\u0000ve!e@127.0.0.1 PRIVMSG bot :hi");
     server.send(message("hi"));
     await expect.poll(() => server.said.length).toBe(1);
     const before = server.lines.length;
