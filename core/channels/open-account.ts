@@ -22,6 +22,7 @@ import { laneOf } from "./account-lane.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
 import type { Contact } from "./contact.ts";
+import { createFaultLog } from "./fault-log.ts";
 import { guardConnection } from "./guarded-connection.ts";
 import type { LiveAccount } from "./live-account.ts";
 
@@ -105,9 +106,9 @@ export function openAccount(
     status(status) {
       if (holder.open === undefined || holder.open.closed) return;
       if (!isStatus(status)) return accountLog.warn({ plugin }, "the channel reports a status that does not exist");
-      const before = holder.open.status;
-      holder.open.status = status;
-      if (status.state === before.state && status.detail === before.detail) return;
+      const { detail, ...before } = holder.open.status;
+      holder.open.status = { ...before, ...status };
+      if (status.state === before.state && status.detail === detail) return;
       logStatus(accountLog, status, path);
       options.states.note({ channel, id, path }, status);
     },
@@ -118,7 +119,13 @@ export function openAccount(
     }),
     debounceMs: options.debounceMs,
     room: options.room,
-    calling: options.contact(channel, id).calling,
+    calling() {
+      const answered = options.contact(channel, id).calling();
+      return () => {
+        answered();
+        if (holder.open !== undefined) holder.open.status = { ...holder.open.status, lastContactAt: now() };
+      };
+    },
     commands: () => options.commands(channel),
   });
   const identity = identityRule(channel, definition.identity);
@@ -178,20 +185,6 @@ const states: readonly string[] = ["connecting", "connected", "waiting", "stoppe
 
 function isStatus(status: unknown): status is ChannelStatus {
   return typeof status === "object" && status !== null && states.includes((status as { readonly state?: unknown }).state as string);
-}
-
-const sameFaultMs = 60 * 60_000;
-
-/** A plugin may fail in the same way with every message, so each kind of fault is logged as a warning once an hour. */
-function createFaultLog({ log, plugin, now }: { readonly log: Log; readonly plugin: string; readonly now: () => number }) {
-  const logged = new Map<string, number>();
-  return (error: Error): void => {
-    const message = reasonOf(error);
-    const isNews = now() - (logged.get(message) ?? Number.NEGATIVE_INFINITY) >= sameFaultMs;
-    if (isNews && logged.size > 100) logged.clear();
-    if (isNews) logged.set(message, now());
-    log[isNews ? "warn" : "debug"]({ plugin, error: message }, "a call into a plugin failed");
-  };
 }
 
 /** The reason code of a silent event if its channel gives none. */

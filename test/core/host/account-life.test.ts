@@ -204,6 +204,12 @@ test("only what a connection is made with restarts an account; the rest is hande
   const accepted = await account?.receive({ ...inbound, timestamp: 1 }, { id: "1", lane: "desk:7" });
   await settled(accepted?.eventId ?? "");
   expect(answers).toEqual(["loud: hello"]);
+  // A report of something else leaves the bot's name and the last contact as they were; a call that was answered is a contact.
+  account?.calling()();
+  account?.status({ state: "connected", detail: "the room is locked" });
+  const [{ status } = { status: undefined }] = (await rest.gateway.describe()).accounts;
+  expect(status).toMatchObject({ state: "connected", detail: "the room is locked", identity: { id: "bot" } });
+  expect(status?.lastContactAt).toBeGreaterThan(0);
   edit({ tone: "loud", server: "b" });
   await lifeIs(["open a plain", "update loud", "open b loud", "close a"]);
 });
