@@ -83,7 +83,7 @@ channelContract({
   platform: { can: ["away", "cut", "hang", "limit", "refuse", "repeat", "unconfirmed"], open: () => openPlatform() },
   skip: [
     {
-      test: "declaration > each function that no capability asks for is listed",
+      test: "declaration > each function that no capability requires is listed",
       reason: "A connection in a worker offers each of them until the worker has opened it; then those that it lacks are removed.",
     },
   ],
