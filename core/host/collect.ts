@@ -15,6 +15,8 @@ export interface PluginReport {
   /** Why it is off or failed. */
   readonly reason?: string;
   readonly hint?: string;
+  /** The channel that it brings. */
+  readonly channel?: string;
   /** Absent: inline, in the thread of the gateway. */
   readonly isolation?: "worker";
   /** Set while a plugin in a worker is up. */

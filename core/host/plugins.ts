@@ -78,12 +78,16 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
   }
 
   function bringIn({ source, definition, isolated }: Candidate, instance: Instance): void {
-    const { id, version } = definition;
+    const { id, version, channel } = definition;
     registry.plugins.set(id, definition);
     hooks.replace(id, instance.taps);
     enter(registry, instance.own, id);
     running.set(id, { source, instance, ...(isolated !== undefined && { isolated }) });
-    reports.set(id, { id, version, bundled: source.bundled, state: "up", ...(isolated !== undefined && { isolation: "worker" }) });
+    reports.set(id, {
+      ...{ id, version, bundled: source.bundled, state: "up" },
+      ...(channel && { channel: channel.id }),
+      ...(isolated !== undefined && { isolation: "worker" }),
+    });
   }
 
   async function close(instance: Instance): Promise<void> {

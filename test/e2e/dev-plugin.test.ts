@@ -183,6 +183,33 @@ test("a message that was held before its turn ends on the engine and the command
   await stop(dev);
 });
 
+test("a channel without an account says where to add one", { timeout: 120_000 }, async () => {
+  const home = temporaryHome();
+  const folder = join(home, "harbour");
+  mkdirSync(folder);
+  save(
+    join(folder, "index.ts"),
+    `import { defineChannel } from "service-gateway/sdk/channel";
+import { Type } from "service-gateway/sdk";
+
+export default defineChannel({
+  id: "harbour",
+  version: "1.0.0",
+  host: "^0.1.0",
+  options: Type.Object({}),
+  capabilities: { maxChars: 400 },
+  open: () => ({ start: async () => {}, parse: () => undefined, render: () => [], send: async () => ({ messageId: "1" }), close: async () => {} }),
+});
+`,
+  );
+  const dev = start(["dev", folder, "--port", "0", "--page-port", "0"], { home });
+  await dev.until(
+    /The channel harbour has no account yet\. Add "channels": \{ "harbour": \{ \.\.\. \} \} with its options to \S+config\.jsonc\./,
+  );
+  dev.child.kill("SIGTERM");
+  await dev.finished;
+});
+
 test("a gateway starts under node --watch too", { timeout: 120_000 }, async () => {
   const home = temporaryHome();
   const folder = join(home, "parrot");

@@ -42,11 +42,22 @@ export function createDevPlugin(named: string, { terminal, now }: Pick<CommandCo
     async follow(gateway, signal) {
       const failed = await startProblem(gateway, { source });
       if (failed !== undefined) terminal.line(`${terminal.style("red", failed)} It starts as soon as you fix it.`);
+      for (const line of await withoutAccount(gateway)) terminal.line(line);
       terminal.line(`Files of ${shown(folder)} take effect when they are saved.`);
       watchFolder(folder, { signal, now }, (savedAt) => void replace(gateway, savedAt));
       void printEvents(gateway, { terminal, now, signal });
     },
   };
+}
+
+/** Channels that run, but connect to nothing. */
+async function withoutAccount(gateway: Gateway): Promise<readonly string[]> {
+  const { plugins, accounts, configFile } = await gateway.describe();
+  return plugins.flatMap(({ bundled, state, channel }) =>
+    bundled || state !== "up" || channel === undefined || accounts.some((account) => account.channel === channel)
+      ? []
+      : [`The channel ${channel} has no account yet. Add "channels": { "${channel}": { ... } } with its options to ${configFile}.`],
+  );
 }
 
 /** Why the plugin did not come up with the gateway, with its place. */

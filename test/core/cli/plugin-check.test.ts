@@ -112,7 +112,7 @@ describe("the package of a plugin", { timeout: 120_000 }, () => {
   test("of a channel as it was created has nothing to be found, and it keeps the contract without its platform", async () => {
     const { check } = await packageWith("channel", {});
     const { code, out } = await check("--strict");
-    expect(out).toMatch(/keeps 2\d rules of the contract/);
+    expect(out).toMatch(/passes 2\d rules of the contract/);
     expect([code, out]).toEqual([0, expect.stringMatching(/\n0 errors, 0 warnings\.\n$/)]);
   });
 
@@ -146,7 +146,7 @@ describe("the package of a plugin", { timeout: 120_000 }, () => {
     expect(code).toBe(1);
     const { findings } = JSON.parse(out) as { readonly findings: readonly Found[] };
     expect(findings.map(({ rule, message }) => `${rule}: ${message}`)).toEqual([
-      expect.stringMatching(/^contract-broken: parse > events of the bot itself are silent: .*the bot would answer itself/),
+      expect.stringMatching(/^contract-broken: parse > events of the bot itself are silent: .*the bot would reply to itself/),
     ]);
   });
 

@@ -128,9 +128,9 @@ describe("plugins and agents", () => {
     const loaded = await load({ plugins: { entries: { a: 5, b: { enabled: "no" }, c: { options: { x: 1 } } } } });
     expect([...loaded.disabled].sort()).toEqual(["plugins.entries.a", "plugins.entries.b"]);
     expect(loaded.config.plugins.entries).toEqual({
-      a: { enabled: false, options: {} },
-      b: { enabled: false, options: {} },
-      c: { enabled: true, options: { x: 1 } },
+      a: { enabled: false, isolation: "inline", options: {} },
+      b: { enabled: false, isolation: "inline", options: {} },
+      c: { enabled: true, isolation: "inline", options: { x: 1 } },
     });
   });
 

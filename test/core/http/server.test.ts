@@ -124,7 +124,9 @@ describe("routes of plugins", () => {
     expect(answer.text).toBe("hi");
     expect(answer.headers.get("content-type")).toBe("text/plain; charset=utf-8");
     for (const path of ["/healthz", "/gateway/x", "/hooks/wake", "/hooks", "/hello"]) {
-      expect(() => http.server.route("demo", { method: "GET", path, access: "public", handler: () => ({}) }), path).toThrow("taken");
+      expect(() => http.server.route("demo", { method: "GET", path, access: "public", handler: () => ({}) }), path).toThrow(
+        "already in use",
+      );
     }
   });
 

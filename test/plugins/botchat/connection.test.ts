@@ -302,7 +302,7 @@ describe("the menu", () => {
       callsOf(platform, "setMyCommands").flatMap(({ params }) => (params.commands as { command: string }[]).map(({ command }) => command)),
     ).toEqual(["help", "ok"]);
     expect(account.logs.filter(({ level }) => level === "error").map(({ message }) => message)).toEqual([
-      expect.stringContaining("/help is a command of the gateway"),
+      expect.stringContaining("/help is already a command of the gateway"),
       expect.stringContaining("/ok is listed twice"),
       expect.stringContaining('"no-dash" is not a command name'),
       expect.stringContaining("/empty has no description"),

@@ -316,7 +316,7 @@ describe("the token and the bot's name", () => {
 
   test("an account without a token, or with something that is none, does not open and says what to set", () => {
     expect(() => openWith({})).toThrow(/there is no bot token/);
-    expect(() => openWith({ botToken: "not/a token" })).toThrow(/does not look like one/);
+    expect(() => openWith({ botToken: "not/a token" })).toThrow(/the bot token is malformed/);
   });
 
   test("the bot's name is known again at the next start, before the platform was asked", async () => {
