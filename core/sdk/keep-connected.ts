@@ -4,7 +4,7 @@ import { ChannelError, reasonOf } from "../contract/index.ts";
 import type { ChannelAccount, ChannelStatus } from "./contract.ts";
 
 /**
- * A connection that stands, as `keepConnected` is handed it.
+ * An open connection, as `connect` returns it to `keepConnected`.
  *
  * @example
  * const live: LiveConnection = { identity: { id: "42", username: "bot" }, lost: once(socket, "close").then(() => new Error("the server closed it")) };
@@ -28,6 +28,9 @@ const longestWaitMs = 60_000;
  * Resolves when connected, or when the platform is away: it goes on trying. `connect` has `timeoutMs` (default 30 s), after which its signal
  * aborts; it closes what it opened when it fails. What it throws is tried again after a wait (`retryAfterMs` of a `ChannelError` where that is longer), except a
  * `ChannelError` that is not retryable, such as `unauthorized`: the first time it rejects, later it is reported as `failed`. It is not tried again.
+ *
+ * Once `connect` has resolved, its signal aborts only when the account closes. A server that stays silent is not noticed here: ask it from time
+ * to time, and let `lost` resolve when it does not answer. `createLineSession` does so.
  *
  * @example
  * start: () => keepConnected(account, async (signal) => {
