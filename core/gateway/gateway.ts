@@ -96,12 +96,13 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   // Closed before the server, so that requests that wait for a run are answered.
   undo.add(() => hookSide.results.close());
   const following: Following = { reload: async () => ({ changed: false, problems: [], waiting: [] }) };
-  registerRoutes(server, { options, base, runtime, describe, following, address });
+  let ownPort = 0;
+  registerRoutes(server, { options, base, runtime, describe, following, ownPort: () => ownPort });
 
   const waits = (sessionKey: string) => store.queueWaits(eventQueue(sessionKey));
   const heartbeat = createHeartbeat({ config, waits, accept: (event) => runtime.path.receive(event), now, log });
   undo.add(() => heartbeat.close());
-  address.url = (await server.listen()).url;
+  ({ url: address.url, port: ownPort } = await server.listen());
   writeAddress(stateDirectory, { ...address, pid: process.pid, configFile: current.loaded.file }, undo);
   await runtime.migrations.load();
   await runtime.path.start();
@@ -147,14 +148,14 @@ function registerRoutes(
     runtime,
     describe,
     following,
-    address,
+    ownPort,
   }: {
     readonly options: GatewayOptions;
     readonly base: Base;
     readonly runtime: Runtime;
     readonly describe: () => Promise<GatewayDescription>;
     readonly following: Following;
-    readonly address: { readonly url: string };
+    readonly ownPort: () => number;
   },
 ): void {
   const { current, config, store, now } = base;
@@ -168,8 +169,8 @@ function registerRoutes(
     checkStart: async () => {
       const next = await loadConfig({ file: current.loaded.file, named: current.loaded.found, env: base.environment });
       const { host, port } = next.config.gateway;
-      // Its own port is free once it has ended.
-      if (port !== Number(new URL(address.url).port)) await checkListening({ host, port });
+      // Its own port is free once it has ended; any other one shows whether the host is one of this machine.
+      await checkListening({ host, port: port === ownPort() ? 0 : port });
     },
     drainSeconds: () => config().gateway.drainSeconds,
     clean,

@@ -51,25 +51,37 @@ function save(file: string, text: string): void {
   renameSync(`${file}.tmp`, file);
 }
 
-test("a save replaces the plugin, a broken one keeps the last good version and says what is wrong where, and what ran ends on the old one", {
-  timeout: 120_000,
-}, async () => {
-  const platform = await openPlatform();
-  const [ada = 0, bela = 0] = people(platform);
-  const home = temporaryHome();
+/** Writes the first version of the plugin into a folder of its own. */
+function writeParrot(home: string): { readonly folder: string; readonly index: string } {
   const folder = join(home, "parrot");
   mkdirSync(folder);
   const index = join(folder, "index.ts");
   save(join(folder, "words.ts"), `export const words: string = "has";\n`);
   save(index, plugin("first"));
+  return { folder, index };
+}
+
+/** `dev` with the first version, on a platform where two people write. */
+async function openParrot() {
+  const platform = await openPlatform();
+  const [ada = 0, bela = 0] = people(platform);
+  const home = temporaryHome();
+  const parrot = writeParrot(home);
   const file = configure(home, {
     agents: { defaults: { engine: "parrot" } },
     // A turn of one person does not wait for that of another.
     session: { dmScope: "per-peer" },
     channels: { botchat: openChannel(platform) },
   });
-  const dev = start(["dev", folder, "--config", file], { home });
+  const dev = start(["dev", parrot.folder, "--config", file], { home });
   await dev.until(/take effect when they are saved/);
+  return { ...parrot, platform, ada, bela, home, dev };
+}
+
+test("a save replaces the plugin, a broken one keeps the last good version and says what is wrong where, and what ran ends on the old one", {
+  timeout: 120_000,
+}, async () => {
+  const { platform, ada, bela, home, folder, index, dev } = await openParrot();
   const greetings = () => platform.calls.list({ method: "getMe" }).length;
   platform.act.say(ada, ada, "one");
   await answered(platform, ada, "first has heard one [first]");
@@ -154,21 +166,7 @@ test("a save replaces the plugin, a broken one keeps the last good version and s
 test("a message that was held before its turn ends on the engine and the command of the version that it met", {
   timeout: 120_000,
 }, async () => {
-  const platform = await openPlatform();
-  const [ada = 0, bela = 0] = people(platform);
-  const home = temporaryHome();
-  const folder = join(home, "parrot");
-  mkdirSync(folder);
-  const index = join(folder, "index.ts");
-  save(join(folder, "words.ts"), `export const words: string = "has";\n`);
-  save(index, plugin("first"));
-  const file = configure(home, {
-    agents: { defaults: { engine: "parrot" } },
-    session: { dmScope: "per-peer" },
-    channels: { botchat: openChannel(platform) },
-  });
-  const dev = start(["dev", folder, "--config", file], { home });
-  await dev.until(/take effect when they are saved/);
+  const { platform, ada, bela, home, index, dev } = await openParrot();
   const gate = join(home, "gate");
   platform.act.say(ada, ada, `hold ${gate}`);
   platform.act.say(bela, bela, `/which hold ${gate}`);
@@ -212,10 +210,7 @@ export default defineChannel({
 
 test("a gateway starts under node --watch too", { timeout: 120_000 }, async () => {
   const home = temporaryHome();
-  const folder = join(home, "parrot");
-  mkdirSync(folder);
-  save(join(folder, "words.ts"), `export const words: string = "has";\n`);
-  save(join(folder, "index.ts"), plugin("first"));
+  const { folder } = writeParrot(home);
   const dev = start(["dev", folder, "--config", configure(home, {})], { home, nodeArgs: ["--watch"] });
   // Node's own process ends the gateway that it watches, if it is asked to.
   onTestFinished(async () => {

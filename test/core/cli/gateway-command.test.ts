@@ -154,7 +154,7 @@ describe("gateway", () => {
     });
   });
 
-  test("a restart to a port in use is refused before anything ends", async () => {
+  test("a restart to a port in use, or to an address of another machine, is refused before anything ends", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     onTestFinished(() => void other.close());
@@ -167,6 +167,9 @@ describe("gateway", () => {
       code: 1,
       err: expect.stringContaining(`127.0.0.1:${port} is already in use`),
     });
+    await run(["config", "set", "gateway.port", "0"], { home });
+    await run(["config", "set", "gateway.host", "192.0.2.1"], { home });
+    expect(await run(["restart"], { home })).toMatchObject({ code: 1, err: expect.stringContaining("Cannot listen on 192.0.2.1:0") });
     expect(await run(["status"], { home })).toMatchObject({
       out: expect.stringMatching(new RegExp(`ready.*process ${gateway.child.pid}`)),
     });
