@@ -10,7 +10,7 @@ export function addControl(program: Command, add: Add, handle: Handle): void {
     json: true,
   }).action(handle(async () => (await import("./stop.ts")).stopGateway));
   add(program, "restart", {
-    summary: "Restart the gateway under the same process id. Rejected while the configuration is invalid.",
+    summary: "Restart the gateway under the same process id. Rejected while the configuration is invalid or its port is in use.",
     example: `${programCommand} restart`,
     json: true,
   }).action(handle(async () => (await import("./restart.ts")).restartGateway));
