@@ -14,8 +14,8 @@ if (supported) {
   const { runCommandLine } = await import("./program.ts");
   process.exitCode = await runCommandLine(process.argv.slice(2));
 } else {
-  const { HostError } = await import("../contract/errors.ts");
-  const { message, hint } = new HostError("node_too_old", { version: process.versions.node });
-  process.stderr.write(`error: ${message}\n       ${hint}\n`);
+  // Written here, because in the repository an old Node cannot read the table of errors.
+  process.stderr.write(`error: Node ${process.versions.node} is too old: this program needs Node 24.16 or later in the 24 line, or 26.1 or later.
+       Install a current Node, or run the program through npm, which installs the right version.\n`);
   process.exitCode = 1;
 }

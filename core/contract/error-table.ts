@@ -8,10 +8,6 @@ interface ErrorText {
 }
 
 export const errorTable = {
-  node_too_old: {
-    text: "Node {version} is too old: this program needs Node 24.16 or later in the 24 line, or 26.1 or later.",
-    hint: "Install a current Node, or run the program through npm, which installs the right version.",
-  },
   config_missing: { text: "The configuration file {file} does not exist.", hint: "Create it, or pass another file with --config." },
   config_unreadable: { text: "The configuration file {file} cannot be read: {reason}.", hint: "Check its owner and mode." },
   config_syntax: { text: "{file}:{line}:{column}: {reason}.", hint: "Correct the file. `{command} config validate` lists every problem." },
