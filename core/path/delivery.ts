@@ -42,6 +42,8 @@ export interface DeliveryOptions {
   readonly now: () => number;
   readonly random: () => number;
   readonly signal: AbortSignal;
+  /** Whether enough of this node's lease is left to send something. */
+  readonly hasTime: () => boolean;
   /** The rows come from an earlier process. One that it marked as being sent may have arrived. */
   readonly resumed: boolean;
   /**
@@ -165,6 +167,10 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
     await store.sending(row.id);
   }
   for (let attempt = 1; ; attempt += 1) {
+    if (!options.hasTime()) {
+      await store.notSent(row.id);
+      return { interrupted: true };
+    }
     try {
       const receipt = row.operation === "send" ? await sendOnce(row, contact, options) : await removeOnce(row, options);
       if (receipt === undefined) return giveUp(row, "no_channel", `no plugin sends to ${row.address.channel}`, trace);

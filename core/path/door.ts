@@ -20,6 +20,8 @@ export interface Path {
   readonly underWay: UnderWay;
   /** Whether a unit of that lane waits for a turn of another lane, which runs in the same session. */
   waitsForSession(lane: string): boolean;
+  /** This node lost its lease: what it runs is interrupted, and another node runs it again. */
+  lost(): void;
   /** Aborts waiting sends; they are sent at the next start. */
   interrupt(): void;
 }

@@ -13,24 +13,25 @@ import { isOfQueue } from "./unread.ts";
 import { findRoute } from "./walk.ts";
 
 export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Walk, said: Said) => Promise<void> {
-  const { hooks, store, accounts, clock, signal, newTrace, lanes } = ground;
+  const { hooks, store, accounts, clock, leases, newTrace, lanes } = ground;
   const { now, random } = clock;
   const account = accounts.get;
-  const sending = { hooks, store, now, random, signal, account, contact: accounts.contact };
+  const sending = { hooks, store, now, random, account, contact: accounts.contact, hasTime: leases.hasTime };
   const report = createReport({ log, hooks, underWay: ground.underWay });
   const reportUnread = createUnreadLine(log);
   const apologize = createUndelivered({
-    ...{ store, now, signal },
+    ...{ store, now },
     find: (unit) => findRoute(ground, { unit, trace: newTrace() }),
     render: (apology, trace) => renderNotice(apology, { account, trace }),
     // Its rows wait in the store, like those that an earlier process left.
     deliver: (rows, how) => deliver(rows, { ...sending, ...how, resumed: true }),
   });
-  return async ({ unit, trace, visit }, said) => {
+  return async ({ unit, trace, visit, signal }, said) => {
     const { ending, rows, inbound, usage } = said;
     const once = onceOf(ending, said.failure);
     const delivered = await deliver(rows, {
       ...sending,
+      signal,
       trace,
       visit,
       resumed: unit.stage === "delivery",
@@ -42,7 +43,7 @@ export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Wa
     const undelivered = failure !== undefined && ending.outcome === "answered";
     const end: Ending = undelivered ? { ...ending, outcome: "failed", reason: failure } : ending;
     const deciding = end.outcome === "answered" ? undefined : trace.deciding(end.outcome);
-    const sent = undelivered ? await apologize({ unit, end, rows, sent: delivered, inbound, trace }) : delivered;
+    const sent = undelivered ? await apologize({ unit, end, rows, sent: delivered, inbound, trace, signal }) : delivered;
     if (sent.interrupted === true) throw new Interrupted();
     const at = now();
     const settlement = { ...end, unitId: unit.id, at, decisions: trace.take(), ...(sent.last === undefined ? {} : { sent: sent.last }) };

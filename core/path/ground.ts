@@ -4,6 +4,7 @@ import type { UnderWay, Visit } from "../stations/index.ts";
 import type { Path } from "./door.ts";
 import type { Trace } from "./ending.ts";
 import type { Lanes } from "./lanes.ts";
+import type { Leases } from "./leases.ts";
 import type { PathOptions } from "./options.ts";
 import type { createPresences } from "./presences.ts";
 import type { SessionTurns } from "./session-turns.ts";
@@ -16,6 +17,8 @@ export interface Walk {
   /** What the gateway's own taps leave for later stations. */
   readonly visit: Visit;
   readonly slot: TurnSlot;
+  /** Aborted when the gateway closes, or when this node loses the lease under which it runs the unit. */
+  readonly signal: AbortSignal;
   /** Set when its turn begins in that session. */
   sessionKey?: string;
 }
@@ -23,6 +26,7 @@ export interface Walk {
 export interface Ground extends Pick<PathOptions, "hooks" | "store" | "accounts" | "gate" | "agents" | "clock"> {
   /** Aborted when the gateway closes. */
   readonly signal: AbortSignal;
+  readonly leases: Leases;
   readonly sessions: SessionTurns;
   readonly presenceFor: ReturnType<typeof createPresences>;
   readonly newTrace: () => Trace;

@@ -12,6 +12,7 @@ import { createFinish } from "./finish.ts";
 import type { Ground } from "./ground.ts";
 import { createHandBack } from "./hand-back.ts";
 import { createLanes } from "./lanes.ts";
+import { createLeases } from "./leases.ts";
 import type { PathOptions } from "./options.ts";
 import { createPresences } from "./presences.ts";
 import { createReceive } from "./receive.ts";
@@ -40,6 +41,7 @@ export function createPath(options: PathOptions): Path {
   });
   const sessions = createSessionTurns(signal);
   const underWay = createUnderWay();
+  const leases = createLeases({ closing: signal, store });
   const lanes = createLanes({
     store,
     now,
@@ -53,7 +55,7 @@ export function createPath(options: PathOptions): Path {
   });
   const receive = createReceive({ store, lanes, clock, pathsOf: gate.pathsOf, newTrace });
   const ground: Ground = {
-    ...{ hooks, store, accounts, gate, agents, clock, signal, sessions, newTrace, lanes, receive, underWay },
+    ...{ hooks, store, accounts, gate, agents, clock, signal, sessions, newTrace, lanes, leases, receive, underWay },
     presenceFor: createPresences({ store, acknowledgements, accounts, agents, log, now }),
   };
   const run = createRun(ground, {
@@ -67,5 +69,5 @@ export function createPath(options: PathOptions): Path {
     await lanes.start();
   }
 
-  return { lanes, start, receive, underWay, waitsForSession: sessions.waits, interrupt: () => interruption.abort() };
+  return { lanes, start, receive, underWay, waitsForSession: sessions.waits, interrupt: () => interruption.abort(), lost: leases.lost };
 }

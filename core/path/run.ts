@@ -18,9 +18,9 @@ export function createRun(
   },
 ): (unit: Unit, slot: TurnSlot) => Promise<void> {
   const { acknowledgements, finish, handBack } = steps;
-  const { lanes, newTrace } = ground;
+  const { lanes, newTrace, leases } = ground;
   return async (unit, slot) => {
-    const walk: Walk = { unit, trace: newTrace(), visit: new Visit(), slot };
+    const walk: Walk = { unit, trace: newTrace(), visit: new Visit(), slot, signal: leases.signal() };
     try {
       const said = unit.stage === "delivery" ? await resume(ground, unit) : await walkStations(ground, walk);
       slot.release();

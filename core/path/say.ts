@@ -12,7 +12,7 @@ import { isUnread, reportLeftOut } from "./unread.ts";
 /** If there is nothing to say, nothing is written yet. */
 export async function say(
   ground: Ground,
-  { unit, trace, visit }: Walk,
+  { unit, trace, visit, signal }: Walk,
   said: {
     readonly ending: Ending;
     readonly sayings: readonly Saying[];
@@ -22,7 +22,7 @@ export async function say(
     readonly presence?: Presence;
   },
 ): Promise<Said> {
-  const { store, agents, accounts, signal } = ground;
+  const { store, agents, accounts } = ground;
   const { inbound, route, reply, presence } = said;
   const at = ground.clock.now();
   // A turn that replies in the same place reuses an earlier attempt's preview; otherwise the preview is removed.

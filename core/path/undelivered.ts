@@ -53,26 +53,26 @@ export interface Undelivered {
   /** Absent if an earlier process read it. */
   readonly inbound: Inbound | undefined;
   readonly trace: Trace;
+  /** That of the walk. */
+  readonly signal: AbortSignal;
 }
 
 export function createUndelivered(options: {
   readonly store: Store;
   readonly now: () => number;
-  /** Aborted when the gateway closes. */
-  readonly signal: AbortSignal;
   readonly render: (apology: Stop["say"], trace: Trace) => Promise<readonly Saying[]>;
-  readonly deliver: (rows: readonly OutboxRow[], how: { readonly trace: Trace; readonly once: Once }) => Promise<Delivered>;
+  readonly deliver: (rows: readonly OutboxRow[], how: { readonly trace: Trace; readonly once: Once; readonly signal: AbortSignal }) => Promise<Delivered>;
   /** Reads an event again, to find the sender and where the reply goes. */
   readonly find: (unit: Unit) => Promise<{ readonly inbound: Inbound; readonly route: Route } | undefined>;
 }): (undelivered: Undelivered) => Promise<Delivered> {
-  const { store, now, signal } = options;
+  const { store, now } = options;
 
   async function findAgain(unit: Unit) {
     const found = unit.attempts > mostAttempts ? undefined : await options.find(unit);
     return found && { inbound: found.inbound, to: found.route.to };
   }
 
-  return async ({ unit, end, rows, sent, inbound, trace }) => {
+  return async ({ unit, end, rows, sent, inbound, trace, signal }) => {
     if (sent.platformSilent === true || unreachable.has(end.reason)) return sent;
     const asked = inbound === undefined ? await findAgain(unit) : { inbound, to: rows.find(isSend)?.address ?? null };
     const apology = asked && apologyTo(end.reason, { ...asked, answered: true });
@@ -84,7 +84,7 @@ export function createUndelivered(options: {
     // Written in one commit with the failure as the event's end, so that a process that finds this row writes no second one.
     const saying = { unitId: unit.id, at: now(), rows: sayings, first: "waiting" as const, ending: end, decisions: trace.take() };
     const notices = await persist(() => store.say(saying), signal);
-    const apologized = await options.deliver(notices, { trace, once: onceAfter(end) });
+    const apologized = await options.deliver(notices, { trace, once: onceAfter(end), signal });
     return { ...before, ...apologized, receipts: [...before.receipts, ...apologized.receipts] };
   };
 }

@@ -69,8 +69,8 @@ async function answer(
   walk: Walk,
   { inbound: received, route }: { readonly inbound: Inbound; readonly route: Route },
 ): Promise<Said> {
-  const { hooks, accounts, agents, gate, clock, signal } = ground;
-  const { unit, trace, visit } = walk;
+  const { hooks, accounts, agents, gate, clock } = ground;
+  const { unit, trace, visit, signal } = walk;
   const presence = ground.presenceFor(unit, received, route);
   const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
   const inbound = hasFiles ? await agents.completeMedia(received, { route, visit, signal }) : received;

@@ -4,6 +4,7 @@ export { writeWhole } from "./directory.ts";
 export { createIds, timeOfId } from "./ids.ts";
 export { controlSuffix, encodeLanePart } from "./lane.ts";
 export { lockState } from "./lock.ts";
+export { accountDuty, type NodeNote, type NodeReport, type Nodes, type NodeWatcher } from "./nodes.ts";
 export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
 export type { EventReport, StoreStats } from "./report.ts";
 export type { SessionMessage, SessionRecord } from "./session.ts";

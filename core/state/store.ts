@@ -7,6 +7,7 @@
  */
 import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../contract/index.ts";
 import type { Pruned, PruneLimits } from "./limits.ts";
+import type { Nodes } from "./nodes.ts";
 import type { Queue } from "./queue-key.ts";
 import type { Removals } from "./removals.ts";
 import type { EventFilter, EventReport, SessionReport, StoreStats, UsageReport } from "./report.ts";
@@ -118,6 +119,9 @@ export interface Settlement extends Ending {
 
 /** The operations that the runtime needs from a database. Rules beyond the types are in `storeContract`. */
 export interface Store extends Removals {
+  /** Present if several gateways can share the store. */
+  readonly nodes?: Nodes;
+
   /**
    * Takes over the state: fences out the previous owner, hands back running units and ends the waits of `handBack`. Call it once, before
    * `claim`.

@@ -1,0 +1,55 @@
+/** Several gateways that share one store are its nodes. What the store offers them: duties, notes to each other, and news of work. */
+import type { Json } from "../contract/index.ts";
+
+/** Something that a node tells the others. */
+export interface NodeNote {
+  /** What the note is about, such as `stop`. */
+  readonly topic: string;
+  readonly body: Json;
+}
+
+/** What a node wants to hear about. */
+export interface NodeWatcher {
+  /** A lane may have work for this node: another node accepted an event, or left one. */
+  work(lane: string): void;
+  /** Another node has sent a note. A note that is sent while this node is not connected is missed. */
+  note(note: NodeNote): void;
+  /** The lease of this node ended, and with it its duties. Its running units may run elsewhere; every write for them is refused. */
+  lost(): void;
+}
+
+/** A node, as an operator sees it. */
+export interface NodeReport {
+  readonly name: string;
+  /** When it last joined, epoch milliseconds of the database. */
+  readonly since: number;
+  /** Milliseconds since it last renewed its lease. */
+  readonly silentMs: number;
+  /** Whether its lease is valid. */
+  readonly alive: boolean;
+  readonly duties: readonly string[];
+  /** Number of units that it runs. */
+  readonly running: number;
+}
+
+/** Offered by a store that several gateways can use at the same time. */
+export interface Nodes {
+  /** The name of this node. */
+  readonly name: string;
+  /** Sets the watcher of this node, after `begin`. The store may call it late, or once too often; `lanes.rescan` finds what it missed. */
+  watch(watcher: NodeWatcher): void;
+  /** Sends a note to every other node. */
+  tell(note: NodeNote): Promise<void>;
+  /**
+   * Takes a duty that one node at a time fulfils, such as receiving for an account. Resolves with `false` if another node has it. A node
+   * keeps its duties until it leaves them, stops, or does not renew its lease.
+   */
+  takeDuty(name: string): Promise<boolean>;
+  leaveDuty(name: string): Promise<void>;
+  /** Whether enough of the lease is left to begin something that others see, such as a send. */
+  hasTime(): boolean;
+  reports(): Promise<readonly NodeReport[]>;
+}
+
+/** The duty to receive and to send for an account of a channel. A unit that only has to be sent runs on the node that has it. */
+export const accountDuty = (channel: string, account: string): string => `account:${channel}:${account}`;
