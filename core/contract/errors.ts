@@ -49,7 +49,12 @@ export function reasonOf(thrown: unknown): string {
   return text.replace(/\s+/g, " ").trim().replace(/\.$/, "") || "unknown error";
 }
 
-/** Whether the disk is full. The data to be written was not at fault. */
-export function isFull(error: unknown): error is HostError {
-  return error instanceof HostError && error.code === "state_full";
+/** Whether nothing can be stored now: the disk is full, or the database is away. The data to be written was not at fault. */
+export function isStoreAway(error: unknown): error is HostError {
+  return error instanceof HostError && (error.code === "state_full" || error.code === "database_away");
+}
+
+/** Whether a write was refused because this node lost the lease under which it runs the unit. */
+export function isLeaseLost(error: unknown): error is HostError {
+  return error instanceof HostError && error.code === "lease_lost";
 }

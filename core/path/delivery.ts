@@ -42,8 +42,6 @@ export interface DeliveryOptions {
   readonly now: () => number;
   readonly random: () => number;
   readonly signal: AbortSignal;
-  /** Whether enough of this node's lease is left to send something. */
-  readonly hasTime: () => boolean;
   /** The rows come from an earlier process. One that it marked as being sent may have arrived. */
   readonly resumed: boolean;
   /**
@@ -167,7 +165,8 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
     await store.sending(row.id);
   }
   for (let attempt = 1; ; attempt += 1) {
-    if (!options.hasTime()) {
+    // Another node may take over soon, and would send the row too.
+    if (store.nodes?.hasTime() === false) {
       await store.notSent(row.id);
       return { interrupted: true };
     }

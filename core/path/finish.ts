@@ -13,10 +13,10 @@ import { isOfQueue } from "./unread.ts";
 import { findRoute } from "./walk.ts";
 
 export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Walk, said: Said) => Promise<void> {
-  const { hooks, store, accounts, clock, leases, newTrace, lanes } = ground;
+  const { hooks, store, accounts, clock, newTrace, lanes } = ground;
   const { now, random } = clock;
   const account = accounts.get;
-  const sending = { hooks, store, now, random, account, contact: accounts.contact, hasTime: leases.hasTime };
+  const sending = { hooks, store, now, random, account, contact: accounts.contact };
   const report = createReport({ log, hooks, underWay: ground.underWay });
   const reportUnread = createUnreadLine(log);
   const apologize = createUndelivered({

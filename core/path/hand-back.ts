@@ -1,7 +1,7 @@
 /** Handles a unit that could not be finished: it goes back into the store for another attempt. */
 
 import { sleep } from "../channels/index.ts";
-import { isFull, reasonOf } from "../contract/index.ts";
+import { isLeaseLost, isStoreAway, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Store, Unit } from "../state/index.ts";
 import type { Trace } from "./ending.ts";
@@ -37,7 +37,13 @@ export function createHandBack(options: {
     log.warn({ event: unit.id, lane: unit.lane, reason: code, ...(path === undefined ? {} : { path }) }, `an event waits: ${detail}`);
   }
 
+  /** The node that takes the unit over records why. */
+  function reportLost(unit: Unit): void {
+    log.warn({ event: unit.id, lane: unit.lane, reason: "lease_lost" }, "an event runs on another node, because this one lost its lease");
+  }
+
   return async (unit, error, trace) => {
+    if (isLeaseLost(error)) return reportLost(unit);
     const interrupted = error instanceof Interrupted;
     const why = interrupted ? undefined : postponementOf(error);
     if (why !== undefined) reportPostponed(unit, why, trace);
@@ -45,16 +51,17 @@ export function createHandBack(options: {
       trace.add("settled", { plugin: "core", verdict: "retry", code: "attempt_failed", detail: reasonOf(error) });
       log.error({ event: unit.id, lane: unit.lane, attempt: unit.attempts, error: reasonOf(error) }, "an attempt failed");
     }
-    // A full disk or an unreachable platform is not the event's fault.
-    const uncount = interrupted || why !== undefined || isFull(error);
+    // A store that is away or an unreachable platform is not the event's fault.
+    const uncount = interrupted || why !== undefined || isStoreAway(error);
     const decisions = trace.take();
     for (let attempt = 1; ; attempt += 1) {
       const due = interrupted ? now() : now() + (why === undefined ? retryAfterMs * 4 ** (unit.attempts - 1) : lookAgainMs);
       try {
         return await store.handBack(unit.id, { due, uncount, decisions });
       } catch (failure) {
-        // The lane waits until there is room on the disk; the process keeps the unit's data in memory.
-        if (isFull(failure) && (await sleep(retryAfterMs * Math.min(attempt, 10), signal))) continue;
+        // The lane waits until the store can be written; the process keeps the unit's data in memory.
+        if (isStoreAway(failure) && (await sleep(retryAfterMs * Math.min(attempt, 10), signal))) continue;
+        if (isLeaseLost(failure)) return reportLost(unit);
         // Even the hand-back could not be written: the unit stays marked as running, and the next start resumes it.
         log.error({ event: unit.id, error: reasonOf(failure) }, "an event could not be handed back; it resumes at the next start");
         return;

@@ -5,21 +5,17 @@ import type { Store } from "../state/index.ts";
 export interface Leases {
   /** Aborted when the gateway closes, or when the lease that is valid now is lost. */
   signal(): AbortSignal;
-  /** Whether enough of the lease is left to send something. */
-  hasTime(): boolean;
   /** The lease is lost: interrupts what runs under it. Units that begin afterwards run under the next lease. */
   lost(): void;
 }
 
 export function createLeases({ closing, store }: { readonly closing: AbortSignal; readonly store: Pick<Store, "nodes"> }): Leases {
-  const { nodes } = store;
-  if (nodes === undefined) return { signal: () => closing, hasTime: () => true, lost() {} };
+  if (store.nodes === undefined) return { signal: () => closing, lost() {} };
   let current = newLease();
   closing.addEventListener("abort", () => current.abort(), { once: true });
 
   return {
     signal: () => current.signal,
-    hasTime: () => nodes.hasTime(),
     lost() {
       const before = current;
       if (!closing.aborted) current = newLease();

@@ -61,7 +61,10 @@ export function createUndelivered(options: {
   readonly store: Store;
   readonly now: () => number;
   readonly render: (apology: Stop["say"], trace: Trace) => Promise<readonly Saying[]>;
-  readonly deliver: (rows: readonly OutboxRow[], how: { readonly trace: Trace; readonly once: Once; readonly signal: AbortSignal }) => Promise<Delivered>;
+  readonly deliver: (
+    rows: readonly OutboxRow[],
+    how: { readonly trace: Trace; readonly once: Once; readonly signal: AbortSignal },
+  ) => Promise<Delivered>;
   /** Reads an event again, to find the sender and where the reply goes. */
   readonly find: (unit: Unit) => Promise<{ readonly inbound: Inbound; readonly route: Route } | undefined>;
 }): (undelivered: Undelivered) => Promise<Delivered> {
