@@ -5,6 +5,7 @@
 import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
+import { accountDuty, type Duties } from "../state/index.ts";
 import type { AccountStates } from "./account-states.ts";
 import { logStatus, type OpenAccount, type OpenAccountOptions } from "./open-account.ts";
 
@@ -40,11 +41,26 @@ export function createAccountLife(options: {
   readonly log: Log;
   readonly commands: OpenAccountOptions["commands"];
   readonly states: Pick<AccountStates, "note">;
+  readonly duties: Pick<Duties, "take">;
   /** Whether waiting accounts may still connect. */
   readonly isStarted: () => boolean;
 }): AccountLife {
   const { log, states } = options;
   const closing = new Set<Closing>();
+
+  /** Connects at once, or once no other node receives for the account. */
+  function connectAsDuty(account: OpenAccount): void {
+    const { channel, id, path } = account.live;
+    const taking = options.duties.take(accountDuty(channel, id), account.stop.signal);
+    if (taking === undefined) return connect(account);
+    account.status = { state: "waiting", detail: "another node receives for this account" };
+    states.note({ channel, id, path }, account.status);
+    void taking.then((taken) => {
+      if (!taken || account.closed || account.replaced) return;
+      account.status = { state: "connecting" };
+      connect(account);
+    });
+  }
 
   function connect(account: OpenAccount): void {
     account.menu = JSON.stringify(options.commands(account.live.channel));
@@ -86,10 +102,10 @@ export function createAccountLife(options: {
       if (account.started) return;
       account.started = true;
       const before = [...closing].filter((other) => other.channel === account.live.channel && isInTheWay(other, name, account));
-      if (before.length === 0) connect(account);
+      if (before.length === 0) connectAsDuty(account);
       else
         void Promise.all(before.map(({ ended }) => ended)).then(() => {
-          if (options.isStarted() && !account.closed && !account.replaced) connect(account);
+          if (options.isStarted() && !account.closed && !account.replaced) connectAsDuty(account);
         });
     },
     shut: (name, account) => leave(name, account, close(account)),

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { GatewayConfig, Secrets } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
-import type { StoredEvent } from "../state/index.ts";
+import { createDuties, type StoredEvent } from "../state/index.ts";
 import { retainAccount, updateMenu } from "./account-changes.ts";
 import { parseEvent } from "./account-inbound.ts";
 import { createAccountLife } from "./account-life.ts";
@@ -54,6 +54,8 @@ export interface Accounts {
   renew(channels: AccountsOptions["channels"]): RenewedAccounts;
   /** Connects those that are not yet started; does not wait for the platforms. */
   start(): void;
+  /** Closes every account and opens it again, because this node lost the duty to receive for it. */
+  restart(): void;
   /** Stops receiving; sending continues. */
   pause(): Promise<void>;
   close(): Promise<void>;
@@ -72,7 +74,13 @@ export function createAccounts(options: AccountsOptions): Accounts {
   let started = false;
   let logged: object | undefined;
   const states = createAccountStates(options);
-  const life = createAccountLife({ log, commands: options.commands, states, isStarted: () => started });
+  const life = createAccountLife({
+    log,
+    commands: options.commands,
+    duties: createDuties(options.store.nodes),
+    states,
+    isStarted: () => started,
+  });
   const { of: contact } = createContacts({ connection: (channel, account) => open.find(channel, account)?.connection, log });
 
   function fail({ channel, account, path, detail }: FailedAccount): void {
@@ -164,6 +172,12 @@ export function createAccounts(options: AccountsOptions): Accounts {
     },
     start() {
       started = true;
+      beginAll();
+    },
+    restart() {
+      if (configured.config === undefined || !started) return;
+      const { accounts: wanted } = wantedAccounts({ config: configured.config, disabled: configured.disabled }, options);
+      for (const [name, settings] of wanted) if (open.named(name) !== undefined) reopen(name, settings);
       beginAll();
     },
     async pause() {

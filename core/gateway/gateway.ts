@@ -6,12 +6,14 @@ import { createHeartbeat, eventQueue, type Heartbeat } from "../agents/index.ts"
 import { type GatewayConfig, loadConfig } from "../config/index.ts";
 import type { Accepted, RawEvent } from "../contract/index.ts";
 import { checkListening, HttpProblem, type HttpServer } from "../http/index.ts";
+import { createDuties } from "../state/index.ts";
 import { writeAddress } from "./address-file.ts";
 import { type Base, openBase } from "./base.ts";
 import { logProblem } from "./config-problems.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
 import { createHttpSide, type HttpSide } from "./http-side.ts";
+import { joinNodes } from "./nodes.ts";
 import type { GatewayOptions } from "./options.ts";
 import { watchOwnership } from "./ownership.ts";
 import { startPruning } from "./pruning.ts";
@@ -100,18 +102,27 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   registerRoutes(server, { options, base, runtime, describe, following, ownPort: () => ownPort });
 
   const waits = (sessionKey: string) => store.queueWaits(eventQueue(sessionKey));
-  const heartbeat = createHeartbeat({ config, waits, accept: (event) => runtime.path.receive(event), now, log });
+  const duties = createDuties(store.nodes);
+  const heartbeat = createHeartbeat({
+    config,
+    waits,
+    accept: (event) => runtime.path.receive(event),
+    isDuty: () => duties.has("heartbeat"),
+    now,
+    log,
+  });
   undo.add(() => heartbeat.close());
   ({ url: address.url, port: ownPort } = await server.listen());
   writeAddress(stateDirectory, { ...address, pid: process.pid, configFile: current.loaded.file }, undo);
   await runtime.migrations.load();
   await runtime.path.start();
+  joinNodes({ ...base, runtime });
   runtime.accounts.start();
   heartbeat.start();
   door.handIn = handIn;
   await plugins.ready();
   watchEventLoop({ hooks: runtime.hooks, log, undo });
-  startPruning({ store, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()], config });
+  startPruning({ store, duties, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()], config });
   following.reload = followConfig({ ...base, runtime, heartbeat, found, results: hookSide.results });
   const drainMs = () => config().gateway.drainSeconds * 1_000;
   const replacePlugin = createReplacing({ ...base, plugins, runtime, http, hookSide, drainMs });

@@ -4,7 +4,7 @@ import { removeOldMedia } from "../channels/index.ts";
 import type { GatewayConfig } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
-import type { Store } from "../state/index.ts";
+import type { Duties, Store } from "../state/index.ts";
 import type { Undo } from "./undo.ts";
 
 /** How often old events and expired keys are removed. */
@@ -23,6 +23,7 @@ const limits = {
 
 export function startPruning({
   store,
+  duties,
   log,
   now,
   undo,
@@ -31,6 +32,7 @@ export function startPruning({
   config,
 }: {
   readonly store: Store;
+  readonly duties: Pick<Duties, "has">;
   readonly log: Log;
   readonly now: () => number;
   readonly undo: Undo;
@@ -45,14 +47,15 @@ export function startPruning({
     transcriptsAt = now();
     return { keepTranscriptsMs: keep };
   };
+  const pruneStore = async () =>
+    (await duties.has("pruning")) ? await store.prune({ now: now(), ...limits, ...ofTranscripts() }) : { ended: undefined };
   let state: "idle" | "pruning" | "closed" = "idle";
   const timer = setInterval(() => {
     // A slow run is not joined by a second one.
     if (state !== "idle") return;
     state = "pruning";
     void removeOldMedia({ stateDirectory, channels: channels(), now: now() });
-    store
-      .prune({ now: now(), ...limits, ...ofTranscripts() })
+    pruneStore()
       .then(({ ended }) => {
         if (ended !== undefined)
           log.warn({ events: ended, reason: "waited_too_long" }, "events that had waited for seven days have failed");

@@ -29,6 +29,10 @@ export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Wa
   return async ({ unit, trace, visit, signal }, said) => {
     const { ending, rows, inbound, usage } = said;
     const once = onceOf(ending, said.failure);
+    const [first] = rows;
+    // The node that sends for the account takes the unit over.
+    const sends = first === undefined || ground.sendsTo(first.address);
+    if (sends !== true && !(await sends)) throw new Interrupted();
     const delivered = await deliver(rows, {
       ...sending,
       signal,

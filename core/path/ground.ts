@@ -1,4 +1,5 @@
 /** Shared dependencies of every step of an event, and the value that passes through the steps. */
+import type { Address } from "../contract/index.ts";
 import type { Unit } from "../state/index.ts";
 import type { UnderWay, Visit } from "../stations/index.ts";
 import type { Path } from "./door.ts";
@@ -27,6 +28,8 @@ export interface Ground extends Pick<PathOptions, "hooks" | "store" | "accounts"
   /** Aborted when the gateway closes. */
   readonly signal: AbortSignal;
   readonly leases: Leases;
+  /** Whether this node sends to that account. */
+  readonly sendsTo: (address: Address) => true | Promise<boolean>;
   readonly sessions: SessionTurns;
   readonly presenceFor: ReturnType<typeof createPresences>;
   readonly newTrace: () => Trace;

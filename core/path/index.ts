@@ -4,6 +4,7 @@
  */
 import { setMaxListeners } from "node:events";
 import { reasonOf } from "../contract/index.ts";
+import { accountDuty, createDuties } from "../state/index.ts";
 import { createUnderWay } from "../stations/index.ts";
 import { createAcknowledgements } from "./acknowledging.ts";
 import type { Path } from "./door.ts";
@@ -41,6 +42,7 @@ export function createPath(options: PathOptions): Path {
   });
   const sessions = createSessionTurns(signal);
   const underWay = createUnderWay();
+  const duties = createDuties(store.nodes);
   const leases = createLeases({ closing: signal, store });
   const lanes = createLanes({
     store,
@@ -56,6 +58,7 @@ export function createPath(options: PathOptions): Path {
   const receive = createReceive({ store, lanes, clock, pathsOf: gate.pathsOf, newTrace });
   const ground: Ground = {
     ...{ hooks, store, accounts, gate, agents, clock, signal, sessions, newTrace, lanes, leases, receive, underWay },
+    sendsTo: ({ channel, account }) => duties.has(accountDuty(channel, account)),
     presenceFor: createPresences({ store, acknowledgements, accounts, agents, log, now }),
   };
   const run = createRun(ground, {

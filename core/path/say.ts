@@ -29,6 +29,9 @@ export async function say(
   const { preview } = unit;
   const left = preview !== undefined && !(route?.to && isAt(preview, route.to)) ? removals(preview.messageIds, preview.address) : undefined;
   const sayings = left === undefined ? said.sayings : [...said.sayings, ...left];
+  const [first] = sayings;
+  const sends = first === undefined || ground.sendsTo(first.address);
+  const here = sends === true || (await sends);
   const messages =
     inbound === undefined || route === undefined || reply === undefined ? [] : agents.transcript({ inbound, route, reply, visit, at });
   const tookQueued = agents.tookQueued(visit);
@@ -39,8 +42,7 @@ export async function say(
       ? []
       : agents.followUps({ inbound, route, ending, unitId: unit.id, ...(reply === undefined ? {} : { reply }) });
   const accepted = followUps.map((event) => ground.receive(event, { follows: true }));
-  const [first] = sayings;
-  const admitted = first === undefined ? undefined : admission(first, { account: accounts.get, signal });
+  const admitted = first === undefined || !here ? undefined : admission(first, { account: accounts.get, signal });
   const saying =
     sayings.length === 0 && messages.length === 0
       ? []
@@ -48,7 +50,7 @@ export async function say(
           unitId: unit.id,
           at,
           rows: sayings,
-          ...(admitted === undefined ? {} : { first: "waiting" as const }),
+          ...(admitted === undefined && here ? {} : { first: "waiting" as const }),
           ...(tookQueued ? { tookQueued } : {}),
           ending,
           ...(messages.length > 0 && route !== undefined ? { transcript: { sessionKey: route.sessionKey, messages } } : {}),

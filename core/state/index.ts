@@ -1,6 +1,7 @@
 /** The store: its interface, its directory and its naming conventions. */
 
 export { writeWhole } from "./directory.ts";
+export { createDuties, type Duties } from "./duties.ts";
 export { createIds, timeOfId } from "./ids.ts";
 export { controlSuffix, encodeLanePart } from "./lane.ts";
 export type { Pruned, PruneLimits } from "./limits.ts";

@@ -42,10 +42,9 @@ export interface Nodes {
   tell(note: NodeNote): Promise<void>;
   /**
    * Takes a duty that one node at a time fulfils, such as receiving for an account. Resolves with `false` if another node has it. A node
-   * keeps its duties until it leaves them, stops, or does not renew its lease.
+   * keeps its duties until it closes its store, or loses its lease.
    */
   takeDuty(name: string): Promise<boolean>;
-  leaveDuty(name: string): Promise<void>;
   /** Whether enough of the lease is left to begin something that others see, such as a send. */
   hasTime(): boolean;
   reports(): Promise<readonly NodeReport[]>;

@@ -7,7 +7,7 @@ import type { Store } from "../../state/index.ts";
 import { resetSession } from "../conversation/sessions.ts";
 import type { AgentTurns } from "../turn/engine.ts";
 import type { Engines } from "../turn/engines.ts";
-import { placeOf, rememberStop } from "../turn/stops.ts";
+import { placeOf, rememberStop, tellStop } from "../turn/stops.ts";
 import { choiceCommands } from "./choice-commands.ts";
 import type { Commands } from "./commands.ts";
 import { createSessionChoices } from "./session-choices.ts";
@@ -15,7 +15,7 @@ import { statusCommands } from "./status-commands.ts";
 
 export interface NativeCommandsOptions {
   readonly config: () => AgentsView;
-  readonly store: Pick<Store, "session" | "updateSession" | "set">;
+  readonly store: Pick<Store, "session" | "updateSession" | "set" | "nodes">;
   readonly engines: Engines;
   readonly turns: Pick<AgentTurns, "stop" | "running">;
   readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
@@ -41,7 +41,10 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
     const asEvent = { event: call.inbound.id, at: now() };
     const stopped = turns.stop(call.route, asEvent);
     const place = placeOf(call.route);
-    if (place !== undefined) await rememberStop(store, { place, ...asEvent });
+    if (place !== undefined) {
+      await rememberStop(store, { place, ...asEvent });
+      await tellStop(store, { place, ...asEvent });
+    }
     return stopped > 0 || (await waits(call.inbound)) ? "Stopped." : "Nothing is running here.";
   }
 

@@ -111,10 +111,12 @@ export function createHeartbeat(options: {
   /** Whether events wait for the next turn of an agent's main session. */
   readonly waits: (sessionKey: string) => Promise<boolean>;
   readonly accept: (event: RawEvent) => Promise<unknown>;
+  /** Whether this gateway is the one that accepts ticks. */
+  readonly isDuty: () => boolean | Promise<boolean>;
   readonly now: () => number;
   readonly log: Pick<PluginLog, "debug" | "warn">;
 }): Heartbeat {
-  const { config, waits, accept, now, log } = options;
+  const { config, waits, accept, isDuty, now, log } = options;
   const armed = new Map<string, Armed>();
   let running = false;
 
@@ -143,6 +145,7 @@ export function createHeartbeat(options: {
 
   async function ask(agentId: string): Promise<void> {
     const sessionKey = mainSessionKey(agentId);
+    if (!(await isDuty())) return;
     if (looksAtNotes(agentId) || (await waits(sessionKey))) await accept(tickEvent(sessionKey, now()));
   }
 

@@ -33,6 +33,8 @@ export interface AgentTurns {
   ): AsyncIterable<TurnEvent>;
   /** Stops the running turns that reply to the chat and thread of the route, except those of later events. Returns their number. */
   stop(route: Pick<Route, "to">, stop: Stop): number;
+  /** As `stop`, for a place as `placeOf` names it. */
+  stopAt(place: string, stop: Stop): number;
   running(): readonly RunningTurn[];
   /** Lets the engines of the configured agents load slow resources ahead of time. Call it after the start. Failures are logged. */
   prepare(): Promise<void>;
@@ -52,6 +54,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
   const running = createRunningTurns({ now });
   const preparing = createPreparingTurns({ now });
   const read = createTurnInput(options);
+  const stopAt = (place: string, stop: Stop): number => running.stop(place, stop, stoppedTurn) + preparing.stop(place, stop);
 
   return {
     async before({ event, route, visit, signal }, work) {
@@ -98,9 +101,9 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     },
     stop(route, stop) {
       const place = placeOf(route);
-      if (place === undefined) return 0;
-      return running.stop(place, stop, stoppedTurn) + preparing.stop(place, stop);
+      return place === undefined ? 0 : stopAt(place, stop);
     },
+    stopAt,
     running: () => [
       ...preparing.all(),
       ...running.all().map(({ sessionKey, startedAt }) => ({ sessionKey, doing: "answering" as const, startedAt })),

@@ -196,6 +196,7 @@ describe("the timer", () => {
       config: () => config,
       waits: async (sessionKey) => waiting.includes(sessionKey),
       accept: async (event) => accepted.push(event),
+      isDuty: () => true,
       now: () => Date.now(),
       log: { debug() {}, warn: (_, text) => warnings.push(text) },
     });
