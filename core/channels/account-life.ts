@@ -52,7 +52,10 @@ export function createAccountLife(options: {
   function connectAsDuty(account: OpenAccount): void {
     const { channel, id, path } = account.live;
     const taking = options.duties.take(accountDuty(channel, id), account.stop.signal);
-    if (taking === undefined) return connect(account);
+    if (taking === undefined) {
+      connect(account);
+      return;
+    }
     account.status = { state: "waiting", detail: "another node receives for this account" };
     states.note({ channel, id, path }, account.status);
     void taking.then((taken) => {
