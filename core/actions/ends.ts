@@ -1,7 +1,7 @@
 /** Waits for the end of the event that an action was stored as. */
 
 import type { Outcome, TurnRecord } from "../contract/index.ts";
-import type { Store } from "../state/index.ts";
+import { type EventReport, lookForEnd, type Store } from "../state/index.ts";
 import type { Hooks } from "../stations/index.ts";
 
 export interface End {
@@ -16,7 +16,7 @@ export interface Ends {
 
 type Listener = (end: End | undefined) => void;
 
-export function createEnds({ hooks, store }: { readonly hooks: Pick<Hooks, "tap">; readonly store: Pick<Store, "event"> }): Ends {
+export function createEnds({ hooks, store }: { readonly hooks: Pick<Hooks, "tap">; readonly store: Pick<Store, "event" | "nodes"> }): Ends {
   const waiting = new Map<string, Set<Listener>>();
   hooks.tap("core", "settled", (record: TurnRecord) => {
     if (waiting.size === 0) return;
@@ -24,8 +24,8 @@ export function createEnds({ hooks, store }: { readonly hooks: Pick<Hooks, "tap"
   });
 
   async function ended(eventId: string): Promise<End | undefined> {
-    const { state, outcome, reason } = (await store.event(eventId)) ?? {};
-    return state !== "settled" || outcome === undefined ? undefined : { outcome, reason: reason ?? outcome };
+    const report = await store.event(eventId);
+    return report === null ? undefined : endOf(report);
   }
 
   return {
@@ -36,12 +36,14 @@ export function createEnds({ hooks, store }: { readonly hooks: Pick<Hooks, "tap"
       waiting.set(eventId, listeners.add(resolve));
       const leave = () => resolve(undefined);
       const timer = setTimeout(leave, ms);
+      const stopLooking = lookForEnd(store, eventId, (report) => resolve(endOf(report)));
       signal.addEventListener("abort", leave, { once: true });
       if (signal.aborted) leave();
       try {
         return (await ended(eventId)) ?? (await promise);
       } finally {
         clearTimeout(timer);
+        stopLooking();
         signal.removeEventListener("abort", leave);
         listeners.delete(resolve);
         if (listeners.size === 0) waiting.delete(eventId);
@@ -49,3 +51,6 @@ export function createEnds({ hooks, store }: { readonly hooks: Pick<Hooks, "tap"
     },
   };
 }
+
+const endOf = ({ state, outcome, reason }: EventReport): End | undefined =>
+  state !== "settled" || outcome === undefined ? undefined : { outcome, reason: reason ?? outcome };

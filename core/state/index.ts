@@ -2,6 +2,7 @@
 
 export { writeWhole } from "./directory.ts";
 export { createDuties, type Duties } from "./duties.ts";
+export { lookForEnd } from "./ends-elsewhere.ts";
 export { createIds, timeOfId } from "./ids.ts";
 export { controlSuffix, encodeLanePart } from "./lane.ts";
 export type { Pruned, PruneLimits } from "./limits.ts";

@@ -1,7 +1,7 @@
 /** The result of a hook's run, for the program that requested it: looked up, or waited for. */
 
 import type { Decision, Inbound, Outcome, Reply, TurnRecord } from "../../contract/index.ts";
-import type { EventReport, Store } from "../../state/index.ts";
+import { type EventReport, lookForEnd, type Store } from "../../state/index.ts";
 
 /** A decision as a sender may see it. Details are for the operator, because they may name people and places. */
 export type ResultDecision = Pick<Decision, "station" | "plugin" | "verdict" | "code" | "path" | "hint"> & { readonly at: string };
@@ -68,7 +68,7 @@ export interface Results {
 }
 
 export interface ResultsDeps {
-  readonly store: Pick<Store, "event">;
+  readonly store: Pick<Store, "event" | "nodes">;
   readonly exposeReplies: () => boolean;
   /** Maximum number of waiting requests; a further one is answered at once. */
   readonly maxWaiting?: number;
@@ -132,6 +132,7 @@ export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: Resu
       if (closed || count >= maxWaiting || signal.aborted) return { applied: false };
       const listener = listen(runId, trusted);
       const timer = setTimeout(listener.leave, seconds * 1_000);
+      const stopLooking = lookForEnd(store, runId, listener.leave);
       signal.addEventListener("abort", listener.leave, { once: true });
       try {
         let result = await ended(runId);
@@ -143,6 +144,7 @@ export function createResults({ store, exposeReplies, maxWaiting = 1_000 }: Resu
         return result === undefined ? { applied: !closed } : { applied: true, result };
       } finally {
         clearTimeout(timer);
+        stopLooking();
         signal.removeEventListener("abort", listener.leave);
         listener.leave();
       }
