@@ -46,7 +46,7 @@ const goesDown = floors.flatMap((rooms, floor) =>
  */
 const sideDoors = {
   media: ["web-address", "public-agent"],
-  sdk: ["contract", "channel"],
+  sdk: ["contract", "channel", "store"],
   state: ["sqlite/index", "ids"],
   host: ["load", "declare", "connection"],
   http: ["callers", "client-address"],
@@ -90,7 +90,7 @@ module.exports = {
         orphan: true,
         path: "^(core|plugins)/",
         pathNot: [
-          "^core/(index|sdk/(index|channel)|testkit/index|cli/main|transforms/(trusted-runner|guest/main))\\.",
+          "^core/(index|sdk/(index|channel|store)|testkit/index|cli/main|transforms/(trusted-runner|guest/main))\\.",
           "^plugins/[^/]+/index\\.",
           "/worker\\.",
         ],
@@ -102,7 +102,7 @@ module.exports = {
       comment: "Every import leads to a file, or to a package that is installed.",
       severity: "error",
       from: { path: "^(core|plugins|transforms|bench)/" },
-      to: { couldNotResolve: true, pathNot: "^service-gateway(/sdk|/sdk/channel|/testkit)?$" },
+      to: { couldNotResolve: true, pathNot: "^service-gateway(/sdk|/sdk/channel|/sdk/store|/testkit)?$" },
     },
     {
       name: "production-needs-no-dev-dependency",

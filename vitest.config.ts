@@ -17,6 +17,7 @@ export default defineConfig({
     alias: {
       // The longer name first: a name matches as a prefix.
       "service-gateway/sdk/channel": source("./core/sdk/channel.ts"),
+      "service-gateway/sdk/store": source("./core/sdk/store.ts"),
       "service-gateway/sdk": source("./core/sdk/index.ts"),
       "service-gateway/testkit": source("./core/testkit/index.ts"),
     },

@@ -51,12 +51,28 @@ export const errorTable = {
     hint: "Delete lock.db and start again. It contains no data.",
   },
   state_fenced: {
-    text: "This gateway no longer owns the state directory; another one has taken it over.",
+    text: "This gateway no longer owns its state; another one has taken it over.",
     hint: "Run one gateway for each state directory.",
   },
   state_gone: {
     text: "The gateway has lost its state directory {directory}: {reason} while it ran.",
     hint: "Restore the files and start the gateway again. Do not move or delete them while a gateway runs.",
+  },
+  store_unknown: {
+    text: "state.store: there is no store {store}.{meant}",
+    hint: "Known stores: {known}. The plugin of another one is a folder, file or package named store-{store}, listed in plugins.load.",
+  },
+  store_not_opened: {
+    text: "The store {store} cannot be opened at {address}, the address in state.url: {reason}.",
+    hint: "Check that the database runs, and that it accepts the user and the password of state.url.",
+  },
+  store_version: {
+    text: "The database in state.url was written by a newer version (schema {found}, this program knows {known}).",
+    hint: "Run the newer version on every node, or set another database.",
+  },
+  store_unavailable: {
+    text: "The database in state.url cannot be used: {reason}.",
+    hint: "The gateway retries. Check that the database runs and can be reached.",
   },
   port_in_use: { text: "{host}:{port} is already in use.", hint: "Stop the other program, or set gateway.port (0 takes any free port)." },
   listen_failed: { text: "Cannot listen on {host}:{port}: {reason}.", hint: "Check gateway.host and gateway.port." },

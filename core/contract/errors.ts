@@ -2,6 +2,7 @@
 import { programCommand } from "./command.ts";
 import { errorTable } from "./error-table.ts";
 
+/** A code of the gateway's own errors; `core/ERRORS.md` lists them with their texts and details. */
 export type ErrorCode = keyof typeof errorTable;
 
 type Details = Readonly<Record<string, string | number>>;
@@ -11,7 +12,14 @@ function fill(template: string, details: Details): string {
   return template.replace(/\{(\w+)\}/g, (whole, name: string) => String(known[name] ?? whole));
 }
 
-/** An error of the gateway: configuration, state, start or stop. `message` is one sentence; `hint` says what to do. */
+/**
+ * An error of the gateway: configuration, state, start or stop. `message` is one sentence; `hint` says what to do. A store throws
+ * `state_full` if nothing more can be stored, `state_fenced` if another owner has taken over, `store_version` for a schema of a newer
+ * version, and `store_unavailable` for a database that does not answer; the details are those that the texts name.
+ *
+ * @example
+ * throw new HostError("store_unavailable", { reason: "the connection was lost" }, { cause: error });
+ */
 export class HostError extends Error {
   override readonly name: string = "HostError";
   readonly code: ErrorCode;
