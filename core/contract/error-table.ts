@@ -66,13 +66,26 @@ export const errorTable = {
     text: "The store {store} cannot be opened at {address}, the address in state.url: {reason}.",
     hint: "Check that the database runs, and that it accepts the user and the password of state.url.",
   },
-  store_version: {
-    text: "The database in state.url was written by a newer version (schema {found}, this program knows {known}).",
-    hint: "Run the newer version on every node, or set another database.",
+  database_away: {
+    text: "The database cannot be reached: {reason}.",
+    hint: "Check that the database runs and that state.url is right. The gateway reconnects by itself; senders retry.",
   },
-  store_unavailable: {
-    text: "The database in state.url cannot be used: {reason}.",
-    hint: "The gateway retries. Check that the database runs and can be reached.",
+  database_unusable: { text: "The database cannot be used: {reason}.", hint: "Check state.url, and what its user may do." },
+  database_too_old: {
+    text: "The database server has version {version}: this program needs {needed} or later.",
+    hint: "Update the server, or use another one.",
+  },
+  database_version: {
+    text: "The state in the database was written by a newer version (schema {found}, this program knows {known}).",
+    hint: "Run the newer version, or use another database.",
+  },
+  database_foreign: {
+    text: "The schema {schema} of the database does not belong to this program: {reason}.",
+    hint: "Name another schema at the end of state.url: ?schema=NAME.",
+  },
+  lease_lost: {
+    text: "This node did not renew its lease in time, so another node may have taken over its work.",
+    hint: "The work continues on a node that holds a lease. Check this machine's load and its connection to the database.",
   },
   port_in_use: { text: "{host}:{port} is already in use.", hint: "Stop the other program, or set gateway.port (0 takes any free port)." },
   listen_failed: { text: "Cannot listen on {host}:{port}: {reason}.", hint: "Check gateway.host and gateway.port." },

@@ -12,14 +12,7 @@ function fill(template: string, details: Details): string {
   return template.replace(/\{(\w+)\}/g, (whole, name: string) => String(known[name] ?? whole));
 }
 
-/**
- * An error of the gateway: configuration, state, start or stop. `message` is one sentence; `hint` says what to do. A store throws
- * `state_full` if nothing more can be stored, `state_fenced` if another owner has taken over, `store_version` for a schema of a newer
- * version, and `store_unavailable` for a database that does not answer; the details are those that the texts name.
- *
- * @example
- * throw new HostError("store_unavailable", { reason: "the connection was lost" }, { cause: error });
- */
+/** An error of the gateway: configuration, state, start or stop. `message` is one sentence; `hint` says what to do. */
 export class HostError extends Error {
   override readonly name: string = "HostError";
   readonly code: ErrorCode;

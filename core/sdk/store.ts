@@ -2,22 +2,21 @@
  * The entry point for authors of stores: `service-gateway/sdk/store`, beside `service-gateway/sdk`. A store keeps the whole state of a
  * gateway in place of the embedded SQLite database. `storeContract` of `service-gateway/testkit` tests it against the rules.
  */
+import { type ErrorCode, HostError } from "../contract/index.ts";
 import type { Store } from "../state/index.ts";
 
-export {
-  type Accepted,
-  type Address,
-  type Authority,
-  type Decision,
-  type ErrorCode,
-  type Gather,
-  HostError,
-  type Json,
-  type Outcome,
-  type Part,
-  type RawEvent,
-  type Receipt,
-  type Station,
+export type {
+  Accepted,
+  Address,
+  Authority,
+  Decision,
+  Gather,
+  Json,
+  Outcome,
+  Part,
+  RawEvent,
+  Receipt,
+  Station,
 } from "../contract/index.ts";
 export {
   type AcceptedEvent,
@@ -37,6 +36,7 @@ export {
   type Pruned,
   type PruneLimits,
   type Queue,
+  queuePrefix,
   type Removals,
   type SessionMessage,
   type SessionRecord,
@@ -63,38 +63,65 @@ export interface StoreOpening {
 }
 
 /**
- * A store, as a plugin declares it. The plugin's folder, file or package is named `store-<id>`, because it is found by that name and
- * loaded before all other plugins; it never runs in a worker.
+ * A store, as a plugin declares it in its member `store`. The plugin's folder, file or package is named `store-<id>`: the host finds it by
+ * that name and loads it before all other plugins. It never runs in a worker.
  */
 export interface StoreDefinition {
-  /** The name in `state.store`: `a-z`, `0-9`, `-`, starting with a letter. */
+  /** The value of `state.store` that selects this store: `a-z`, `0-9`, `-`, starting with a letter. */
   readonly id: string;
-  /** One sentence that says where the data is stored, for the list of plugins. */
+  /** What the store is, in one sentence without a final period. */
   readonly description: string;
   /**
-   * Connects to the database, creates or migrates the schema if necessary, and resolves with the store. Rejects if the database cannot be
-   * used: `HostError` is reported as it is, any other error as `store_not_opened` with its message. A message does not need the address;
-   * the host adds it without the password.
+   * Connects to the database and prepares it. Rejects with an error of `storeError` if the database cannot be used; any other error is
+   * reported as `store_not_opened`. Its message need not name the address: the host adds it without the password.
    */
   open(opening: StoreOpening): Promise<Store>;
+  /**
+   * Examines the database for `service doctor`, which adds the address. It runs without a gateway, and also if `open` rejects. A throw is a
+   * `fail`.
+   */
+  check?(opening: StoreOpening): Promise<readonly StoreFinding[]>;
+}
+
+/** A result of a store's own check: a reason in one sentence without a final period, and what to do. */
+export interface StoreFinding {
+  readonly verdict: "ok" | "warn" | "fail";
+  readonly reason: string;
+  readonly fix?: string;
 }
 
 /**
- * Declares a store for the `store` member of a plugin.
+ * Declares a store for the member `store` of a plugin.
  *
  * @example
  * export default definePlugin({
  *   id: "store-files",
  *   version: "1.0.0",
  *   host: "^0.1.0",
- *   store: defineStore({
- *     id: "files",
- *     description: "Stores the state in files of a shared folder.",
- *     open: async ({ url, now }) => openFiles({ folder: new URL(url), now }),
- *   }),
+ *   store: defineStore({ id: "files", description: "Files in a shared folder", open: async (opening) => openFiles(opening) }),
  *   setup() {},
  * });
  */
 export function defineStore(definition: StoreDefinition): StoreDefinition {
   return definition;
+}
+
+/** The errors with which a store rejects. */
+export type StoreErrorCode = Extract<
+  ErrorCode,
+  "database_away" | "database_foreign" | "database_too_old" | "database_unusable" | "database_version" | "lease_lost" | "state_fenced"
+>;
+
+/**
+ * Creates an error of the gateway's error table; `core/ERRORS.md` lists the details that each code has.
+ *
+ * @example
+ * throw storeError("database_away", { reason: "connection refused" });
+ */
+export function storeError(
+  code: StoreErrorCode,
+  details: Readonly<Record<string, string | number>> = {},
+  options?: { readonly cause?: unknown },
+): Error & { readonly code: StoreErrorCode } {
+  return new HostError(code, details, options) as HostError & { readonly code: StoreErrorCode };
 }
