@@ -62,10 +62,7 @@ export const errorTable = {
     text: "state.store: there is no store {store}.{meant}",
     hint: "Known stores: {known}. The plugin of another one is a folder, file or package named store-{store}, listed in plugins.load.",
   },
-  store_not_opened: {
-    text: "The store {store} cannot be opened at {address}, the address in state.url: {reason}.",
-    hint: "Check that the database runs, and that it accepts the user and the password of state.url.",
-  },
+  store_not_opened: { text: "The store {store} cannot be opened at {address} (state.url): {reason}.", hint: "{fix}" },
   database_away: {
     text: "The database cannot be reached: {reason}.",
     hint: "Check that the database runs and that state.url is right. The gateway reconnects by itself; senders retry.",

@@ -5,6 +5,7 @@ export { createIds, timeOfId } from "./ids.ts";
 export { controlSuffix, encodeLanePart } from "./lane.ts";
 export type { Pruned, PruneLimits } from "./limits.ts";
 export { lockState } from "./lock.ts";
+export { nodeName } from "./node-name.ts";
 export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
 export type { KeptMessage, KeptRow, Person, Removals } from "./removals.ts";
 export type { EventFilter, EventReport, PlatformId, SessionReport, StoreStats, UsageReport } from "./report.ts";
