@@ -20,7 +20,7 @@ const floors = [
   ["access", "http", "transforms"],
   ["webhooks"],
   ["host"],
-  ["agents", "channels", "isolation"],
+  ["agents", "channels", "isolation", "stores"],
   ["actions", "path"],
   ["gateway"],
   ["cli", "index", "testkit"],
@@ -40,14 +40,16 @@ const goesDown = floors.flatMap((rooms, floor) =>
 );
 
 /**
- * What may be imported beside a room's door: the embedded store, which only the composition opens; the judgement of addresses, which needs no
+ * What may be imported beside a room's door: the embedded store, which is opened in one place; what commands need to know of the state
+ * without loading more; the judgement of addresses, which needs no
  * way out to the network; the agent for public addresses, whose HTTP client only the thread of transforms loads; the contract behind the two
  * public doors of the SDK.
  */
 const sideDoors = {
   media: ["web-address", "public-agent"],
   sdk: ["contract", "channel", "store"],
-  state: ["sqlite/index", "ids"],
+  config: ["embedded-store"],
+  state: ["sqlite/index", "ids", "identity"],
   host: ["load", "declare", "connection"],
   http: ["callers", "client-address"],
 };

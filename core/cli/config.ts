@@ -13,6 +13,8 @@ import { renderJsonSchema } from "../config/showing/json-schema.ts";
 import { HostError } from "../contract/errors.ts";
 import { accountProblems, channelsOf, optionProblems, unknownChannels } from "../gateway/config-problems.ts";
 import { hookProblems } from "../gateway/hook-problems.ts";
+import { findStore } from "../host/find-store.ts";
+import { isEmbedded } from "../stores/place.ts";
 import type { CommandContext } from "./context.ts";
 import { type Declared, declaredSchemas, readDeclarations, readyPlugins } from "./plugins/declarations.ts";
 
@@ -143,6 +145,7 @@ export function pluginProblems(declared: readonly Declared[], checked: CheckedCo
       const accounts = definition.channel === undefined ? [] : accountProblems(definition.channel, checked, env);
       return [...optionProblems(definition, checked.checkable), ...accounts];
     }),
+    ...storeProblems(checked),
     ...unknownChannels(checked.checkable, channelsOf(readyPlugins(declared))),
     ...hookProblems(readyPlugins(declared), checked, env),
     ...unknown.map((id): Problem => {
@@ -151,4 +154,17 @@ export function pluginProblems(declared: readonly Declared[], checked: CheckedCo
       return { severity: "warning", path: `plugins.entries.${id}`, message: "there is no such plugin", hint };
     }),
   ].map((problem) => ({ ...checked.locate(problem.path), ...problem }));
+}
+
+/** The plugin of the store is found by its name, so a wrong one is noticed without loading it. */
+function storeProblems({ checkable: { state, plugins }, directory }: CheckedConfig): readonly Problem[] {
+  if (isEmbedded(state)) return [];
+  try {
+    findStore(state.store, { load: plugins.load, configDirectory: directory });
+    return [];
+  } catch (error) {
+    if (!(error instanceof HostError)) throw error;
+    const message = error.message.replace(/^state\.store: /, "").replace(/\.$/, "");
+    return [{ severity: "error", path: "state.store", message, hint: error.hint }];
+  }
 }

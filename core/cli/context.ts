@@ -7,7 +7,10 @@ import type { LoadedConfig } from "../config/reading/load.ts";
 import { type ConfigLocation, locateConfig, locateState, namedState } from "../config/reading/locate.ts";
 import { HostError } from "../contract/errors.ts";
 import { product } from "../contract/product.ts";
+import type { StoreFinding } from "../sdk/store.ts";
 import type { Store } from "../state/store.ts";
+import type { StateOptions } from "../stores/options.ts";
+import type { StatePlace } from "../stores/place.ts";
 import type { Terminal } from "./output/terminal.ts";
 import { findGateway, type RunningGateway, runningConfigFile } from "./running-gateway.ts";
 
@@ -24,12 +27,16 @@ export interface CommandContext {
   /** The effective configuration: the file, or the defaults if there is none. */
   load(): Promise<LoadedConfig>;
   stateDirectory(): Promise<string>;
-  /** Whether a gateway has ever run on this state. */
+  /** Where the state is: the state directory and the store. */
+  place(): Promise<StatePlace>;
+  /** Whether a gateway has ever run on this state. A database that a store's plugin opens counts as used. */
   hasState(): Promise<boolean>;
   /**
    * Opens the state, even if a gateway is running on it. Throws `state_missing` if no gateway has ever run there, unless `create` is true.
    */
   openState(options?: { readonly create?: boolean }): Promise<Store>;
+  /** What the store's own check finds; the embedded store has none. */
+  checkStore(): Promise<readonly StoreFinding[]>;
   /** The gateway that is running on this state, if any. */
   gateway(): Promise<RunningGateway | null>;
 }
@@ -45,17 +52,6 @@ export interface ContextOptions {
 
 const configVariable = `${product.environmentPrefix}CONFIG`;
 const stateVariable = `${product.environmentPrefix}STATE_DIR`;
-
-/**
- * Created by the first gateway of a state. Opening it would create it, and a directory that contains only a configuration is not a state
- * directory.
- */
-const databaseFile = "state.db";
-
-/** A lost state counts as used: opening it reports the loss. */
-async function wasStarted(directory: string): Promise<boolean> {
-  return existsSync(join(directory, databaseFile)) || (await import("../state/identity.ts")).wasUsed(directory);
-}
 
 /** Where `dev` keeps its state by default. */
 export const devDirectory = (home: string): string => join(home, product.homeDirectory, "dev");
@@ -81,7 +77,16 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
   };
   let located: Promise<string> | undefined;
   const stateDirectory = () => (located ??= locate());
-  const hasState = async (): Promise<boolean> => wasStarted(await stateDirectory());
+  const place = async (): Promise<StatePlace> => {
+    const [found, { state: section, node }] = await Promise.all([stateDirectory(), glance()]);
+    const { store, url } = section;
+    return { directory: found, store, ...(url === undefined ? {} : { url }), ...(node === undefined ? {} : { node }) };
+  };
+  const hasState = async (): Promise<boolean> => (await import("../stores/place.ts")).isUsed(await place());
+  const options = async (): Promise<StateOptions> => {
+    const [found, { stateOptions }] = await Promise.all([place(), import("./state-options.ts")]);
+    return stateOptions(found, { env, configDirectory: dirname(configFile.file), load: async () => (await glance()).plugins });
+  };
   return {
     terminal,
     env,
@@ -91,13 +96,17 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
     glance,
     load,
     stateDirectory,
+    place,
     hasState,
     async openState({ create = false } = {}) {
-      const found = await stateDirectory();
-      if (!create && !(await hasState())) throw new HostError("state_missing", { directory: found });
+      if (!create && !(await hasState())) throw new HostError("state_missing", { directory: await stateDirectory() });
       // Imported here, because most commands never use the database.
-      const { openSqliteStore } = await import("../state/sqlite/index.ts");
-      return await openSqliteStore({ directory: found, now: Date.now });
+      const { openState } = await import("../stores/open.ts");
+      return await openState(await options());
+    },
+    async checkStore() {
+      const { checkStore } = await import("../stores/open.ts");
+      return await checkStore(await options());
     },
     async gateway() {
       return await findGateway(await stateDirectory());

@@ -5,6 +5,7 @@ import { HostError } from "../contract/errors.ts";
 import type { GatewayDescription } from "../gateway/gateway.ts";
 import { workerDetail } from "../host/isolated.ts";
 import type { StoreStats } from "../state/report.ts";
+import { isEmbedded } from "../stores/place.ts";
 import type { CommandContext } from "./context.ts";
 import type { Style } from "./output/terminal.ts";
 import { renderAgo, renderDuration } from "./output/times.ts";
@@ -22,6 +23,8 @@ interface Status {
   /** Why the file cannot be used; a running gateway keeps the last valid one. */
   readonly configError?: string;
   readonly stateDirectory: string;
+  /** `state.store`. */
+  readonly store: string;
   readonly events?: Work;
   readonly gateway?: GatewayDescription | null;
 }
@@ -52,6 +55,7 @@ async function collect(context: CommandContext): Promise<Status> {
   const base = {
     configFile: context.configFile.file,
     stateDirectory,
+    store: (await context.place()).store,
     ...(broken === undefined ? {} : { configError: broken.message }),
     ...((await context.hasState()) ? { events: await work(context) } : {}),
   };
@@ -107,6 +111,7 @@ function show(status: Status, { terminal, now }: CommandContext): void {
   if (waiting.length > 0)
     rows.push(["", style("yellow", `Changes of ${waiting.join(", ")} take effect after a restart: ${programCommand} restart`)]);
   rows.push(["state", status.stateDirectory]);
+  if (!isEmbedded(status)) rows.push(["store", status.store]);
   if (status.events !== undefined) rows.push(...eventRows(status.events, now()));
   if (status.gateway?.hooks !== undefined) {
     const { enabled, path } = status.gateway.hooks;

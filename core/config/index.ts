@@ -18,6 +18,7 @@ export { isRecord, validateSection } from "./checking/validate.ts";
 export { isWeakSecret, weakSecret } from "./checking/weak-secret.ts";
 export { editConfig, renameConfigKey } from "./editing/edit.ts";
 export { type ConfigEditor, createConfigEditor } from "./editing/editor.ts";
+export { embeddedStore } from "./embedded-store.ts";
 export { type LinearPattern, linearPatterns } from "./linear-pattern.ts";
 export { aliasOf, isFullModelName, type ModelChoice, type ModelTable, modelNames, resolveModel } from "./model-names.ts";
 export { getPath, parsePath, renderPath, type Segment } from "./path.ts";

@@ -47,13 +47,18 @@ export const errorTable = {
     hint: "Delete lock.db and start again. It contains no data.",
   },
   state_fenced: {
-    text: "This gateway no longer owns the state directory; another one has taken it over.",
+    text: "This gateway no longer owns its state; another one has taken it over.",
     hint: "Run one gateway for each state directory.",
   },
   state_gone: {
     text: "The gateway has lost its state directory {directory}: {reason} while it ran.",
     hint: "Restore the files and start the gateway again. Do not move or delete them while a gateway runs.",
   },
+  store_unknown: {
+    text: "state.store: there is no store {store}.{meant}",
+    hint: "Known stores: {known}. The plugin of another one is a folder, file or package named store-{store}, listed in plugins.load.",
+  },
+  store_not_opened: { text: "The store {store} cannot be opened at {address} (state.url): {reason}.", hint: "{fix}" },
   database_away: {
     text: "The database cannot be reached: {reason}.",
     hint: "Check that the database runs and that state.url is right. The gateway reconnects by itself; senders retry.",

@@ -2,6 +2,7 @@
 import { programCommand } from "./command.ts";
 import { errorTable } from "./error-table.ts";
 
+/** A code of the gateway's own errors; `core/ERRORS.md` lists them with their texts and details. */
 export type ErrorCode = keyof typeof errorTable;
 
 type Details = Readonly<Record<string, string | number>>;

@@ -323,6 +323,7 @@ export interface Receipt {
 /** How an accepted event ends: exactly one outcome, which never changes. */
 export type Outcome = "answered" | "silent" | "refused" | "failed";
 
+/** Where a decision about an event was made. */
 export type Station = "accept" | "ingress" | "gating" | "routing" | "turn" | "formatting" | "delivery" | "settled";
 
 /** What one station decided about one event. The list of decisions explains the outcome. */

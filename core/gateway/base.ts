@@ -15,7 +15,7 @@ import {
 import { createLoader, type Loader, loadBundledAhead } from "../host/index.ts";
 import { createLog, type Log } from "../log/index.ts";
 import { lockState, type Store } from "../state/index.ts";
-import { openSqliteStore } from "../state/sqlite/index.ts";
+import { checkStateSettings, openState, type StatePlace, statePlace } from "../stores/index.ts";
 import { logProblem } from "./config-problems.ts";
 import type { GatewayOptions } from "./options.ts";
 import { acceptance } from "./ownership.ts";
@@ -31,6 +31,7 @@ export interface Base {
   readonly configFile: string;
   readonly environment: Environment;
   readonly stateDirectory: string;
+  readonly place: StatePlace;
   readonly secrets: Secrets;
   readonly log: Log;
   /** Removes secrets by value, as the log does. */
@@ -56,6 +57,8 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   const { directory, file: configFile } = current.loaded;
   const stateDirectory = locateState({ config: config(), directory, env: environment, home });
 
+  checkStateSettings(current.loaded);
+  const place = statePlace(config(), stateDirectory);
   const lock = lockState(stateDirectory);
   undo.add(() => lock.release());
   const secrets = createSecrets({ env: environment, directory });
@@ -70,16 +73,16 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   undo.add(closeLog);
   for (const problem of current.loaded.problems) logProblem(log, problem);
 
-  const opening = openSqliteStore({
-    directory: stateDirectory,
-    now,
-    owner: true,
+  const fresh = options.fresh ?? false;
+  const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh });
+  const opening = openState({
+    ...{ place, now, owner: true },
+    secrets: () => secrets,
+    plugins: () => ({ loader, load: config().plugins.load, configDirectory: directory, given: options.plugins ?? [] }),
     ...(options.slowFlushMs === undefined ? {} : { slowFlushMs: options.slowFlushMs }),
     ...(options.acceptNewState === true && { acceptNewState: acceptance(log) }),
   });
-  const fresh = options.fresh ?? false;
-  const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh });
-  // Uses the time that the writer's thread takes to start.
+  // Uses the time that the store takes to open.
   if (!fresh && options.bundled !== false) loadBundledAhead(config(), loader);
   const store = await opening;
   undo.add(() => store.close());
@@ -88,7 +91,7 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   const { resumed, fence } = await store.begin(now());
   if (resumed > 0) log.info({ resumed }, "resuming work of an earlier process");
   return {
-    ...{ current, config, configDirectory: directory, configFile, environment, stateDirectory },
+    ...{ current, config, configDirectory: directory, configFile, environment, stateDirectory, place },
     ...{ secrets, log, redact, closeLog, loader, store, fence, gatewayTokens },
     ...{ now, elapsed, random, undo },
   };

@@ -7,6 +7,7 @@ import { type GatewayConfig, loadConfig } from "../config/index.ts";
 import type { Accepted, RawEvent } from "../contract/index.ts";
 import { checkListening, HttpProblem, type HttpServer } from "../http/index.ts";
 import { createDuties } from "../state/index.ts";
+import { checkStateSettings } from "../stores/index.ts";
 import { writeAddress } from "./address-file.ts";
 import { type Base, openBase } from "./base.ts";
 import { logProblem } from "./config-problems.ts";
@@ -179,6 +180,7 @@ function registerRoutes(
     end: (how) => options.onAsked?.(how) ?? false,
     checkStart: async () => {
       const next = await loadConfig({ file: current.loaded.file, named: current.loaded.found, env: base.environment });
+      checkStateSettings(next);
       const { host, port } = next.config.gateway;
       // Its own port is free once it has ended; any other one shows whether the host is one of this machine.
       await checkListening({ host, port: port === ownPort() ? 0 : port });

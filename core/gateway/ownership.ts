@@ -5,16 +5,16 @@ import { join } from "node:path";
 import { HostError } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Store } from "../state/index.ts";
+import { filesOf, type StatePlace } from "../stores/index.ts";
 import type { Undo } from "./undo.ts";
 
 const everyMs = 2_000;
-const files = ["lock.db", "state.db"];
 
 /** Calls back once, with what was lost. The store's fence already rejects commits of the old owner; this ends the process. */
 export function watchOwnership({
   store,
   fence,
-  stateDirectory,
+  place,
   log,
   undo,
   onLost,
@@ -22,14 +22,15 @@ export function watchOwnership({
   readonly store: Pick<Store, "fence">;
   /** The value that `begin` resolved with. */
   readonly fence: number;
-  readonly stateDirectory: string;
+  readonly place: StatePlace;
   readonly log: Pick<Log, "fatal">;
   readonly undo: Undo;
   readonly onLost: (error: HostError) => void;
 }): void {
   // A file keeps its inode number when it is written to; a replacement has another one.
-  const opened = files.map((name) => {
-    const path = join(stateDirectory, name);
+  const { directory } = place;
+  const opened = ["lock.db", ...filesOf(place)].map((name) => {
+    const path = join(directory, name);
     return { name, path, number: statSync(path, { bigint: true, throwIfNoEntry: false })?.ino };
   });
 
@@ -38,7 +39,7 @@ export function watchOwnership({
       const now = await stat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => error);
       // Any other error while checking a file proves nothing.
       const same = now instanceof Error ? now.code !== "ENOENT" : now.ino === number;
-      if (!same) return new HostError("state_gone", { directory: stateDirectory, reason: `${name} was removed or replaced` });
+      if (!same) return new HostError("state_gone", { directory, reason: `${name} was removed or replaced` });
     }
     return (await store.fence()) === fence ? undefined : new HostError("state_fenced");
   }

@@ -3,7 +3,8 @@ import type { GatewayConfig } from "../config/index.ts";
 import { PluginError } from "../contract/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import { checkDeclaration } from "./declare.ts";
-import { bundledPlugins, namedPlugin, type PluginSource, placeOf } from "./find.ts";
+import { bundledPlugins, bundledStores, namedPlugin, type PluginSource, placeOf } from "./find.ts";
+import { storeOf } from "./find-store.ts";
 import type { Isolate, IsolatedPlugin, WorkerReport } from "./isolated.ts";
 import type { Loader } from "./load.ts";
 
@@ -126,8 +127,12 @@ export async function collect(options: CollectOptions, reports: Map<string, Plug
   return candidates;
 }
 
+/** The bundled store that is in use. Its code is already loaded. */
+export const usedStore = ({ state, plugins }: Pick<GatewayConfig, "state" | "plugins">): readonly PluginSource[] =>
+  plugins.load.some((name) => storeOf(name) === state.store) ? [] : bundledStores().filter(({ name }) => storeOf(name) === state.store);
+
 function sources({ config, configDirectory, load = [], bundled }: CollectOptions, failed: Failed): readonly PluginSource[] {
-  const found: PluginSource[] = bundled ? [...bundledPlugins()] : [];
+  const found: PluginSource[] = bundled ? [...bundledPlugins(), ...usedStore(config())] : [];
   for (const name of [...config().plugins.load, ...load]) {
     try {
       const source = namedPlugin(name, configDirectory);

@@ -5,6 +5,7 @@ import valid from "semver/functions/valid.js";
 import validRange from "semver/ranges/valid.js";
 import { type CodeDefinition, PluginError, sdkVersion } from "../contract/index.ts";
 import type { ChannelDefinition, PluginDefinition } from "../sdk/contract.ts";
+import type { StoreDefinition } from "../sdk/store.ts";
 import { cliProblem } from "./declare-cli.ts";
 import { checkPresets } from "./presets.ts";
 
@@ -35,10 +36,21 @@ export function checkDeclaration(name: string, exported: unknown): PluginDefinit
   if (!satisfies(sdkVersion, host)) throw new PluginError("plugin_range", { plugin: id, range: host, version: sdkVersion });
   checkPresets(exported as PluginDefinition);
   checkChannel(id, (exported as PluginDefinition).channel);
+  checkStore(id, (exported as PluginDefinition).store);
   const wrongCli = cliProblem((exported as PluginDefinition).cli);
   if (wrongCli !== undefined) throw invalid(id, wrongCli, "cli");
   checkCodes(id, (exported as PluginDefinition).codes);
   return exported as PluginDefinition;
+}
+
+function checkStore(plugin: string, store: unknown): void {
+  if (store === undefined) return;
+  const { id, description, open, check } = (store ?? {}) as Partial<Record<keyof StoreDefinition, unknown>>;
+  if (typeof id !== "string" || !idPattern.test(id))
+    throw invalid(plugin, "the id of its store must be a to z, 0 to 9 and -, beginning with a letter", "store");
+  if (typeof description !== "string" || description === "") throw invalid(plugin, `its store ${id} has no description`, "store");
+  if (typeof open !== "function") throw invalid(plugin, `its store ${id} has no open function`, "store");
+  if (check !== undefined && typeof check !== "function") throw invalid(plugin, `check of its store ${id} must be a function`, "store");
 }
 
 const switches = ["edits", "threads", "reactions", "media", "buttons", "typing", "menu", "stickers"] as const;

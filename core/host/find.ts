@@ -25,18 +25,27 @@ export function placeOf({ file, bundled }: PluginSource): string {
 /** TypeScript in the repository, JavaScript in the published package. */
 const moduleEnding = import.meta.url.endsWith(".ts") ? "ts" : "js";
 
-export function bundledPlugins(): readonly PluginSource[] {
+/** The folders of this package's own plugins. */
+function bundledFolders(): readonly PluginSource[] {
   const root = fileURLToPath(new URL("../../plugins/", import.meta.url));
   if (!existsSync(root)) return [];
-  return (
-    readdirSync(root, { withFileTypes: true })
-      .filter((entry) => entry.isDirectory())
-      // A folder with a manifest is a package of its own, for those who name it in `plugins.load`.
-      .filter((entry) => !existsSync(join(root, entry.name, "package.json")))
-      .map((entry) => ({ name: entry.name, file: join(root, entry.name, `index.${moduleEnding}`), bundled: true }))
-      .filter((source) => existsSync(source.file))
-      .sort((a, b) => (a.name < b.name ? -1 : 1))
-  );
+  return readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => ({ name: entry.name, file: join(root, entry.name, `index.${moduleEnding}`), bundled: true }))
+    .filter((source) => existsSync(source.file))
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+}
+
+const isStore = ({ name }: PluginSource) => name.startsWith("store-");
+
+/** The bundled plugins except the stores, of which a gateway loads at most the one that it uses. */
+export function bundledPlugins(): readonly PluginSource[] {
+  // A folder with a manifest is a package of its own, for those who name it in `plugins.load`.
+  return bundledFolders().filter((source) => !isStore(source) && !existsSync(join(dirname(source.file), "package.json")));
+}
+
+export function bundledStores(): readonly PluginSource[] {
+  return bundledFolders().filter(isStore);
 }
 
 /** Finds a plugin by path (relative to the configuration; `~` is the home directory) or as a package installed beside the configuration. */

@@ -18,6 +18,7 @@ export { connectionProblem } from "./connection.ts";
 export { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, pluginFault, unusable } from "./deadline.ts";
 export { checkDeclaration } from "./declare.ts";
 export type { PluginSource } from "./find.ts";
+export { findStore, type StorePlaces } from "./find-store.ts";
 export type { Instance } from "./instance.ts";
 export type { Isolate, WorkerReport } from "./isolated.ts";
 export { createLoader, type Loader } from "./load.ts";

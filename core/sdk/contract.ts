@@ -36,6 +36,7 @@ import {
 } from "../contract/index.ts";
 import { type Sniffed, sniff } from "../media/index.ts";
 import type { HookName, HookTable, TapOrder } from "../stations/index.ts";
+import type { StoreDefinition } from "./store.ts";
 
 export type { Transform, TransformContext, TransformResult } from "../contract/index.ts";
 export type {
@@ -621,6 +622,8 @@ export interface PluginDefinition<O extends TObject = TObject> {
   readonly codes?: Readonly<Record<string, CodeDefinition>>;
   /** Set by `defineChannel`: the channel that `setup` will register, so that its options can be checked before anything runs. */
   readonly channel?: ChannelDefinition;
+  /** A store that `state.store` can name; see `defineStore` of `service-gateway/sdk/store`. It is opened before any plugin is set up. */
+  readonly store?: StoreDefinition;
   /** Registers everything, within 10 s. If it throws, this plugin is left out and the others run. */
   setup(host: PluginHost, options: Static<O>): void | Promise<void>;
 }

@@ -1,4 +1,7 @@
-/** The entry point for authors of stores: `service-gateway/sdk/store`, beside `service-gateway/sdk`. */
+/**
+ * The entry point for authors of stores: `service-gateway/sdk/store`, beside `service-gateway/sdk`. A store keeps the whole state of a
+ * gateway in place of the embedded SQLite database. `storeContract` of `service-gateway/testkit` tests it against the rules.
+ */
 import { type ErrorCode, HostError } from "../contract/index.ts";
 import type { Store } from "../state/index.ts";
 
@@ -13,6 +16,7 @@ export type {
   Part,
   RawEvent,
   Receipt,
+  Station,
 } from "../contract/index.ts";
 export {
   type AcceptedEvent,
@@ -25,6 +29,7 @@ export {
   type KeptRow,
   type NewEvent,
   type OutboxRow,
+  type OutboxState,
   type Person,
   type PlatformId,
   type PreviewLeft,
@@ -57,21 +62,45 @@ export interface StoreOpening {
   readonly node: string;
 }
 
-/** A store that several nodes can share. */
+/**
+ * A store, as a plugin declares it in its member `store`. The plugin's folder, file or package is named `store-<id>`: the host finds it by
+ * that name and loads it before all other plugins. It never runs in a worker.
+ */
 export interface StoreDefinition {
-  /** The value of `state.store` that selects this store. */
+  /** The value of `state.store` that selects this store: `a-z`, `0-9`, `-`, starting with a letter. */
   readonly id: string;
   /** What the store is, in one sentence without a final period. */
   readonly description: string;
-  /** Connects to the database and prepares it. Rejects with an error of `storeError` if the database cannot be used. */
+  /**
+   * Connects to the database and prepares it. Rejects with an error of `storeError` if the database cannot be used; any other error is
+   * reported as `store_not_opened`. Its message need not name the address: the host adds it without the password.
+   */
   open(opening: StoreOpening): Promise<Store>;
+  /**
+   * Examines the database for `service doctor`, which adds the address. It runs without a gateway, and also if `open` rejects. A throw is a
+   * `fail`.
+   */
+  check?(opening: StoreOpening): Promise<readonly StoreFinding[]>;
+}
+
+/** A result of a store's own check: a reason in one sentence without a final period, and what to do. */
+export interface StoreFinding {
+  readonly verdict: "ok" | "warn" | "fail";
+  readonly reason: string;
+  readonly fix?: string;
 }
 
 /**
- * Declares a store.
+ * Declares a store for the member `store` of a plugin.
  *
  * @example
- * export default defineStore({ id: "memory", description: "A store without a disk", open: async (opening) => openMemory(opening) });
+ * export default definePlugin({
+ *   id: "store-files",
+ *   version: "1.0.0",
+ *   host: "^0.1.0",
+ *   store: defineStore({ id: "files", description: "Files in a shared folder", open: async (opening) => openFiles(opening) }),
+ *   setup() {},
+ * });
  */
 export function defineStore(definition: StoreDefinition): StoreDefinition {
   return definition;

@@ -5,6 +5,7 @@
 import { closeSync, existsSync, openSync, readFileSync, rmSync, writeSync } from "node:fs";
 import { join } from "node:path";
 import { writeWhole } from "./directory.ts";
+import { isNode } from "./node-name.ts";
 
 export interface Identity {
   /** A random number that the database contains, too. */
@@ -30,9 +31,13 @@ export function readIdentity(directory: string): Identity | undefined {
   }
 }
 
-/** Whether a gateway has used the directory. An earlier version leaves no `state.json`, but a token next to its database. */
+/**
+ * Whether a gateway has stored its state in the directory. An earlier version leaves no `state.json`, but a token next to its database; a
+ * gateway whose database is elsewhere leaves a token too.
+ */
 export function wasUsed(directory: string): boolean {
-  return ["state.json", "gateway-token"].some((name) => existsSync(join(directory, name)));
+  if (existsSync(fileOf(directory))) return true;
+  return existsSync(join(directory, "gateway-token")) && !isNode(directory);
 }
 
 /** Deletes the record, so that the next start accepts the database as it is. */

@@ -7,6 +7,7 @@ export { createIds, timeOfId } from "./ids.ts";
 export { controlSuffix, encodeLanePart } from "./lane.ts";
 export type { Pruned, PruneLimits } from "./limits.ts";
 export { lockState } from "./lock.ts";
+export { nodeName } from "./node-name.ts";
 export { accountDuty, type NodeNote, type NodeReport, type Nodes, type NodeWatcher } from "./nodes.ts";
 export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
 export type { KeptMessage, KeptRow, Person, Removals } from "./removals.ts";
@@ -17,6 +18,7 @@ export type {
   Ending,
   NewEvent,
   OutboxRow,
+  OutboxState,
   PreviewLeft,
   Settlement,
   Store,

@@ -6,7 +6,12 @@ export const controlSuffix = "\tcontrol";
 /** Separates the parts of a lane, so an id that contains one of these is encoded. */
 const reserved = /[%:\t]/g;
 
-/** A chat or a thread as a part of a lane. Most ids stay as they are. */
+/**
+ * A chat or a thread as a part of a lane. Most ids stay as they are.
+ *
+ * @example
+ * encodeLanePart("room:1"); // "room%3A1"
+ */
 export function encodeLanePart(id: string): string {
   return id.replace(reserved, encodeURIComponent);
 }

@@ -13,6 +13,7 @@ export interface PruneLimits {
   readonly keepTranscriptsMs?: number;
 }
 
+/** The result of `prune`. */
 export interface Pruned {
   readonly removed: number;
   /** Number of events that ended because they waited too long; absent if none did. */

@@ -1,5 +1,6 @@
 /** Queues: events of one session that wait for its next turn, identified by their gather key. */
 
+/** A queue: its lane, and the gather key of its events. */
 export interface Queue {
   readonly lane: string;
   readonly key: string;
@@ -11,6 +12,12 @@ export interface Queue {
  */
 export const queuePrefix = "heartbeat:";
 
+/**
+ * Whether a gather key is that of a queue. A store applies the rules of queues to these keys and gathers the events of all others.
+ *
+ * @example
+ * if (isQueueKey(event.gather?.key)) limitQueue(event);
+ */
 export function isQueueKey(key: string | null | undefined): key is string {
   return key?.startsWith(queuePrefix) === true;
 }

@@ -17,12 +17,14 @@ export interface KeptMessage {
   readonly unitId?: string;
 }
 
+/** A stored value of the key-value data. */
 export interface KeptRow {
   readonly namespace: string;
   readonly key: string;
   readonly value: Json;
 }
 
+/** The part of a store that an operator uses to find and remove data. */
 export interface Removals {
   /** Durable. Removes a session with all its conversations and settings. */
   deleteSession(key: string): Promise<{ readonly found: boolean; readonly messages: number }>;

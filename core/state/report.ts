@@ -77,6 +77,7 @@ export interface UsageReport {
   readonly outputTokens: number;
 }
 
+/** Counts of events by progress, and of the outbox rows that wait. */
 export interface StoreStats {
   readonly waiting: number;
   readonly running: number;

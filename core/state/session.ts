@@ -1,6 +1,7 @@
 /** Conversations as the store represents them. */
 import type { Address, Json } from "../contract/index.ts";
 
+/** A message of a transcript. */
 export interface SessionMessage {
   readonly role: "user" | "assistant" | "system";
   /** A text, or parts in a format that the engine understands. */
@@ -10,6 +11,7 @@ export interface SessionMessage {
   readonly unitId?: string;
 }
 
+/** A session and its settings. */
 export interface SessionRecord {
   readonly key: string;
   readonly agentId: string;

@@ -59,6 +59,7 @@ export interface Unit {
   readonly ending?: Ending;
 }
 
+/** An event to be accepted. */
 export interface NewEvent {
   readonly event: RawEvent;
   readonly id: string;
@@ -75,6 +76,7 @@ export interface NewEvent {
   readonly settled?: { readonly outcome: Outcome; readonly reason: string; readonly decisions?: readonly Decision[] };
 }
 
+/** The result of `accept`. */
 export interface AcceptedEvent extends Accepted {
   /** The event's unit, if it was accepted with `claim` and its lane was at rest. */
   readonly unit?: Unit;
@@ -91,8 +93,10 @@ export interface WaitingLane {
   readonly gathers?: true;
 }
 
+/** The progress of a row of the outbox; `failed` is final. */
 export type OutboxState = "waiting" | "sending" | "sent" | "failed";
 
+/** A part of a reply in the outbox, or the removal of a message. */
 export interface OutboxRow {
   readonly id: number;
   readonly unitId: string;

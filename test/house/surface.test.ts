@@ -7,6 +7,7 @@ import { type Declared, documentation, exportsOf, find, mentioned, signature } f
 const doors = {
   "service-gateway/sdk": "core/sdk/index.ts",
   "service-gateway/sdk/channel": "core/sdk/channel.ts",
+  "service-gateway/sdk/store": "core/sdk/store.ts",
   "service-gateway/testkit": "core/testkit/index.ts",
 } as const;
 

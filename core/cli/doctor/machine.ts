@@ -8,6 +8,7 @@ import { HostError, reasonOf } from "../../contract/errors.ts";
 import { checkListening, type ListenAddress } from "../../http/listening.ts";
 import { isOnlyHere } from "../../http/reach.ts";
 import { lockProblem } from "../../state/lock.ts";
+import { isEmbedded } from "../../stores/place.ts";
 import { type Finding, ok, orOk, withoutStop } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 
@@ -66,13 +67,16 @@ const megabyte = 1024 * 1024;
 const scarceMb = 1_024;
 const fullMb = 100;
 
-export async function checkDisk({ stateDirectory }: Patient): Promise<readonly Finding[]> {
+export async function checkDisk({ stateDirectory, place }: Patient): Promise<readonly Finding[]> {
   const { bavail, bsize } = await statfs(nearestExisting(stateDirectory));
   const free = Math.floor((bavail * bsize) / megabyte);
   const size = free < scarceMb ? `${free} MB` : `${Math.floor(free / 1_024)} GB`;
   const reason = `${size} are free on the disk of ${stateDirectory}`;
   if (free >= scarceMb) return [ok("disk", reason)];
-  const fix = "Free some space. Without it no event is accepted, and senders are asked to try again.";
+  const without = isEmbedded(place)
+    ? "no event is accepted, and senders are asked to try again"
+    : "no log and no file of a message is stored";
+  const fix = `Free some space. Without it ${without}.`;
   return [{ check: "disk", verdict: free < fullMb ? "fail" : "warn", reason, path: stateDirectory, fix }];
 }
 

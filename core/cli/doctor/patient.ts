@@ -4,6 +4,7 @@ import type { ProbeReport } from "../../channels/probe.ts";
 import type { LoadedConfig } from "../../config/reading/load.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { GatewayDescription } from "../../gateway/gateway.ts";
+import type { StatePlace } from "../../stores/place.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "../accounts.ts";
 import type { CommandContext } from "../context.ts";
 import { type Declared, readDeclarations } from "../plugins/declarations.ts";
@@ -13,6 +14,7 @@ export interface Patient {
   readonly context: CommandContext;
   readonly loaded: LoadedConfig;
   readonly stateDirectory: string;
+  readonly place: StatePlace;
   readonly declared: readonly Declared[];
   readonly accounts: readonly ConfiguredAccount[];
   readonly probes: readonly ProbeReport[];
@@ -44,6 +46,7 @@ export async function gather(context: CommandContext, loaded: LoadedConfig): Pro
     context,
     loaded,
     stateDirectory,
+    place: await context.place(),
     declared,
     accounts,
     probes,

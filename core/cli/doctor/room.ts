@@ -4,14 +4,15 @@
 import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
 import { lostRoom, rewriteDatabase } from "../../state/sqlite/database/shrinking.ts";
+import { isEmbedded } from "../../stores/place.ts";
 import type { Finding } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 
 const megabyte = 1024 * 1024;
 const worthwhileMb = 16;
 
-export function checkRoom({ state, stateDirectory, gateway }: Patient): readonly Finding[] {
-  if (state === undefined || state instanceof HostError) return [];
+export function checkRoom({ state, place, stateDirectory, gateway }: Patient): readonly Finding[] {
+  if (!isEmbedded(place) || state === undefined || state instanceof HostError) return [];
   const lost = Math.floor(lostRoom(stateDirectory) / megabyte);
   if (lost < worthwhileMb) return [];
   const reason = `state.db contains ${lost} MB of unused space that it cannot return to the disk, because an earlier version created it`;

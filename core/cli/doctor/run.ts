@@ -12,12 +12,14 @@ import { checkGroups, checkPlatforms } from "./platforms.ts";
 import { type Mended, showFindings } from "./report.ts";
 import { checkRoom } from "./room.ts";
 import { checkAgents, checkByPlugins, checkPlugins, checkTransforms } from "./software.ts";
+import { checkStore } from "./store.ts";
 
 const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<readonly Finding[]>)[] = [
   checkConfiguration,
   checkFileMode,
   checkTokens,
   checkState,
+  checkStore,
   checkDisk,
   checkRoom,
   checkGateway,

@@ -5,7 +5,7 @@ import type { CheckedConfig } from "../../config/reading/load.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
 import { HostError, PluginError, reasonOf } from "../../contract/errors.ts";
 import { optionProblems, schemasOf } from "../../gateway/config-problems.ts";
-import type { PluginReport } from "../../host/collect.ts";
+import { type PluginReport, usedStore } from "../../host/collect.ts";
 import { checkDeclaration } from "../../host/declare.ts";
 import { bundledPlugins, namedPlugin, type PluginSource, placeOf } from "../../host/find.ts";
 import { createLoader } from "../../host/load.ts";
@@ -29,7 +29,7 @@ export async function readDeclarations(
   /** The plugin of each id. A plugin that is off takes none, as in a gateway that starts. */
   const owners = new Map<string, PluginSource>();
   const sources = [
-    ...bundledPlugins().map((source) => () => source),
+    ...[...bundledPlugins(), ...usedStore(config)].map((source) => () => source),
     ...config.plugins.load.map((name) => () => namedPlugin(name, directory)),
   ];
   for (const [index, find] of sources.entries()) {

@@ -2,7 +2,7 @@
 import { isBuiltin } from "node:module";
 import { HostError } from "../../contract/errors.ts";
 import { product } from "../../contract/product.ts";
-import { bundledPlugins } from "../../host/find.ts";
+import { bundledPlugins, bundledStores } from "../../host/find.ts";
 
 /** Sources of events that no channel brings. */
 const reserved: readonly string[] = ["hooks", "heartbeat", "operator"];
@@ -16,7 +16,7 @@ export function checkPluginName(name: string): void {
 function problemOf(name: string): string | undefined {
   if (!/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*$/.test(name) || name.length > 64)
     return "use at most 64 of a to z, 0 to 9 and -, beginning with a letter, such as acme-chat";
-  if (bundledPlugins().some((plugin) => plugin.name === name)) return "a bundled plugin uses it";
+  if ([...bundledPlugins(), ...bundledStores()].some((plugin) => plugin.name === name)) return "a bundled plugin uses it";
   if (isBuiltin(name)) return "a Node module uses it";
   if (name === product.packageName || reserved.includes(name)) return "the gateway uses it itself";
   return undefined;

@@ -4,6 +4,7 @@ import { createPairing } from "../../access/pairing.ts";
 import { createWaitingEvents } from "../../agents/conversation/waiting-events.ts";
 import type { Person } from "../../state/removals.ts";
 import type { Store } from "../../state/store.ts";
+import { isEmbedded } from "../../stores/place.ts";
 import type { CommandContext } from "../context.ts";
 import { writeOut } from "../output/out-file.ts";
 import { type Collected, collect } from "./collect.ts";
@@ -80,7 +81,8 @@ interface EraseOptions {
 
 export async function erasePerson(context: CommandContext, [wanted]: readonly [string], options: EraseOptions): Promise<number> {
   const { dryRun = false } = options;
-  const running = (await context.gateway()) !== null;
+  const [gateway, place] = await Promise.all([context.gateway(), context.place()]);
+  const [running, embedded] = [gateway !== null, isEmbedded(place)];
   const code = await look(context, wanted, async (looked) => {
     const { person, found, settings } = looked;
     if (!dryRun) await erase(looked, context.now);
@@ -91,7 +93,7 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
         ? []
         : [`${unfinished} ${unfinished === 1 ? "event that has" : "events that have"} not ended: run this again later.`]),
       ...(settings.length === 0 ? [] : [`The configuration is not changed; it names the person at ${settings.join(", ")}.`]),
-      ...(running ? ["The data remains in the free space of state.db. Stop the gateway and run this again to rewrite the file."] : []),
+      ...remains({ embedded, running }),
       ...notLookedThrough,
     ];
     const { terminal } = context;
@@ -104,8 +106,15 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
     return unfinished === 0 ? 0 : 1;
   });
   // Removed rows leave their bytes in free pages until the whole file is rewritten, which is not possible while a gateway runs.
-  if (!running && !dryRun) (await import("../../state/sqlite/database/shrinking.ts")).rewriteDatabase(await context.stateDirectory());
+  if (embedded && !running && !dryRun)
+    (await import("../../state/sqlite/database/shrinking.ts")).rewriteDatabase(await context.stateDirectory());
   return code;
+}
+
+/** Where the bytes of removed rows remain for a time. */
+function remains({ embedded, running }: { readonly embedded: boolean; readonly running: boolean }): readonly string[] {
+  if (!embedded) return ["The database may keep the bytes of removed rows in its files and backups until it reuses their space."];
+  return running ? ["The data remains in the free space of state.db. Stop the gateway and run this again to rewrite the file."] : [];
 }
 
 async function erase({ store, person, found }: Looked, now: () => number): Promise<void> {

@@ -7,7 +7,7 @@ import { namedPlugin, type PluginSource } from "../../host/find.ts";
 import { placeOf } from "../../host/place.ts";
 import type { CommandContext } from "../context.ts";
 import { followEvents } from "../events/follow.ts";
-import type { Terminal } from "../output/terminal.ts";
+import { stateOptions } from "../state-options.ts";
 import { renderChain } from "../why/chain.ts";
 import { watchFolder } from "./watch-folder.ts";
 
@@ -19,7 +19,8 @@ export interface DevPlugin {
 }
 
 /** Throws `plugin_not_found` where the folder has no module. */
-export function createDevPlugin(named: string, { terminal, now }: Pick<CommandContext, "terminal" | "now">): DevPlugin {
+export function createDevPlugin(named: string, context: Pick<CommandContext, "terminal" | "now" | "env">): DevPlugin {
+  const { terminal, now } = context;
   const resolved = resolve(named);
   namedPlugin(resolved, process.cwd());
   // As the modules in it are known to the loader.
@@ -45,7 +46,7 @@ export function createDevPlugin(named: string, { terminal, now }: Pick<CommandCo
       for (const line of await withoutAccount(gateway)) terminal.line(line);
       terminal.line(`Files of ${shown(folder)} take effect when they are saved.`);
       watchFolder(folder, { signal, now }, (savedAt) => void replace(gateway, savedAt));
-      void printEvents(gateway, { terminal, now, signal });
+      void printEvents(gateway, context, signal);
     },
   };
 }
@@ -87,11 +88,14 @@ function shown(path: string): string {
 
 async function printEvents(
   gateway: Gateway,
-  { terminal, now, signal }: { readonly terminal: Terminal; readonly now: () => number; readonly signal: AbortSignal },
+  { terminal, now, env }: Pick<CommandContext, "terminal" | "now" | "env">,
+  signal: AbortSignal,
 ): Promise<void> {
-  const { openSqliteStore } = await import("../../state/sqlite/index.ts");
-  const { startedAt } = await gateway.describe();
-  const store = await openSqliteStore({ directory: gateway.stateDirectory, now });
+  const [{ openState }, { statePlace }] = await Promise.all([import("../../stores/open.ts"), import("../../stores/settings.ts")]);
+  const { startedAt, configFile } = await gateway.describe();
+  const place = statePlace(gateway.config(), gateway.stateDirectory);
+  const load = async () => gateway.config().plugins.load;
+  const store = await openState(stateOptions(place, { env, configDirectory: dirname(configFile), load }));
   try {
     await followEvents(store, { filter: { limit: 1, includeInternal: true }, shown: new Set(), since: startedAt, signal }, (report) => {
       terminal.line(renderChain(report, now(), terminal.style));

@@ -3,6 +3,7 @@ import { statSync } from "node:fs";
 import { isIP } from "node:net";
 import { isAbsolute, relative, resolve, sep } from "node:path";
 import { HostError } from "../../contract/index.ts";
+import { embeddedStore } from "../embedded-store.ts";
 import { expandPath } from "../expand-path.ts";
 import { renderPath, type Segment } from "../path.ts";
 import type { Draft } from "../schema.ts";
@@ -18,7 +19,7 @@ interface RuleContext {
 }
 
 export function checkRules(draft: Draft, context: RuleContext): readonly PlacedProblem[] {
-  return [...checkGateway(draft, context), ...checkHooks(draft, context), ...checkAgents(draft, context)];
+  return [...checkGateway(draft, context), ...checkState(draft, context), ...checkHooks(draft, context), ...checkAgents(draft, context)];
 }
 
 function error(at: readonly Segment[], message: string, hint?: string): PlacedProblem {
@@ -63,15 +64,34 @@ function checkHosts({ gateway }: Draft, indexOf: RuleContext["indexOf"]): readon
   return [...problems, error(["gateway", "publicUrl"], "is not a valid address", "Set it to something like https://gateway.example.")];
 }
 
-/** The gateway needs this token to start. The process that checks the file may run in another environment, though. */
+/** No gateway starts with an error here, because it would otherwise use another database than intended. */
+function checkState({ state: { store, url } }: Draft, { secrets }: RuleContext): readonly PlacedProblem[] {
+  const at = ["state", "url"];
+  if (store === embeddedStore) {
+    if (url === undefined) return [];
+    return [error(at, `is set, but state.store is ${embeddedStore}, which has no address`, "Set state.store too, or remove state.url.")];
+  }
+  if (url === undefined)
+    return [
+      error(at, `is missing, and the store ${store} needs it`, 'Set it to the address of the database, such as { "env": "DATABASE_URL" }.'),
+    ];
+  const address = tryResolve(secrets, url, "state.url");
+  if (typeof address !== "string") return neededAtStart(at, url, secrets);
+  return URL.canParse(address) ? [] : [error(at, "is not a valid address", `Write it as ${store}://USER@HOST/DATABASE.`)];
+}
+
 function checkGatewayToken({ gateway: { auth } }: Draft, secrets: Secrets): readonly PlacedProblem[] {
-  const fromEnvironment = typeof auth.token === "object" && "env" in auth.token;
   const at = ["gateway", "auth", "token"];
-  const wrong = unreadable(at, auth.token, secrets).map(
+  return [...neededAtStart(at, auth.token, secrets), ...guessable(at, auth.token, secrets)];
+}
+
+/** The problem with a secret that the gateway needs to start. The process that checks the file may run in another environment, though. */
+function neededAtStart(at: readonly Segment[], value: unknown, secrets: Secrets): readonly PlacedProblem[] {
+  const fromEnvironment = typeof value === "object" && value !== null && "env" in value;
+  return unreadable(at, value, secrets).map(
     (problem): PlacedProblem =>
       fromEnvironment ? { ...problem, severity: "warning", message: `${problem.message}; no gateway starts without it` } : problem,
   );
-  return [...wrong, ...guessable(at, auth.token, secrets)];
 }
 
 function isNetwork(text: string): boolean {

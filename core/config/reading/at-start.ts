@@ -3,7 +3,16 @@ import { isDeepStrictEqual } from "node:util";
 import { getPath, parsePath } from "../path.ts";
 import type { GatewayConfig } from "../schema.ts";
 
-const readAtStart: readonly string[] = ["plugins", "state.dir", "log", "gateway.host", "gateway.port"];
+const readAtStart: readonly string[] = [
+  "plugins",
+  "state.store",
+  "state.url",
+  "state.dir",
+  "log",
+  "gateway.host",
+  "gateway.port",
+  "gateway.node",
+];
 
 /** The settings among them that differ between two configurations. */
 export function changedAtStart(before: GatewayConfig, after: GatewayConfig): readonly string[] {

@@ -1,12 +1,15 @@
 /** Reads the few settings that most commands need, without the schema and even from a damaged file. */
 import { HostError } from "../../contract/index.ts";
+import { embeddedStore } from "../embedded-store.ts";
 import { getPath } from "../path.ts";
 import { readConfigText } from "./file.ts";
 import type { ConfigLocation } from "./locate.ts";
 
 export interface Glance {
-  /** `state.dir`, if it is a text. */
-  readonly state: { readonly dir?: string };
+  /** The place of the state: `dir` and `store` if they are texts, `url` as it is in the file. */
+  readonly state: { readonly dir?: string; readonly store: string; readonly url?: unknown };
+  /** `gateway.node`, if it is a text. */
+  readonly node?: string;
   /** The texts in `plugins.load`. */
   readonly plugins: readonly string[];
   /** The syntax error because of which the rest of the file cannot be used. */
@@ -20,12 +23,18 @@ export interface Glance {
 export async function glanceAt({ file, named }: ConfigLocation): Promise<Glance> {
   const text = await readConfigText(file);
   if (text === undefined && named) throw new HostError("config_missing", { file });
-  if (text === undefined) return { state: {}, plugins: [] };
+  if (text === undefined) return { state: { store: embeddedStore }, plugins: [] };
   const { value, broken } = await read(text, file);
-  const dir = getPath(value, ["state", "dir"]);
+  const [dir, store, url] = ["dir", "store", "url"].map((key) => getPath(value, ["state", key]));
+  const node = getPath(value, ["gateway", "node"]);
   const load = getPath(value, ["plugins", "load"]);
   return {
-    state: typeof dir === "string" ? { dir } : {},
+    state: {
+      ...(typeof dir === "string" ? { dir } : {}),
+      store: typeof store === "string" ? store : embeddedStore,
+      ...(url === undefined ? {} : { url }),
+    },
+    ...(typeof node === "string" ? { node } : {}),
     plugins: Array.isArray(load) ? load.filter((name) => typeof name === "string") : [],
     ...(broken === undefined ? {} : { broken }),
   };

@@ -1,4 +1,5 @@
 import Type from "typebox";
+import { embeddedStore } from "../embedded-store.ts";
 import { annotate, previousTokenSchema, secretSchema } from "./annotations.ts";
 
 export const gatewaySchema = Type.Object(
@@ -54,6 +55,18 @@ export const gatewaySchema = Type.Object(
       },
       { default: {}, description: "The metrics page." },
     ),
+    node: Type.Optional(
+      Type.String(
+        annotate(
+          { expects: "1 to 64 letters, digits, dots, hyphens or underscores, starting with a letter or a digit" },
+          {
+            pattern: "^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$",
+            description:
+              "Name of this node in a database that several nodes share. Absent: the host name and a random part, kept in the state directory. Takes effect after a restart.",
+          },
+        ),
+      ),
+    ),
     drainSeconds: Type.Number({
       minimum: 0,
       maximum: 3_600,
@@ -66,6 +79,18 @@ export const gatewaySchema = Type.Object(
 
 export const stateSchema = Type.Object(
   {
+    store: Type.String(
+      annotate(
+        { expects: "the ID of a store, such as sqlite" },
+        {
+          pattern: "^[a-z][a-z0-9-]{0,63}$",
+          default: embeddedStore,
+          description:
+            "Where events, conversations and data of plugins are stored: sqlite is a file in the state directory; any other store is provided by a plugin named store-ID. Takes effect after a restart.",
+        },
+      ),
+    ),
+    url: Type.Optional(secretSchema("Address of the database, for a store other than sqlite. Takes effect after a restart.")),
     dir: Type.Optional(
       Type.String({
         minLength: 1,

@@ -14,7 +14,7 @@ const compileCache = process.env.NODE_COMPILE_CACHE;
 export const compiled = compileCache === undefined ? {} : { NODE_COMPILE_CACHE: compileCache };
 
 /** A gateway starts its process again for these flags, unless it has them: a sixth of each start. Tests of the flags set `nodeArgs`. */
-const ownFlags = ["--max-semi-space-size=8", `--v8-pool-size=${Math.min(4, availableParallelism())}`];
+export const ownFlags = ["--max-semi-space-size=8", `--v8-pool-size=${Math.min(4, availableParallelism())}`];
 
 export interface Finished {
   readonly code: number | null;

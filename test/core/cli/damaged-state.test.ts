@@ -257,7 +257,7 @@ describe("a gateway whose state is taken away while it runs", () => {
     db.close();
     const { code, err } = await first.finished;
     expect(code).toBe(1);
-    expect(err).toContain("error: This gateway no longer owns the state directory; another one has taken it over.");
+    expect(err).toContain("error: This gateway no longer owns its state; another one has taken it over.");
   });
 
   test("ends when its lock is removed, and leaves the files of its successor alone", async () => {

@@ -7,7 +7,7 @@ import { bundledPlugins } from "../../../core/host/find.ts";
 import { readOutline } from "../../../core/host/outline.ts";
 import type { PluginDefinition } from "../../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
-import { type Finished, run, start, temporaryHome } from "./command.ts";
+import { type Finished, ownFlags, run, start, temporaryHome } from "./command.ts";
 
 /** Writes each module that is loaded to the standard error output at the end, as one line of JSON. */
 const probe = `data:text/javascript,${encodeURIComponent(`
@@ -20,10 +20,11 @@ const probe = `data:text/javascript,${encodeURIComponent(`
 
 async function loadedBy(args: readonly string[], home: string): Promise<Finished & { readonly files: readonly string[] }> {
   const finished = await run(args, { home, nodeArgs: ["--import", probe] });
-  // The thread that writes to the database has a list of its own.
-  const lists = [...finished.err.matchAll(/\nloaded: (.*)\n/g)].map(([, list = "[]"]) => JSON.parse(list) as readonly string[]);
-  return { ...finished, files: lists.flat() };
+  return { ...finished, files: listsIn(finished.err).flat() };
 }
+
+/** The thread that writes to the database has a list of its own. */
+const listsIn = (err: string) => [...err.matchAll(/\nloaded: (.*)\n/g)].map(([, list = "[]"]) => JSON.parse(list) as readonly string[]);
 
 /** Names of the libraries, and the plugins. */
 const partsOf = (files: readonly string[]): readonly string[] => [
@@ -68,6 +69,17 @@ describe("what a command does not need is not loaded", () => {
       expect([line, code, partsOf(files)]).toEqual([line, 0, ["commander", "jsonc-parser"]]);
     }
   });
+});
+
+test("a gateway with the embedded store loads no other store, and nothing that finds or opens one", async () => {
+  const home = homeWith({ gateway: { port: 0 } });
+  const gateway = start(["gateway"], { home, nodeArgs: ["--import", probe, ...ownFlags] });
+  await gateway.until(/ready at/);
+  gateway.child.kill("SIGTERM");
+  const { code, err } = await gateway.finished;
+  const files = listsIn(err).flat();
+  expect([code, files.some((file) => file.endsWith("/core/stores/open.ts"))]).toEqual([0, true]);
+  expect(files.filter((file) => /\/plugins\/store-|\/stores\/plugin-store|\/node_modules\/pg/.test(file))).toEqual([]);
 });
 
 describe("commands of plugins", () => {

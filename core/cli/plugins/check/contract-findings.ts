@@ -117,9 +117,9 @@ channelContract({ channel, options: given.options ?? {}, fixtures: given.fixture
   );
   const alias = fromSource
     ? Object.fromEntries(
-        ["sdk/channel", "sdk", "testkit"].map((door) => [
+        ["sdk/channel", "sdk/store", "sdk", "testkit"].map((door) => [
           `${product.packageName}/${door}`,
-          join(packageDirectory(), "core", `${door === "sdk/channel" ? door : `${door}/index`}.ts`),
+          join(packageDirectory(), "core", `${door.includes("/") ? door : `${door}/index`}.ts`),
         ]),
       )
     : {};

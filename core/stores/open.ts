@@ -1,0 +1,26 @@
+/** Opens the state that a configuration names. Each kind of store is loaded only if it is used. */
+import type { StoreFinding } from "../sdk/store.ts";
+import type { Store } from "../state/index.ts";
+import type { StateOptions } from "./options.ts";
+import { isEmbedded } from "./place.ts";
+
+export async function openState(options: StateOptions): Promise<Store> {
+  const { place, now, owner, slowFlushMs, acceptNewState } = options;
+  if (isEmbedded(place)) {
+    const { openSqliteStore } = await import("../state/sqlite/index.ts");
+    return await openSqliteStore({
+      ...{ directory: place.directory, now, owner },
+      ...(slowFlushMs === undefined ? {} : { slowFlushMs }),
+      ...(acceptNewState === undefined ? {} : { acceptNewState }),
+    });
+  }
+  const { openPluginStore } = await import("./plugin-store.ts");
+  return await openPluginStore(options);
+}
+
+/** What a store's own check finds. The embedded store has none: its database is examined whenever it is opened. */
+export async function checkStore(options: StateOptions): Promise<readonly StoreFinding[]> {
+  if (isEmbedded(options.place)) return [];
+  const { checkPluginStore } = await import("./plugin-store.ts");
+  return await checkPluginStore(options);
+}

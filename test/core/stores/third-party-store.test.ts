@@ -1,0 +1,141 @@
+/** A store of a third party: the gateway and every command use it in place of the embedded one. */
+import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { describe, expect, test } from "vitest";
+import { run, start, temporaryHome } from "../cli/command.ts";
+
+const fixture = join(import.meta.dirname, "..", "..", "fixtures", "store-elsewhere");
+const password = "letmein";
+const hookToken = "a-long-hook-token-for-tests";
+
+interface Place {
+  readonly home: string;
+  readonly state: string;
+  readonly data: string;
+  readonly env: { readonly DATABASE_URL: string };
+}
+
+function placeWith(config: { readonly state?: object; readonly plugins?: object; readonly gateway?: object } = {}): Place {
+  const home = temporaryHome();
+  const [state, data] = [join(home, ".service"), join(home, "data")];
+  mkdirSync(state);
+  const settings = {
+    ...config,
+    gateway: { port: 0, ...config.gateway },
+    state: { store: "elsewhere", url: { env: "DATABASE_URL" }, ...config.state },
+    plugins: { load: [fixture], ...config.plugins },
+    hooks: { enabled: true, token: hookToken },
+  };
+  writeFileSync(join(state, "config.jsonc"), JSON.stringify(settings), { mode: 0o600 });
+  return { home, state, data, env: { DATABASE_URL: `elsewhere://ada:${password}@here${data}?sslmode=on` } };
+}
+
+async function startGateway({ home, env }: Place) {
+  const gateway = start(["gateway"], { home, env });
+  const [, url = ""] = /ready at (\S+)/.exec(await gateway.until(/The gateway is ready at \S+/)) ?? [];
+  const stop = async () => {
+    gateway.child.kill("SIGTERM");
+    return await gateway.finished;
+  };
+  return { url, stop };
+}
+
+const json = async (place: Place, ...args: readonly string[]): Promise<unknown> => {
+  const { code, out, err } = await run([...args, "--json"], place);
+  expect([args, code, err]).toEqual([args, 0, ""]);
+  return JSON.parse(out) as unknown;
+};
+
+async function wake(url: string): Promise<string> {
+  const answer = await fetch(`${url}/hooks/agent`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${hookToken}`, "content-type": "application/json", prefer: "wait=30" },
+    body: JSON.stringify({ message: "how are you?" }),
+  });
+  expect(answer.status).toBe(200);
+  return ((await answer.json()) as { readonly runId: string }).runId;
+}
+
+/** Who has opened the store so far. */
+const openings = ({ data }: Place) =>
+  readFileSync(join(data, "opened.jsonl"), "utf8")
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { readonly owner: boolean; readonly node: string });
+
+describe("a gateway on a store of a third party", () => {
+  test("stores events there, and commands read and change them there", async () => {
+    const place = placeWith();
+    const gateway = await startGateway(place);
+    const id = await wake(gateway.url);
+    expect(await json(place, "why", id)).toMatchObject({ id, state: "settled" });
+    expect(await json(place, "events", "list")).toMatchObject({ events: expect.arrayContaining([expect.objectContaining({ id })]) });
+    expect(await json(place, "hooks", "deliveries")).toMatchObject({ deliveries: [{ id }] });
+    expect(await json(place, "status")).toMatchObject({ running: true, store: "elsewhere" });
+    await expect
+      .poll(async () => ((await json(place, "sessions", "list")) as { readonly sessions: readonly object[] }).sessions)
+      .toHaveLength(1);
+    expect(await run(["sessions", "delete", "agent:main:main"], place)).toMatchObject({ code: 0 });
+    expect(await json(place, "sessions", "list")).toEqual({ sessions: [] });
+    expect(await json(place, "privacy", "erase", "chat:7")).toMatchObject({
+      kept: expect.arrayContaining([expect.stringContaining("The database may keep the bytes of removed rows")]),
+    });
+    expect((await gateway.stop()).code).toBe(0);
+
+    const { node } = openings(place)[0] ?? {};
+    expect(openings(place)).toEqual([{ owner: true, node }, ...Array(openings(place).length - 1).fill({ owner: false, node })]);
+    expect(readFileSync(join(place.state, "node"), "utf8")).toBe(`${node}\n`);
+    expect(node).toMatch(/^[A-Za-z0-9][A-Za-z0-9.-]*-[0-9a-f]{8}$/);
+    // What is left of the state directory has no database, and names no password.
+    expect(readdirSync(place.state).sort()).toEqual(["cache", "config.jsonc", "gateway-token", "lock.db", "logs", "node"]);
+    expect(readFileSync(join(place.state, "logs", "gateway.log"), "utf8")).not.toContain(password);
+
+    const again = await startGateway(place);
+    expect(await json(place, "why", id)).toMatchObject({ id, state: "settled" });
+    expect(openings(place).filter(({ owner }) => owner)).toEqual([
+      { owner: true, node },
+      { owner: true, node },
+    ]);
+    await again.stop();
+  });
+
+  test("doctor runs the check of the store, without its password, and none of the embedded database", async () => {
+    const place = placeWith();
+    const { code, out } = await run(["doctor"], place);
+    expect([code, out]).toEqual([0, expect.stringContaining(`the folder ${place.data} is there`)]);
+    expect(out).toContain(`its address is elsewhere://here${place.data}`);
+    expect(out).not.toContain(password);
+  });
+
+  test("a wrong address fails a start, a command and doctor, and none of them prints the password", async () => {
+    const place = placeWith();
+    const env = { DATABASE_URL: `elsewhere://ada:secret%2Fword@here:5432${place.data}?password=another-secret` };
+    const address = `elsewhere://here:5432${place.data}`;
+    for (const line of [["gateway"], ["status"], ["doctor"]]) {
+      const { code, out, err } = await run(line, { ...place, env });
+      expect([line, code]).toEqual([line, 1]);
+      expect(out + err).toContain(
+        `The store elsewhere cannot be opened at ${address} (state.url): the password [secret] of ${address} is wrong`,
+      );
+      expect(out + err).toContain("Check that the database runs and can be reached");
+      expect(out + err).not.toMatch(/secret%2Fword|secret\/word|another-secret/);
+    }
+  });
+
+  test("config validate names the store that was meant", async () => {
+    const { code, out, err } = await run(["config", "validate"], placeWith({ state: { store: "elswhere" } }));
+    expect(code).toBe(1);
+    expect(out + err).toContain("state.store: there is no store elswhere. Did you mean elsewhere?");
+  });
+
+  test("a state directory of such a gateway is new for the embedded store", async () => {
+    const place = placeWith({ gateway: { node: "eu-1" } });
+    const gateway = await startGateway(place);
+    await gateway.stop();
+    expect(openings(place)).toEqual([{ owner: true, node: "eu-1" }]);
+    writeFileSync(join(place.state, "config.jsonc"), JSON.stringify({ gateway: { port: 0 } }));
+    const embedded = await startGateway(place);
+    await embedded.stop();
+    expect(readdirSync(place.state)).toContain("state.db");
+  });
+});
