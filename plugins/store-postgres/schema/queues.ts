@@ -16,7 +16,7 @@ const maxAttempts = 3;
 const hint = "More events waited than one turn takes. Send fewer, or let heartbeats run more often (agents.defaults.heartbeat.every).";
 
 /** Waiting events of a queue, except those whose turn is done, which belong to their unit. */
-export const waitingInQueue = `i.state = 2 AND i.lane = p_lane AND i.gather_key = p_key
+const waitingInQueue = `i.state = 2 AND i.lane = p_lane AND i.gather_key = p_key
       AND NOT EXISTS (SELECT FROM units u WHERE u.id = i.unit AND u.stage = 'delivery')`;
 
 export const queueFunctions = [
