@@ -39,10 +39,15 @@ interface Found {
   readonly number: number;
   readonly exists: boolean;
   readonly about: boolean;
+  readonly relations: number;
 }
 
+/** Reads the catalog's tables: what `to_regclass` and its like know may be outdated within a transaction that waited for another one. */
 const look = `SELECT current_setting('server_version') AS server, current_setting('server_version_num')::int AS number,
-  to_regnamespace($1) IS NOT NULL AS exists, to_regclass($1 || '.about') IS NOT NULL AS about`;
+  n.oid IS NOT NULL AS exists, c.oid IS NOT NULL AS about,
+  (SELECT count(*)::int FROM pg_class any_class WHERE any_class.relnamespace = n.oid) AS relations
+  FROM (SELECT) one LEFT JOIN pg_namespace n ON '"' || replace(n.nspname, '"', '""') || '"' = $1
+  LEFT JOIN pg_class c ON c.relnamespace = n.oid AND c.relname = 'about'`;
 
 /** Refuses a server, a schema or a version that this program cannot use, before anything is written. */
 export async function migrate(database: Database): Promise<void> {
@@ -57,7 +62,7 @@ export async function migrate(database: Database): Promise<void> {
     const [again] = (await query(look, [database.schema])) as readonly Found[];
     const version = await versionOf({ ...database, query: query as Database["query"] }, again ?? found);
     if (version === migrations.length) return;
-    if (version === 0) await query(`CREATE SCHEMA IF NOT EXISTS ${database.schema}`);
+    if (again?.exists !== true) await query(`CREATE SCHEMA ${database.schema}`);
     await query(`SET LOCAL search_path TO ${database.schema}`);
     if (version === 0) await query("CREATE TABLE about (program text NOT NULL, version integer NOT NULL)");
     for (const migration of migrations.slice(version)) await query(migration);
@@ -72,12 +77,7 @@ export async function migrate(database: Database): Promise<void> {
 async function versionOf(database: Pick<Database, "schema" | "query">, found: Found): Promise<number> {
   const { schema } = database;
   if (!found.about) {
-    if (!found.exists) return 0;
-    const [content] = await database.query<{ tables: number }>(
-      "SELECT count(*)::int AS tables FROM pg_class WHERE relnamespace = to_regnamespace($1)::oid",
-      [schema],
-    );
-    if (content?.tables === 0) return 0;
+    if (!found.exists || found.relations === 0) return 0;
     throw storeError("database_foreign", { schema, reason: "it contains tables of something else" });
   }
   const [about] = await database.query<{ program: unknown; version: unknown }>("SELECT * FROM @about");

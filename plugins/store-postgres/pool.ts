@@ -76,8 +76,9 @@ export function openDatabase(url: string, applicationName: string): Database {
     keepAlive: true,
     application_name: applicationName,
   });
-  // An idle connection was closed. The next call opens another one.
+  // A broken connection also rejects the statement that uses it, and without one the next call opens another connection.
   pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
   let failed: { readonly at: number; readonly reason: string } | undefined;
   let closing: Promise<void> | undefined;
   const texts = new Map<string, string>();
