@@ -49,7 +49,7 @@ export function reasonOf(thrown: unknown): string {
   return text.replace(/\s+/g, " ").trim().replace(/\.$/, "") || "unknown error";
 }
 
-/** Whether the disk is full. The data to be written was not at fault. */
-export function isFull(error: unknown): error is HostError {
-  return error instanceof HostError && error.code === "state_full";
+/** Whether nothing can be stored at the moment: the disk is full, or the database is away. The data to be written was not at fault. */
+export function cannotStore(error: unknown): error is HostError {
+  return error instanceof HostError && (error.code === "state_full" || error.code === "database_away");
 }

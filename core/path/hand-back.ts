@@ -1,7 +1,7 @@
 /** Handles a unit that could not be finished: it goes back into the store for another attempt. */
 
 import { sleep } from "../channels/index.ts";
-import { isFull, reasonOf } from "../contract/index.ts";
+import { cannotStore, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Store, Unit } from "../state/index.ts";
 import type { Trace } from "./ending.ts";
@@ -45,16 +45,16 @@ export function createHandBack(options: {
       trace.add("settled", { plugin: "core", verdict: "retry", code: "attempt_failed", detail: reasonOf(error) });
       log.error({ event: unit.id, lane: unit.lane, attempt: unit.attempts, error: reasonOf(error) }, "an attempt failed");
     }
-    // A full disk or an unreachable platform is not the event's fault.
-    const uncount = interrupted || why !== undefined || isFull(error);
+    // A full disk, an absent database or an unreachable platform is not the event's fault.
+    const uncount = interrupted || why !== undefined || cannotStore(error);
     const decisions = trace.take();
     for (let attempt = 1; ; attempt += 1) {
       const due = interrupted ? now() : now() + (why === undefined ? retryAfterMs * 4 ** (unit.attempts - 1) : lookAgainMs);
       try {
         return await store.handBack(unit.id, { due, uncount, decisions });
       } catch (failure) {
-        // The lane waits until there is room on the disk; the process keeps the unit's data in memory.
-        if (isFull(failure) && (await sleep(retryAfterMs * Math.min(attempt, 10), signal))) continue;
+        // The lane waits until something can be stored again; the process keeps the unit's data in memory.
+        if (cannotStore(failure) && (await sleep(retryAfterMs * Math.min(attempt, 10), signal))) continue;
         // Even the hand-back could not be written: the unit stays marked as running, and the next start resumes it.
         log.error({ event: unit.id, error: reasonOf(failure) }, "an event could not be handed back; it resumes at the next start");
         return;

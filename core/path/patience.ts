@@ -1,6 +1,6 @@
 /** Waits that end when the gateway closes: for room on the disk, or for a platform to return. */
 import { sleep } from "../channels/index.ts";
-import { ChannelError, isFull, PluginError } from "../contract/index.ts";
+import { ChannelError, cannotStore, PluginError } from "../contract/index.ts";
 
 const recordAgainMs = 1_000;
 
@@ -29,8 +29,8 @@ export function postponementOf(error: unknown): { readonly code: string; readonl
 }
 
 /**
- * Only this process knows what the platform accepted until it is written. On a full disk the write waits for room, so that nothing is sent
- * twice.
+ * Only this process knows what the platform accepted until it is written. On a full disk, or while the database is
+ * away, the write waits, so that nothing is sent twice.
  */
 export function persist<Result>(write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
   return write().catch((error: unknown) => persistAfter(error, write, signal));
@@ -38,7 +38,7 @@ export function persist<Result>(write: () => Promise<Result>, signal: AbortSigna
 
 async function persistAfter<Result>(error: unknown, write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
   for (let failed = error; ; ) {
-    if (!isFull(failed) || !(await sleep(recordAgainMs, signal))) throw failed;
+    if (!cannotStore(failed) || !(await sleep(recordAgainMs, signal))) throw failed;
     try {
       return await write();
     } catch (again) {

@@ -4,6 +4,7 @@ import { packDecisions } from "./decisions.ts";
 import { isBadValue } from "./failure.ts";
 import type { Lease } from "./lease.ts";
 import type { Database, Values } from "./pool.ts";
+import type { RunningUnits } from "./running-units.ts";
 import { outcomeStates } from "./schema/tables.ts";
 
 const dedupeMs = 7 * 24 * 3_600_000;
@@ -68,7 +69,7 @@ export interface Acceptance {
   accept(event: NewEvent): Promise<AcceptedEvent>;
 }
 
-export function createAcceptance(database: Database, lease: Lease): Acceptance {
+export function createAcceptance(database: Database, lease: Lease, units: RunningUnits): Acceptance {
   let queue: Waiting[] = [];
   let flying = false;
 
@@ -89,6 +90,7 @@ export function createAcceptance(database: Database, lease: Lease): Acceptance {
     const values = (again: boolean): Values => [...lease.values(), again, ...lists];
     const rows = await database.call<Outcome>("accept", values);
     const outcomes = new Map(rows.map((row) => [row.ord, row]));
+    for (const row of rows) if (row.unit !== null) units.took(batch[row.ord - 1]?.event.id ?? "");
     for (const [index, waiting] of batch.entries()) settle(waiting, outcomes.get(index + 1));
   }
 

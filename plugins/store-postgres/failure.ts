@@ -59,3 +59,13 @@ export function translated(error: unknown): Error {
   }
   return error instanceof Error ? error : new Error(reasonOf(error));
 }
+
+const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
+
+/** Whether a translated error leaves open if the call had an effect. */
+export const isAwayError = (error: unknown): boolean => codeOf(error) === "database_away";
+
+/** Whether a translated error says that a unit is no longer this process's. */
+export function isLeaseError(error: unknown): boolean {
+  return codeOf(error) === "lease_lost" || codeOf(error) === "state_fenced";
+}

@@ -12,17 +12,22 @@ export interface Lease {
   current(): Promise<number>;
   /** The first values of each call that needs the lease. */
   values(): readonly [node: string, incarnation: number | null];
-  /** Names a call, so that its repetition is recognized. */
-  token(): string;
-  /** Renews the lease now and takes over the work of nodes without one. The store does so by itself; resolves with the lanes of that work. */
-  renew(): Promise<readonly string[]>;
+  /** Renews the lease now and takes over the work of nodes without one. Happens by itself from `begin` on. */
+  renew(): Promise<void>;
   end(): Promise<void>;
 }
 
-export function createLease(database: Database, node: string): Lease {
+export interface LeaseOptions {
+  readonly node: string;
+  /** The units that this process runs. Others of its lease are handed back. */
+  readonly running: () => readonly string[];
+  /** Called with the lanes of units that wait again. */
+  readonly onWork: (lanes: readonly string[]) => void;
+}
+
+export function createLease(database: Database, { node, running, onWork }: LeaseOptions): Lease {
   let incarnation: number | null = null;
   let timer: NodeJS.Timeout | undefined;
-  let calls = 0;
 
   const plan = (delayMs: number) => {
     clearTimeout(timer);
@@ -43,15 +48,11 @@ export function createLease(database: Database, node: string): Lease {
       return row?.incarnation ?? 0;
     },
     values: (): Values & readonly [string, number | null] => [node, incarnation],
-    token() {
-      calls += 1;
-      return `${incarnation ?? 0}.${calls}`;
-    },
     async renew() {
-      const [row] = await database.call<{ held: boolean; lanes: readonly string[] }>("renew_lease", [node, incarnation]);
+      const [row] = await database.call<{ held: boolean; lanes: readonly string[] }>("renew_lease", () => [node, incarnation, running()]);
       // Another process took the node's name: this one has no lease to renew any more.
       if (row?.held === true) plan(renewMs);
-      return row?.lanes ?? [];
+      onWork(row?.lanes ?? []);
     },
     async end() {
       clearTimeout(timer);

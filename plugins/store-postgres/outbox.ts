@@ -1,46 +1,14 @@
 /** The outbox: what turns send, part by part, until the platform has accepted it. */
-import type { Json, OutboxRow, Part, Settlement, Store } from "service-gateway/sdk/store";
+import type { Json, OutboxRow, Part, Store } from "service-gateway/sdk/store";
 import { packDecisions } from "./decisions.ts";
-import type { Lease } from "./lease.ts";
 import type { Database } from "./pool.ts";
+import { packReceipt, type SentRecords } from "./sent-records.ts";
+import type { WorkParts } from "./work.ts";
 
 const keepSentMs = 30 * 24 * 3_600_000;
 const states = ["waiting", "sending", "sent", "failed"] as const;
 
-/** Values for a row that was sent: its id, the ids of its messages, and when. */
-export function packReceipt(sent: Settlement["sent"]): readonly [number | null, readonly string[] | null, number | null] {
-  if (sent === undefined) return [null, null, null];
-  const { messageId, messageIds } = sent.receipt;
-  return [sent.rowId, messageIds ?? [messageId], sent.at];
-}
-
-/** The writes under way that record sent messages: a platform shows a message before its record is committed. */
-export interface SentRecords {
-  during<Result>(write: Promise<Result>): Promise<Result>;
-  /** Resolves with `false` at once if nothing is under way, otherwise with `true` when it is done. */
-  done(): Promise<boolean>;
-}
-
-export function createSentRecords(): SentRecords {
-  const writing = new Set<Promise<unknown>>();
-  return {
-    async during(write) {
-      writing.add(write);
-      try {
-        return await write;
-      } finally {
-        writing.delete(write);
-      }
-    },
-    async done() {
-      if (writing.size === 0) return false;
-      await Promise.allSettled(writing);
-      return true;
-    },
-  };
-}
-
-export function outboxWrites(database: Database, lease: Lease, sentRecords: SentRecords) {
+export function outboxWrites(database: Database, { lease, units, sentRecords }: Pick<WorkParts, "lease" | "units" | "sentRecords">) {
   const own = async (name: string, ...values: readonly unknown[]): Promise<void> => {
     await database.call(name, [...lease.values(), ...values]);
   };
@@ -48,9 +16,6 @@ export function outboxWrites(database: Database, lease: Lease, sentRecords: Sent
     async say({ unitId, rows, first, tookQueued, ending, transcript, decisions }) {
       const messages = transcript?.messages ?? [];
       const values = [
-        ...lease.values(),
-        unitId,
-        lease.token(),
         JSON.stringify(ending),
         rows.map(({ address }) => address.channel),
         rows.map(({ address }) => address.account),
@@ -67,7 +32,9 @@ export function outboxWrites(database: Database, lease: Lease, sentRecords: Sent
         messages.map((message) => message.unitId ?? null),
         ...packDecisions(decisions),
       ];
-      const placed = await database.call<{ id: number; position: number }>("say", values);
+      const placed = await units.withToken(`say ${unitId}`, (token) =>
+        database.call<{ id: number; position: number }>("say", [...lease.values(), unitId, token, ...values]),
+      );
       return rows.map((row, offset): OutboxRow => {
         const { id, position } = placed[offset] ?? { id: 0, position: 0 };
         const marked = offset === 0 && first !== "waiting";

@@ -18,6 +18,8 @@ export type Values = readonly unknown[];
 export interface Database {
   /** The schema's name, quoted. */
   readonly schema: string;
+  /** How to connect without the pool. */
+  readonly connection: pg.ClientConfig;
   /** Executes a statement that only reads. `@name` is a table or a function of the schema. */
   query<Row>(sql: string, values?: Values): Promise<readonly Row[]>;
   /**
@@ -67,15 +69,8 @@ const storable = (value: unknown): unknown => {
 
 export function openDatabase(url: string, applicationName: string): Database {
   const { connectionString, schema } = parseAddress(url);
-  const pool = new pg.Pool({
-    connectionString,
-    types,
-    max: maxConnections,
-    connectionTimeoutMillis: connectMs,
-    query_timeout: answerMs,
-    keepAlive: true,
-    application_name: applicationName,
-  });
+  const connection = { connectionString, connectionTimeoutMillis: connectMs, keepAlive: true, application_name: applicationName };
+  const pool = new pg.Pool({ ...connection, types, max: maxConnections, query_timeout: answerMs });
   // A broken connection also rejects the statement that uses it, and without one the next call opens another connection.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
@@ -129,6 +124,7 @@ export function openDatabase(url: string, applicationName: string): Database {
 
   return {
     schema,
+    connection,
     query: (sql, values = []) => run(withSchema(sql), () => values),
     call(name, values) {
       const list = typeof values === "function" ? values : () => values;

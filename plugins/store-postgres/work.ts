@@ -3,11 +3,13 @@ import type { Ending, PreviewLeft, Store, Unit, WaitingLane } from "service-gate
 import { createAcceptance } from "./acceptance.ts";
 import { packDecisions } from "./decisions.ts";
 import { type PackedEvent, unpackEvent, unpackTaken } from "./events.ts";
+import { isLeaseError } from "./failure.ts";
 import type { Lease } from "./lease.ts";
-import { packReceipt, type SentRecords } from "./outbox.ts";
 import type { Database } from "./pool.ts";
+import type { RunningUnits } from "./running-units.ts";
 import { unpackedEvent } from "./schema/fragments.ts";
 import { outcomeStates } from "./schema/tables.ts";
+import { packReceipt, type SentRecords } from "./sent-records.ts";
 
 interface ClaimRow {
   readonly due: number | null;
@@ -70,28 +72,53 @@ export function inboxReads(database: Database, now: () => number) {
   } satisfies Partial<Store>;
 }
 
-export function inboxWrites(database: Database, lease: Lease, sentRecords: SentRecords) {
-  const { accept } = createAcceptance(database, lease);
+export interface WorkParts {
+  readonly lease: Lease;
+  readonly units: RunningUnits;
+  readonly sentRecords: SentRecords;
+  /** Called with a lane in which other events wait after the end of a unit. */
+  readonly onWork: (lanes: readonly string[]) => void;
+}
+
+export function inboxWrites(database: Database, { lease, units, sentRecords, onWork }: WorkParts) {
+  const { accept } = createAcceptance(database, lease, units);
+
+  /** Calls a function that ends the run of a unit, once however often the call is repeated. */
+  const endRun = async <Row>(name: string, unitId: string, values: readonly unknown[]): Promise<Row | undefined> => {
+    try {
+      const [row] = await units.withToken(`${name} ${unitId}`, (token) =>
+        database.call<Row>(name, [...lease.values(), unitId, token, ...values]),
+      );
+      units.ended(unitId);
+      return row;
+    } catch (error) {
+      if (isLeaseError(error)) units.ended(unitId);
+      throw error;
+    }
+  };
+
   return {
     begin: () => lease.begin(),
     fence: () => lease.current(),
     accept,
     async claim(lane, { now, limit }) {
-      const token = lease.token();
-      const [row] = await database.call<ClaimRow>("claim", [...lease.values(), token, lane, now, limit]);
+      const [row] = await units.withToken(`claim ${lane}`, (token) =>
+        database.call<ClaimRow>("claim", [...lease.values(), token, lane, now, limit]),
+      );
       const unit = row === undefined ? null : unitOf(row, lane);
+      if (unit !== null) units.took(unit.id);
       return unit === null ? { unit, due: row?.due ?? null } : { unit, others: row?.others === true };
     },
     async handBack(unitId, { due, uncount = false, decisions }) {
-      const packed = packDecisions(decisions);
-      await database.call("hand_back", [...lease.values(), unitId, lease.token(), due, uncount ? 1 : 0, ...packed]);
+      await endRun("hand_back", unitId, [due, uncount ? 1 : 0, ...packDecisions(decisions)]);
     },
     async settle(settlement) {
       const { unitId, at, outcome, reason, decisions, sessionKey, agentId, reply, sent, unread } = settlement;
       const ending = [at, outcome, outcomeStates[outcome], reason, sessionKey, agentId, reply, unread === true];
-      const values = [...lease.values(), unitId, lease.token(), ...ending, ...packReceipt(sent), ...packDecisions(decisions)];
-      const [row] = await sentRecords.during(database.call<{ settle: boolean }>("settle", values));
-      return row?.settle === true;
+      const values = [...ending, ...packReceipt(sent), ...packDecisions(decisions)];
+      const row = await sentRecords.during(endRun<{ settled: boolean; lane: string | null }>("settle", unitId, values));
+      if (row !== undefined && row.lane !== null) onWork([row.lane]);
+      return row?.settled === true;
     },
     async takeQueued(unitId, { queue, now }) {
       const [row] = await database.call<{ left_out: number; events: readonly PackedEvent[] }>("take_queued", (again) => [
@@ -106,8 +133,7 @@ export function inboxWrites(database: Database, lease: Lease, sentRecords: SentR
     },
     async requeue({ unitId, at, outcome, reason, decisions, sent }) {
       const ending = [at, outcome, outcomeStates[outcome], reason];
-      const values = [...lease.values(), unitId, lease.token(), ...ending, ...packReceipt(sent), ...packDecisions(decisions)];
-      await sentRecords.during(database.call("requeue", values));
+      await sentRecords.during(endRun("requeue", unitId, [...ending, ...packReceipt(sent), ...packDecisions(decisions)]));
     },
     async leftOutReported(key, count) {
       await database.call("left_out_reported", [key, count]);

@@ -70,8 +70,9 @@ BEGIN
     ON CONFLICT (id) DO NOTHING
     RETURNING id, sequence
   ), opened AS (
-    INSERT INTO units (id, event_id, lane, state, fence, outcome, reason, settled_at)
-    SELECT p.unit, p.id, p.lane, CASE WHEN is_taken THEN 1 ELSE 2 END, CASE WHEN is_taken THEN lease END, p.outcome, p.reason,
+    INSERT INTO units (id, event_id, lane, state, fence, began_at, outcome, reason, settled_at)
+    SELECT p.unit, p.id, p.lane, CASE WHEN is_taken THEN 1 ELSE 2 END, CASE WHEN is_taken THEN lease END,
+      CASE WHEN is_taken THEN clock_timestamp() END, p.outcome, p.reason,
       CASE WHEN NOT is_taken THEN p.at END
     FROM placed p JOIN stored ON stored.id = p.id WHERE p.unit IS NOT NULL
   ), decided AS (
@@ -102,6 +103,9 @@ BEGIN
     RETURN QUERY SELECT t.ord, d.event_id, d.fingerprint IS NOT DISTINCT FROM p_fingerprints[t.ord], NULL::bigint, NULL::bigint
       FROM unnest(repeated) AS t (ord) JOIN dedupe d ON d.key = p_dedupe_keys[t.ord];
   END IF;
+
+  -- No node knows of the event if a command has accepted it.
+  IF p_incarnation IS NULL THEN PERFORM tell_nodes(lane) FROM (SELECT DISTINCT lane FROM unnest(p_lanes) AS lane) AS lanes; END IF;
 
   IF EXISTS (SELECT FROM unnest(p_gather_keys) AS key WHERE starts_with(key, '${queuePrefix}')) THEN
     PERFORM bound_queue(queue.lane, queue.key, queue.at) FROM (

@@ -53,12 +53,13 @@ END`,
     ORDER BY array_position(p_members, sequence) LIMIT 1);
 BEGIN
   IF known IS NULL THEN
-    INSERT INTO units (event_id, lane, state, fence, token) VALUES (leader, p_lane, 1, p_fence, p_token) RETURNING id INTO known;
+    INSERT INTO units (event_id, lane, state, fence, began_at, token)
+      VALUES (leader, p_lane, 1, p_fence, clock_timestamp(), p_token) RETURNING id INTO known;
   ELSE
     -- The limit may leave one of its former events out this time.
     UPDATE inbox SET unit = NULL WHERE unit = known AND sequence <> ALL (p_members);
-    UPDATE units SET state = 1, event_id = leader, not_before = 0, fence = p_fence, token = p_token, lost = false
-      WHERE id = known;
+    UPDATE units SET state = 1, event_id = leader, not_before = 0, fence = p_fence, began_at = clock_timestamp(), token = p_token,
+      lost = false WHERE id = known;
   END IF;
   UPDATE inbox SET state = 3, attempts = attempts + 1, unit = known WHERE sequence = ANY (p_members);
   RETURN known;

@@ -2,6 +2,10 @@
 import { entry, part, raised, withoutFlush } from "./define.ts";
 
 const leaseSeconds = 30;
+/** Longer than a call waits for its result, and is repeated. */
+const unknownSeconds = 20;
+/** The channel of NOTIFY. Its payload is a lane; empty if the lane is too long for it. */
+export const wakeChannel = "service_gateway_work";
 const lease = `clock_timestamp() + interval '${leaseSeconds} seconds'`;
 
 export const leaseFunctions = [
@@ -69,12 +73,57 @@ END`,
 END`,
   ),
 
+  // Units of the lease that the node does not run. It never learned that it took them, because the connection broke.
+  part(
+    "hand_back_unknown(p_fence bigint, p_running text[]) RETURNS SETOF text",
+    `DECLARE
+  unknown units;
+BEGIN
+  FOR unknown IN
+    SELECT * FROM units WHERE state = 1 AND fence = p_fence AND event_id <> ALL (p_running)
+      AND began_at < clock_timestamp() - interval '${unknownSeconds} seconds' ORDER BY id FOR UPDATE
+  LOOP
+    PERFORM hand_back_unit(unknown, 0, 1, false);
+    RETURN NEXT unknown.lane;
+  END LOOP;
+END`,
+  ),
+
+  // A lane too long for a notification is left to the poll.
+  part(
+    "tell_nodes(p_lane text) RETURNS void",
+    `BEGIN
+  PERFORM pg_notify('${wakeChannel}', CASE WHEN octet_length(p_lane) < 7000 THEN p_lane ELSE '' END);
+END`,
+  ),
+
+  // Lanes whose head is due and in which nothing runs, found lane by lane so that a long lane costs no more than a short one.
+  entry(
+    "idle_lanes(p_now double precision, p_limit integer) RETURNS SETOF text",
+    `BEGIN
+  RETURN QUERY
+  WITH RECURSIVE lanes (lane) AS (
+    (SELECT i.lane FROM inbox i WHERE i.state = 2 AND i.due IS NOT NULL ORDER BY i.lane LIMIT 1)
+    UNION ALL
+    SELECT (SELECT i.lane FROM inbox i WHERE i.state = 2 AND i.due IS NOT NULL AND i.lane > lanes.lane ORDER BY i.lane LIMIT 1)
+    FROM lanes WHERE lanes.lane IS NOT NULL
+  )
+  SELECT lanes.lane FROM lanes
+  WHERE lanes.lane IS NOT NULL AND NOT EXISTS (SELECT FROM units u WHERE u.state = 1 AND u.lane = lanes.lane)
+    AND (SELECT greatest(i.due, coalesce(u.not_before, 0)) <= p_now FROM inbox i LEFT JOIN units u ON u.id = i.unit
+      WHERE i.lane = lanes.lane AND i.state = 2 AND i.due IS NOT NULL ORDER BY i.sequence LIMIT 1)
+  LIMIT p_limit;
+END`,
+  ),
+
   // A lease that has ended is not renewed: the node takes a new one, without the units that it had.
   entry(
-    "renew_lease(p_node text, p_incarnation bigint, OUT held boolean, OUT renewed boolean, OUT lanes text[])",
-    `BEGIN
+    "renew_lease(p_node text, p_incarnation bigint, p_running text[], OUT held boolean, OUT renewed boolean, OUT lanes text[])",
+    `DECLARE
+  mine bigint;
+BEGIN
   UPDATE nodes SET lease_until = ${lease}
-    WHERE node = p_node AND incarnation = p_incarnation AND lease_until > clock_timestamp();
+    WHERE node = p_node AND incarnation = p_incarnation AND lease_until > clock_timestamp() RETURNING fence INTO mine;
   renewed := FOUND;
   held := FOUND;
   IF NOT renewed THEN
@@ -82,7 +131,7 @@ END`,
     held := FOUND;
   END IF;
   -- Other nodes look too: whoever is first hands the units back.
-  lanes := ARRAY(SELECT hand_back_lost());
+  lanes := ARRAY(SELECT hand_back_lost()) || ARRAY(SELECT hand_back_unknown(mine, p_running));
   DELETE FROM nodes WHERE lease_until < clock_timestamp() - interval '1 day' AND node <> p_node;
   IF renewed AND cardinality(lanes) = 0 THEN ${withoutFlush} END IF;
 END`,

@@ -65,6 +65,7 @@ CREATE TABLE units (
   state smallint NOT NULL,
   -- The lease under which the unit runs or ran last.
   fence bigint,
+  began_at timestamptz,
   -- Another node took the unit away from that lease, and it has not run since.
   lost boolean NOT NULL DEFAULT false,
   stage text NOT NULL DEFAULT 'turn',

@@ -66,7 +66,7 @@ END`,
   entry(
     `settle(p_node text, p_incarnation bigint, p_unit_id text, p_token text, p_at double precision, p_outcome text, p_state smallint, p_reason text,
       p_session_key text, p_agent_id text, p_reply text, p_unread boolean, p_sent_row bigint, p_message_ids text[],
-      p_sent_at double precision, p_entries json, p_senders text[], p_usage json) RETURNS boolean`,
+      p_sent_at double precision, p_entries json, p_senders text[], p_usage json, OUT settled boolean, OUT lane text)`,
     `DECLARE
   fence bigint := current_fence(p_node, p_incarnation);
   led units;
@@ -74,14 +74,16 @@ BEGIN
   led := led_by(p_unit_id, fence);
   -- The platform has the message even if the unit has ended.
   IF p_sent_row IS NOT NULL THEN PERFORM record_sent(p_sent_row, p_message_ids, p_sent_at); END IF;
-  IF led.state IS DISTINCT FROM 1 THEN RETURN coalesce(led.token = p_token, false); END IF;
+  settled := led.state IS NOT DISTINCT FROM 1 OR coalesce(led.token = p_token, false);
+  IF led.state IS DISTINCT FROM 1 THEN RETURN; END IF;
   IF p_unread THEN PERFORM give_back_taken(led.id, 1); END IF;
   UPDATE units SET state = 2, token = p_token, outcome = p_outcome, reason = p_reason, settled_at = p_at, session_key = p_session_key,
     agent_id = p_agent_id, reply = p_reply, preview = NULL, ending = NULL WHERE id = led.id;
   UPDATE inbox SET state = p_state WHERE unit = led.id AND state = 3;
   IF led.stage = 'delivery' THEN PERFORM end_unsent(led.id, p_at); END IF;
   PERFORM append_decisions(led.id, p_entries, p_senders, p_usage);
-  RETURN true;
+  -- Another node may have accepted what waits behind the unit.
+  IF EXISTS (SELECT FROM inbox i WHERE i.lane = led.lane AND i.state = 2 AND i.due IS NOT NULL) THEN lane := led.lane; END IF;
 END`,
   ),
 
@@ -122,10 +124,13 @@ END`,
   // An event that waited for others with its key has none left to wait for, so it gets a due time of its own.
   entry(
     "replay(p_event_id text, p_now double precision) RETURNS boolean",
-    `BEGIN
+    `DECLARE
+  replayed text;
+BEGIN
   UPDATE inbox SET state = 2, attempts = 0, replays = replays + 1, unit = NULL, due = coalesce(due, p_now)
-    WHERE id = p_event_id AND state >= 4;
-  RETURN FOUND;
+    WHERE id = p_event_id AND state >= 4 RETURNING lane INTO replayed;
+  IF replayed IS NOT NULL THEN PERFORM tell_nodes(replayed); END IF;
+  RETURN replayed IS NOT NULL;
 END`,
   ),
 
