@@ -51,7 +51,7 @@ export function reasonOf(thrown: unknown): string {
 }
 
 /** Whether nothing can be stored now: the disk is full, or the database is away. The data to be written was not at fault. */
-export function isStoreAway(error: unknown): error is HostError {
+export function cannotStore(error: unknown): error is HostError {
   return error instanceof HostError && (error.code === "state_full" || error.code === "database_away");
 }
 

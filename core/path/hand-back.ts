@@ -1,7 +1,7 @@
 /** Handles a unit that could not be finished: it goes back into the store for another attempt. */
 
 import { sleep } from "../channels/index.ts";
-import { isLeaseLost, isStoreAway, reasonOf } from "../contract/index.ts";
+import { isLeaseLost, cannotStore, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Store, Unit } from "../state/index.ts";
 import type { Trace } from "./ending.ts";
@@ -52,7 +52,7 @@ export function createHandBack(options: {
       log.error({ event: unit.id, lane: unit.lane, attempt: unit.attempts, error: reasonOf(error) }, "an attempt failed");
     }
     // A store that is away or an unreachable platform is not the event's fault.
-    const uncount = interrupted || why !== undefined || isStoreAway(error);
+    const uncount = interrupted || why !== undefined || cannotStore(error);
     const decisions = trace.take();
     for (let attempt = 1; ; attempt += 1) {
       const due = interrupted ? now() : now() + (why === undefined ? retryAfterMs * 4 ** (unit.attempts - 1) : lookAgainMs);
@@ -60,7 +60,7 @@ export function createHandBack(options: {
         return await store.handBack(unit.id, { due, uncount, decisions });
       } catch (failure) {
         // The lane waits until the store can be written; the process keeps the unit's data in memory.
-        if (isStoreAway(failure) && (await sleep(retryAfterMs * Math.min(attempt, 10), signal))) continue;
+        if (cannotStore(failure) && (await sleep(retryAfterMs * Math.min(attempt, 10), signal))) continue;
         if (isLeaseLost(failure)) return reportLost(unit);
         // Even the hand-back could not be written: the unit stays marked as running, and the next start resumes it.
         log.error({ event: unit.id, error: reasonOf(failure) }, "an event could not be handed back; it resumes at the next start");

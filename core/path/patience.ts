@@ -1,6 +1,6 @@
 /** Waits that end when the gateway closes: for a store that cannot be written, or for a platform to return. */
 import { sleep } from "../channels/index.ts";
-import { ChannelError, isStoreAway, PluginError } from "../contract/index.ts";
+import { ChannelError, cannotStore, PluginError } from "../contract/index.ts";
 
 const recordAgainMs = 1_000;
 
@@ -38,7 +38,7 @@ export function persist<Result>(write: () => Promise<Result>, signal: AbortSigna
 
 async function persistAfter<Result>(error: unknown, write: () => Promise<Result>, signal: AbortSignal): Promise<Result> {
   for (let failed = error; ; ) {
-    if (!isStoreAway(failed) || !(await sleep(recordAgainMs, signal))) throw failed;
+    if (!cannotStore(failed) || !(await sleep(recordAgainMs, signal))) throw failed;
     try {
       return await write();
     } catch (again) {

@@ -1,6 +1,6 @@
 /** The rules for every store, as tests. */
 import { describe } from "vitest";
-import { createFixtures, type StoreContractOptions } from "./store/fixture.ts";
+import { createFixtures, createNodes, type StoreContractOptions } from "./store/fixture.ts";
 import { handBackRules, ownershipRules } from "./store/hand-back.ts";
 import { inboxRules } from "./store/inbox.ts";
 import { keyValueRules } from "./store/key-value.ts";
@@ -11,8 +11,9 @@ import { removalRules } from "./store/removals.ts";
 import { sessionRules } from "./store/sessions.ts";
 import { unitRules } from "./store/units.ts";
 import { upkeepRules } from "./store/upkeep.ts";
+import { writerRules } from "./store/writers.ts";
 
-export type { StoreContractOptions } from "./store/fixture.ts";
+export type { StoreContractOptions, WriterOptions } from "./store/fixture.ts";
 
 /**
  * Defines the tests that a store has to pass, as vitest groups under `name`: durability, order, how units end, who owns the state. They
@@ -28,6 +29,7 @@ export type { StoreContractOptions } from "./store/fixture.ts";
  * });
  */
 export function storeContract(options: StoreContractOptions): void {
+  const { writers } = options;
   const withStore = createFixtures(options);
   describe(options.name, () => {
     describe("inbox", () => inboxRules(withStore));
@@ -41,5 +43,6 @@ export function storeContract(options: StoreContractOptions): void {
     describe("key-value", () => keyValueRules(withStore));
     describe("chats that move", () => moveRules(withStore));
     describe("upkeep", () => upkeepRules(withStore));
+    if (writers !== undefined) describe("several writers", () => writerRules(createNodes(options, writers)));
   });
 }

@@ -11,6 +11,18 @@ export interface StoreContractOptions {
   open(options: { readonly now: () => number }): Promise<Store>;
   /** Opens the data of `store` again, as another process would; `store` may be open or closed. */
   reopen(store: Store, options: { readonly now: () => number }): Promise<Store>;
+  /** Set for a store on which several nodes work: adds the rules for several writers. */
+  readonly writers?: WriterOptions;
+}
+
+/** What the rules for several writers need. */
+export interface WriterOptions {
+  /** Opens the data of `store` as another node with this name. */
+  another(store: Store, options: { readonly now: () => number; readonly node: string }): Promise<Store>;
+  /** Ends the lease of the node that `store` belongs to, as if it had not renewed it in time. */
+  endLease(store: Store): Promise<void>;
+  /** Lets the node renew its lease and look for work of nodes without one, as it does by itself from time to time. */
+  look(store: Store): Promise<void>;
 }
 
 export interface StoreFixture {
@@ -43,6 +55,37 @@ export function createFixtures(options: Pick<StoreContractOptions, "open" | "reo
     } finally {
       for (const each of opened) await each.close();
     }
+  };
+}
+
+/** Two nodes that work on the same data. */
+export interface Nodes {
+  readonly one: Store;
+  readonly two: Store;
+  another(node: string): Promise<Store>;
+  endLease(store: Store): Promise<void>;
+  look(store: Store): Promise<void>;
+}
+
+export type WithNodes = (run: (nodes: Nodes) => Promise<void>) => () => Promise<void>;
+
+export function createNodes(options: Pick<StoreContractOptions, "open" | "reopen">, writers: WriterOptions): WithNodes {
+  return (run) => async () => {
+    const opened: Store[] = [];
+    await createFixtures(options)(async ({ store, clock }) => {
+      const another = async (node: string) => {
+        const next = await writers.another(store, { now: () => clock.now, node });
+        opened.push(next);
+        return next;
+      };
+      try {
+        const two = await another("two");
+        await two.begin(clock.now);
+        await run({ one: store, two, another, endLease: (node) => writers.endLease(node), look: (node) => writers.look(node) });
+      } finally {
+        for (const each of opened) await each.close();
+      }
+    })();
   };
 }
 

@@ -4,7 +4,7 @@
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { HostError, isStoreAway, reasonOf } from "../../../contract/index.ts";
+import { HostError, cannotStore, reasonOf } from "../../../contract/index.ts";
 import { unpackFailure } from "./failure.ts";
 import type { InputOf, OperationName, Reply, Request, ResultOf, WriterOptions } from "./protocol.ts";
 
@@ -146,7 +146,7 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
   const answer = (batch: readonly Waiting[], reply: Reply) => {
     if (reply.type === "undone") {
       const error = unpackFailure(reply.failure);
-      if (isStoreAway(error)) full = { at: performance.now(), reason: String(error.details.reason) };
+      if (cannotStore(error)) full = { at: performance.now(), reason: String(error.details.reason) };
       for (const operation of batch) operation.reject(error);
     } else if (reply.type === "done") {
       const { results, failures } = reply;

@@ -1,0 +1,61 @@
+/** A store in PostgreSQL: several nodes work on the same state. */
+import { randomUUID } from "node:crypto";
+import { defineStore, type Store, type StoreOpening } from "service-gateway/sdk/store";
+import { createCompletion } from "./completion.ts";
+import { keyValueMethods } from "./key-value.ts";
+import { createLease } from "./lease.ts";
+import { migrate } from "./migrations.ts";
+import { outboxReads, outboxWrites } from "./outbox.ts";
+import { openDatabase } from "./pool.ts";
+import { prune } from "./prune.ts";
+import { removalMethods } from "./removals.ts";
+import { reportMethods } from "./reports.ts";
+import { createRunningUnits } from "./running-units.ts";
+import { createSentRecords } from "./sent-records.ts";
+import { sessionMethods } from "./sessions.ts";
+import { createWatch } from "./watch.ts";
+import { inboxReads, inboxWrites } from "./work.ts";
+
+async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
+  const database = openDatabase(url, `service-gateway ${node}`);
+  try {
+    await migrate(database);
+  } catch (error) {
+    await database.close();
+    throw error;
+  }
+  const watch = createWatch(database, now);
+  const units = createRunningUnits(randomUUID);
+  const lease = createLease(database, { node, running: units.ids, onWork: watch.tell });
+  const parts = { lease, units, sentRecords: createSentRecords(), onWork: watch.tell };
+  const completion = createCompletion();
+  const methods = {
+    ...inboxReads(database, now),
+    ...inboxWrites(database, parts),
+    ...outboxReads(database, now, parts.sentRecords),
+    ...outboxWrites(database, parts),
+    ...sessionMethods(database, lease),
+    ...reportMethods(database),
+    ...keyValueMethods(database, now),
+    ...removalMethods(database),
+    prune: (limits) => prune(database, limits),
+  } satisfies Omit<Store, "trouble" | "watch" | "close">;
+  return {
+    ...completion.guard(methods),
+    watch: (listener) => watch.watch(listener),
+    trouble: () => database.trouble(),
+    close: () =>
+      completion.close(async () => {
+        await watch.end();
+        // Other nodes take over at once. If the database is away, they do so when the lease ends.
+        await lease.end().catch(() => {});
+        await database.close();
+      }),
+  };
+}
+
+export default defineStore({
+  id: "postgres",
+  description: "The state in a PostgreSQL database, which several nodes share",
+  open: openStore,
+});

@@ -1,0 +1,164 @@
+/** Connections to the database: one call is one statement, and one transaction. */
+import pg from "pg";
+import { storeError } from "service-gateway/sdk/store";
+import { isAway, isUncertain, translated } from "./failure.ts";
+
+const maxConnections = 10;
+const connectMs = 3_000;
+/** Longer than any statement should take. A server that stops responding is noticed after this time. */
+const answerMs = 10_000;
+/** How long a call is repeated whose result was lost with its connection. */
+const repeatMs = 5_000;
+const pauseMs = 100;
+/** How long `trouble` reports a failure. */
+const troubleMs = 30_000;
+
+export type Values = readonly unknown[];
+
+export interface Database {
+  /** The schema's name, quoted. */
+  readonly schema: string;
+  /** How to connect without the pool. */
+  readonly connection: pg.ClientConfig;
+  /** Executes a statement that only reads. `@name` is a table or a function of the schema. */
+  query<Row>(sql: string, values?: Values): Promise<readonly Row[]>;
+  /**
+   * Calls a function of the schema in a transaction of its own. `values` receives `true` if the call repeats one whose result was lost; the
+   * function then recognizes what it has done.
+   */
+  call<Row>(name: string, values: Values | ((again: boolean) => Values)): Promise<readonly Row[]>;
+  /** Executes several statements in one transaction. */
+  transaction(work: (query: (sql: string, values?: Values) => Promise<readonly unknown[]>) => Promise<void>): Promise<void>;
+  /** Why the database could not be reached less than half a minute ago; `undefined` if it could since. */
+  trouble(): string | undefined;
+  close(): Promise<void>;
+}
+
+const int8 = 20;
+
+/** Sums and sequence numbers stay below 2^53. */
+const types = {
+  getTypeParser: ((oid: number, format: "text" | "binary") =>
+    oid === int8 && format !== "binary" ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
+};
+
+interface Address {
+  readonly connectionString: string;
+  readonly schema: string;
+}
+
+/** Splits the schema off the address, which the database itself does not understand. */
+function parseAddress(url: string): Address {
+  let address: URL;
+  try {
+    address = new URL(url);
+  } catch {
+    // The address is not quoted, because it may contain a password.
+    throw storeError("database_unusable", { reason: "state.url is not an address such as postgres://user:password@host:5432/database" });
+  }
+  const schema = address.searchParams.get("schema") ?? "service_gateway";
+  address.searchParams.delete("schema");
+  return { connectionString: address.href, schema: pg.escapeIdentifier(schema) };
+}
+
+/** PostgreSQL cannot store U+0000 in a text. JSON contains it only escaped. */
+const storable = (value: unknown): unknown => {
+  if (typeof value === "string") return value.includes("\0") ? value.replaceAll("\0", "\ufffd") : value;
+  return Array.isArray(value) ? value.map(storable) : value;
+};
+
+export function openDatabase(url: string, applicationName: string): Database {
+  const { connectionString, schema } = parseAddress(url);
+  const connection = { connectionString, connectionTimeoutMillis: connectMs, keepAlive: true, application_name: applicationName };
+  const pool = new pg.Pool({ ...connection, types, max: maxConnections, query_timeout: answerMs });
+  // A broken connection also rejects the statement that uses it, and without one the next call opens another connection.
+  pool.on("error", () => {});
+  pool.on("connect", (client) => client.on("error", () => {}));
+  let failed: { readonly at: number; readonly reason: string } | undefined;
+  let closing: Promise<void> | undefined;
+  const texts = new Map<string, string>();
+  const withSchema = (sql: string): string => {
+    let text = texts.get(sql);
+    if (text === undefined) {
+      text = sql.replaceAll(/@(\w+)/g, `${schema}.$1`);
+      texts.set(sql, text);
+    }
+    return text;
+  };
+
+  async function connect(): Promise<pg.PoolClient> {
+    if (closing !== undefined) throw new Error("The store is closed.");
+    return pool.connect();
+  }
+
+  async function once<Row>(text: string, values: Values): Promise<readonly Row[]> {
+    const client = await connect();
+    try {
+      const { rows } = await client.query({ text, values: storable(values) as unknown[] });
+      client.release();
+      failed = undefined;
+      return rows as readonly Row[];
+    } catch (error) {
+      // A connection that failed within a statement is not used again.
+      client.release(isUncertain(error));
+      throw isUncertain(error) ? new LostResult(error) : error;
+    }
+  }
+
+  async function run<Row>(text: string, values: (again: boolean) => Values): Promise<readonly Row[]> {
+    const until = performance.now() + repeatMs;
+    let again = false;
+    for (;;) {
+      try {
+        return await once<Row>(text, values(again));
+      } catch (thrown) {
+        const error = thrown instanceof LostResult ? thrown.cause : thrown;
+        if (isAway(error)) failed = { at: performance.now(), reason: translated(error).message };
+        again ||= thrown instanceof LostResult;
+        // A call that certainly had no effect is left to the caller, who knows whether it is worth a repetition.
+        if (!again || !isAway(error) || performance.now() > until) throw translated(error);
+        await new Promise((resolve) => setTimeout(resolve, pauseMs));
+      }
+    }
+  }
+
+  return {
+    schema,
+    connection,
+    query: (sql, values = []) => run(withSchema(sql), () => values),
+    call(name, values) {
+      const list = typeof values === "function" ? values : () => values;
+      const places = list(false).map((_, index) => `$${index + 1}`);
+      return run(withSchema(`SELECT * FROM @${name}(${places.join(", ")})`), list);
+    },
+    async transaction(work) {
+      const client = await connect().catch((error: unknown) => {
+        throw translated(error);
+      });
+      try {
+        await client.query("BEGIN");
+        await work(async (sql, values = []) => {
+          const result = values.length === 0 ? await client.query(withSchema(sql)) : await client.query(withSchema(sql), [...values]);
+          return result.rows ?? [];
+        });
+        await client.query("COMMIT");
+        client.release();
+      } catch (error) {
+        client.release(true);
+        throw translated(error);
+      }
+    },
+    trouble: () => (failed !== undefined && performance.now() - failed.at < troubleMs ? failed.reason : undefined),
+    close() {
+      closing ??= pool.end();
+      return closing;
+    },
+  };
+}
+
+/** The connection broke while a statement ran, so it is unknown whether it was committed. */
+class LostResult extends Error {
+  constructor(cause: unknown) {
+    super("The connection broke while a statement ran.", { cause });
+  }
+}

@@ -1,0 +1,159 @@
+/** Reports about the state for operators. */
+import type {
+  Address,
+  Decision,
+  EventReport,
+  Json,
+  Outcome,
+  SessionReport,
+  Store,
+  StoreStats,
+  UsageReport,
+} from "service-gateway/sdk/store";
+import { conditionsOf } from "./event-filter.ts";
+import type { Database } from "./pool.ts";
+import { outcomeStates } from "./schema/tables.ts";
+
+interface ReportRow {
+  readonly id: string;
+  readonly source: string;
+  readonly kind: string;
+  readonly account: string | null;
+  readonly lane: string;
+  readonly accepted_at: number;
+  readonly state: number;
+  readonly attempts: number;
+  readonly unit_id: string | null;
+  readonly outcome: Outcome | null;
+  readonly reason: string | null;
+  readonly settled_at: number | null;
+  readonly session_key: string | null;
+  readonly agent_id: string | null;
+  readonly reply: string | null;
+  readonly decisions: readonly (readonly Decision[])[] | null;
+}
+
+const reportSelect = `SELECT i.id, i.source, i.kind, i.account, i.lane, i.accepted_at, i.state, i.attempts,
+  u.event_id AS unit_id, u.outcome, u.reason, u.settled_at, u.session_key, u.agent_id, u.reply,
+  (SELECT json_agg(d.entries ORDER BY d.id) FROM @decisions d WHERE d.unit = i.unit) AS decisions
+  FROM @inbox i LEFT JOIN @units u ON u.id = i.unit`;
+
+function stateOf(code: number): EventReport["state"] {
+  if (code === 2) return "waiting";
+  return code === 3 ? "running" : "settled";
+}
+
+function reportOf(row: ReportRow): EventReport {
+  return {
+    id: row.id,
+    source: row.source,
+    kind: row.kind,
+    ...(row.account !== null && { account: row.account }),
+    lane: row.lane,
+    acceptedAt: row.accepted_at,
+    state: stateOf(row.state),
+    attempts: row.attempts,
+    ...(row.unit_id !== null && { unitId: row.unit_id }),
+    ...(row.outcome !== null && { outcome: row.outcome }),
+    ...(row.reason !== null && { reason: row.reason }),
+    ...(row.settled_at !== null && { settledAt: row.settled_at }),
+    ...(row.session_key !== null && { sessionKey: row.session_key }),
+    ...(row.agent_id !== null && { agentId: row.agent_id }),
+    ...(row.reply !== null && { reply: row.reply }),
+    decisions: (row.decisions ?? []).flat(),
+  };
+}
+
+interface SessionRow {
+  readonly key: string;
+  readonly agent_id: string | null;
+  readonly generation: number;
+  readonly last_recipient: Address | null;
+  readonly settings: SessionReport["settings"] | null;
+  readonly messages: number;
+  readonly used_at: number;
+}
+
+/**
+ * Most sessions only have a transcript, because a record is created only by a command or a direct message. Their agent is known from the
+ * unit that wrote last, as long as that unit is stored.
+ */
+const sessionQuery = `WITH known AS (
+    SELECT key FROM @sessions UNION SELECT session_key FROM @transcripts
+  ), used AS (
+    SELECT known.key, s.agent_id, coalesce(s.generation, 0) AS generation, s.last_recipient, s.settings,
+      coalesce(spoken.messages, 0) AS messages, greatest(coalesce(s.updated_at, 0), coalesce(newest.at, 0)) AS used_at, newest.unit_id
+    FROM known LEFT JOIN @sessions s ON s.key = known.key
+    LEFT JOIN @transcripts t ON t.session_key = known.key AND t.generation = coalesce(s.generation, 0)
+    LEFT JOIN LATERAL (SELECT count(*) AS messages FROM @messages m WHERE m.transcript = t.id) spoken ON true
+    LEFT JOIN LATERAL (SELECT m.at, m.unit_id FROM @messages m WHERE m.transcript = t.id ORDER BY m.position DESC LIMIT 1) newest ON true
+    ORDER BY used_at DESC, known.key LIMIT $1
+  )
+  SELECT used.key, coalesce(used.agent_id, u.agent_id) AS agent_id, generation, last_recipient, settings, messages, used_at
+  FROM used LEFT JOIN @inbox i ON i.id = used.unit_id LEFT JOIN @units u ON u.id = i.unit ORDER BY used_at DESC, used.key`;
+
+/** Totals of outcomes include the events that are removed. */
+const statsQuery = `SELECT
+  (SELECT count(*) FROM @inbox WHERE state = 2 AND due IS NOT NULL)
+    + (SELECT count(*) FROM @inbox WHERE state = 2 AND gather_key IS NOT NULL AND due IS NULL) AS waiting,
+  (SELECT count(*) FROM @inbox i JOIN @units u ON u.id = i.unit WHERE u.state = 1 AND i.state = 3) AS running,
+  (SELECT count(*) FROM @outbox WHERE state < 2) AS outbox,
+  (SELECT json_object_agg(state, total) FROM (
+    SELECT state::text, sum(total) AS total FROM (
+      SELECT state::text, count(*) AS total FROM @inbox WHERE state >= 4 GROUP BY state
+      UNION ALL SELECT substr(name, 9), value FROM @counters WHERE starts_with(name, 'removed:')
+    ) each GROUP BY state) sums) AS ended`;
+
+export function reportMethods(database: Database) {
+  return {
+    async event(id) {
+      const [row] = await database.query<ReportRow>(`${reportSelect} WHERE i.id = $1`, [id]);
+      return row === undefined ? null : reportOf(row);
+    },
+    async events(filter) {
+      const { where, values } = conditionsOf(filter);
+      const order = filter.oldestFirst === true ? "ASC" : "DESC";
+      const rows = await database.query<ReportRow>(`${reportSelect} ${where} ORDER BY i.sequence ${order} LIMIT $${values.length + 1}`, [
+        ...values,
+        filter.limit,
+      ]);
+      return rows.map(reportOf);
+    },
+    async body(eventId) {
+      const [row] = await database.query<{ body: Json }>("SELECT body FROM @inbox WHERE id = $1", [eventId]);
+      return row?.body ?? null;
+    },
+    async sessionReports({ limit }) {
+      const rows = await database.query<SessionRow>(sessionQuery, [limit]);
+      return rows.map(({ key, agent_id, generation, last_recipient, settings, messages, used_at }) => ({
+        key,
+        ...(agent_id !== null && { agentId: agent_id }),
+        generation,
+        settings: settings ?? {},
+        ...(last_recipient !== null && { lastRecipient: last_recipient }),
+        messages,
+        updatedAt: used_at,
+      }));
+    },
+    async stats() {
+      const [row] = await database.query<{ waiting: number; running: number; outbox: number; ended: Record<string, number> | null }>(
+        statsQuery,
+      );
+      const total = (outcome: Outcome) => row?.ended?.[String(outcomeStates[outcome])] ?? 0;
+      return {
+        waiting: row?.waiting ?? 0,
+        running: row?.running ?? 0,
+        outboxWaiting: row?.outbox ?? 0,
+        settled: { answered: total("answered"), silent: total("silent"), refused: total("refused"), failed: total("failed") },
+      } satisfies StoreStats;
+    },
+    usage: ({ since }) =>
+      database.query<UsageReport>(
+        `SELECT coalesce(u.agent_id, '') AS "agentId", n.model, count(*) AS calls, sum(n.input_tokens)::bigint AS "inputTokens",
+           sum(n.output_tokens)::bigint AS "outputTokens"
+         FROM @usage n JOIN @units u ON u.id = n.unit WHERE n.at >= $1 GROUP BY 1, 2
+         ORDER BY sum(n.input_tokens) + sum(n.output_tokens) DESC, 1, 2`,
+        [since],
+      ),
+  } satisfies Partial<Store>;
+}
