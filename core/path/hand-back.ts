@@ -1,7 +1,7 @@
 /** Handles a unit that could not be finished: it goes back into the store for another attempt. */
 
 import { sleep } from "../channels/index.ts";
-import { isLeaseLost, cannotStore, reasonOf } from "../contract/index.ts";
+import { cannotStore, isLeaseLost, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Store, Unit } from "../state/index.ts";
 import type { Trace } from "./ending.ts";

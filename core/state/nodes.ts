@@ -10,12 +10,15 @@ export interface NodeNote {
 
 /** What a node wants to hear about. */
 export interface NodeWatcher {
-  /** A lane may have work for this node: another node accepted an event, or left one. */
-  work(lane: string): void;
+  /** Lanes that may have work which this node did not accept: events of another node, or a unit that a node without a lease left. */
+  work(lanes: readonly string[]): void;
   /** Another node has sent a note. A note that is sent while this node is not connected is missed. */
   note(note: NodeNote): void;
-  /** The lease of this node ended, and with it its duties. Its running units may run elsewhere; every write for them is refused. */
-  lost(): void;
+  /**
+   * This node did not renew its lease in time. `duties`: other nodes may take its duties now. `lease`: its running units may run elsewhere,
+   * and every write for them is refused.
+   */
+  lost(what: "duties" | "lease"): void;
 }
 
 /** A node, as an operator sees it. */
@@ -36,7 +39,7 @@ export interface NodeReport {
 export interface Nodes {
   /** The name of this node. */
   readonly name: string;
-  /** Sets the watcher of this node, after `begin`. The store may call it late, or once too often; `lanes.rescan` finds what it missed. */
+  /** Sets the watcher of this node, after `begin`. It may be called with lanes in which there is nothing to do. */
   watch(watcher: NodeWatcher): void;
   /** Sends a note to every other node. */
   tell(note: NodeNote): Promise<void>;

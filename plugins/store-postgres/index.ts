@@ -5,6 +5,7 @@ import { createCompletion } from "./completion.ts";
 import { keyValueMethods } from "./key-value.ts";
 import { createLease } from "./lease.ts";
 import { migrate } from "./migrations.ts";
+import { createNodes } from "./nodes.ts";
 import { outboxReads, outboxWrites } from "./outbox.ts";
 import { openDatabase } from "./pool.ts";
 import { prune } from "./prune.ts";
@@ -13,7 +14,6 @@ import { reportMethods } from "./reports.ts";
 import { createRunningUnits } from "./running-units.ts";
 import { createSentRecords } from "./sent-records.ts";
 import { sessionMethods } from "./sessions.ts";
-import { createWatch } from "./watch.ts";
 import { inboxReads, inboxWrites } from "./work.ts";
 
 async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
@@ -24,10 +24,10 @@ async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
     await database.close();
     throw error;
   }
-  const watch = createWatch(database, now);
   const units = createRunningUnits(randomUUID);
-  const lease = createLease(database, { node, running: units.ids, onWork: watch.tell });
-  const parts = { lease, units, sentRecords: createSentRecords(), onWork: watch.tell };
+  const nodes = createNodes(database, { node, now, lease: () => lease });
+  const lease = createLease(database, { node, running: units.ids, onWork: nodes.work, onLost: nodes.lost });
+  const parts = { lease, units, sentRecords: createSentRecords(), onWork: nodes.work };
   const completion = createCompletion();
   const methods = {
     ...inboxReads(database, now),
@@ -39,14 +39,14 @@ async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
     ...keyValueMethods(database, now),
     ...removalMethods(database),
     prune: (limits) => prune(database, limits),
-  } satisfies Omit<Store, "trouble" | "watch" | "close">;
+  } satisfies Omit<Store, "trouble" | "nodes" | "close">;
   return {
     ...completion.guard(methods),
-    watch: (listener) => watch.watch(listener),
+    nodes,
     trouble: () => database.trouble(),
     close: () =>
       completion.close(async () => {
-        await watch.end();
+        await nodes.end();
         // Other nodes take over at once. If the database is away, they do so when the lease ends.
         await lease.end().catch(() => {});
         await database.close();

@@ -1,10 +1,15 @@
 /** The lease of this node: who writes a run's results must hold it. */
 import type { Database, Values } from "./pool.ts";
 
-/** A third of the lease, so that two renewals may fail. */
-const renewMs = 10_000;
+/** Two renewals may fail before the node's duties are given up. */
+const renewMs = 4_000;
 /** After a failure, the next attempt follows soon. */
 const retryMs = 1_000;
+/** Other nodes may take the duties of this one 12 s after its last renewal, and its units after 30 s (`schema/`). */
+const dutyMs = 10_000;
+const leaseMs = 30_000;
+/** A send may take this long, and must end before other nodes may take the unit. */
+const sendMs = 5_000;
 
 export interface Lease {
   begin(): Promise<{ readonly fence: number; readonly resumed: number }>;
@@ -14,6 +19,10 @@ export interface Lease {
   values(): readonly [node: string, incarnation: number | null];
   /** Renews the lease now and takes over the work of nodes without one. Happens by itself from `begin` on. */
   renew(): Promise<void>;
+  /** Whether this node still fulfils its duties. */
+  hasDuties(): boolean;
+  /** Whether a send that begins now ends before other nodes may take its unit. */
+  hasTime(): boolean;
   end(): Promise<void>;
 }
 
@@ -23,23 +32,57 @@ export interface LeaseOptions {
   readonly running: () => readonly string[];
   /** Called with the lanes of units that wait again. */
   readonly onWork: (lanes: readonly string[]) => void;
+  /** Called once for each when the lease was not renewed in time. */
+  readonly onLost: (what: "duties" | "lease") => void;
 }
 
-export function createLease(database: Database, { node, running, onWork }: LeaseOptions): Lease {
+export function createLease(database: Database, { node, running, onWork, onLost }: LeaseOptions): Lease {
   let incarnation: number | null = null;
-  let timer: NodeJS.Timeout | undefined;
+  let renewing: NodeJS.Timeout | undefined;
+  let losing: NodeJS.Timeout | undefined;
+  /** When the last renewal that succeeded was sent, by a clock that nobody sets. */
+  let renewedAt = Number.NEGATIVE_INFINITY;
+  let lost: "nothing" | "duties" | "lease" = "nothing";
+
+  const age = () => performance.now() - renewedAt;
 
   const plan = (delayMs: number) => {
-    clearTimeout(timer);
-    timer = setTimeout(() => void lease.renew().catch(() => plan(retryMs)), delayMs);
-    timer.unref();
+    clearTimeout(renewing);
+    renewing = setTimeout(() => void lease.renew().catch(() => plan(retryMs)), delayMs);
+    renewing.unref();
   };
+
+  function renewed(sentAt: number): void {
+    renewedAt = sentAt;
+    lost = "nothing";
+    watch();
+  }
+
+  /** Notices without the database what other nodes may have taken. */
+  function watch(): void {
+    clearTimeout(losing);
+    if (lost === "lease") return;
+    const limit = lost === "nothing" ? dutyMs : leaseMs;
+    losing = setTimeout(() => {
+      lose(lost === "nothing" ? "duties" : "lease");
+      watch();
+    }, limit - age());
+    losing.unref();
+  }
+
+  function lose(what: "duties" | "lease"): void {
+    if (lost === what || lost === "lease") return;
+    lost = what;
+    onLost(what);
+  }
 
   const lease: Lease = {
     async begin() {
+      const sentAt = performance.now();
       const [begun] = await database.call<{ fence: number; resumed: number }>("begin_node", [node]);
       if (begun === undefined) throw new Error("The database returned no lease.");
       incarnation = begun.fence;
+      renewed(sentAt);
       plan(renewMs);
       return begun;
     },
@@ -49,13 +92,25 @@ export function createLease(database: Database, { node, running, onWork }: Lease
     },
     values: (): Values & readonly [string, number | null] => [node, incarnation],
     async renew() {
-      const [row] = await database.call<{ held: boolean; lanes: readonly string[] }>("renew_lease", () => [node, incarnation, running()]);
-      // Another process took the node's name: this one has no lease to renew any more.
-      if (row?.held === true) plan(renewMs);
+      const sentAt = performance.now();
+      const [row] = await database.call<{ held: boolean; renewed: boolean; lanes: readonly string[] }>("renew_lease", () => [
+        node,
+        incarnation,
+        running(),
+      ]);
+      if (row?.renewed === false) lose("lease");
+      // Otherwise another process took the node's name: this one has no lease to renew any more.
+      if (row?.held === true) {
+        renewed(sentAt);
+        plan(renewMs);
+      }
       onWork(row?.lanes ?? []);
     },
+    hasDuties: () => age() < dutyMs,
+    hasTime: () => age() < leaseMs - sendMs,
     async end() {
-      clearTimeout(timer);
+      clearTimeout(renewing);
+      clearTimeout(losing);
       if (incarnation !== null) await database.call("end_lease", [node, incarnation]);
     },
   };

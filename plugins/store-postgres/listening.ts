@@ -1,6 +1,5 @@
 /** The one connection that waits for notifications. Behind a pooler that hands out connections by transaction, it receives none. */
 import pg from "pg";
-import { wakeChannel } from "./schema/lease.ts";
 
 const reconnectMs = 1_000;
 
@@ -8,8 +7,8 @@ export interface Listening {
   end(): Promise<void>;
 }
 
-/** Connects again by itself. What is sent meanwhile is lost. */
-export function listen(connection: pg.ClientConfig, onLane: (lane: string) => void): Listening {
+/** Calls the function of a channel with what is sent to it. Connects again by itself. What is sent meanwhile is lost. */
+export function listen(connection: pg.ClientConfig, channels: Readonly<Record<string, (payload: string) => void>>): Listening {
   let client: pg.Client | undefined;
   let timer: NodeJS.Timeout | undefined;
   let ended = false;
@@ -24,12 +23,18 @@ export function listen(connection: pg.ClientConfig, onLane: (lane: string) => vo
       timer.unref();
       next.end().catch(() => {});
     };
-    next.on("notification", ({ payload }) => onLane(payload ?? ""));
+    next.on("notification", ({ channel, payload }) => channels[channel]?.(payload ?? ""));
     next.on("error", lost);
     next.on("end", lost);
     next
       .connect()
-      .then(() => next.query(`LISTEN ${wakeChannel}`))
+      .then(() =>
+        next.query(
+          Object.keys(channels)
+            .map((channel) => `LISTEN ${channel}`)
+            .join("; "),
+        ),
+      )
       .catch(lost);
   }
 

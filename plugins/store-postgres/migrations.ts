@@ -3,6 +3,7 @@ import { storeError } from "service-gateway/sdk/store";
 import type { Database } from "./pool.ts";
 import { acceptanceFunctions } from "./schema/acceptance.ts";
 import { claimFunctions } from "./schema/claim.ts";
+import { dutyFunctions } from "./schema/duties.ts";
 import { keyValueFunctions } from "./schema/key-value.ts";
 import { leaseFunctions } from "./schema/lease.ts";
 import { moveFunctions } from "./schema/moves.ts";
@@ -20,6 +21,7 @@ const program = "service-gateway";
 const foundation = [
   tables,
   ...leaseFunctions,
+  ...dutyFunctions,
   ...unitFunctions,
   ...queueFunctions,
   ...acceptanceFunctions,

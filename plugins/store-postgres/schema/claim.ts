@@ -106,6 +106,10 @@ BEGIN
     IF NOT FOUND THEN RETURN; END IF;
     due := (due_of(p_lane, head.gather_key, head.stage, head.accepted_at, head.due, head.not_before, p_now)).due;
     IF claim.due > p_now THEN RETURN; END IF;
+    IF head.stage = 'delivery' AND is_sent_elsewhere(head.unit, p_node) THEN
+      due := NULL;
+      RETURN;
+    END IF;
     opened := open_unit(
       p_lane, members_of(p_lane, head.sequence, head.gather_key, head.unit, head.stage, p_now, p_limit), lease, p_token);
     SELECT * INTO runs FROM units u WHERE u.id = opened;

@@ -1,11 +1,13 @@
 /** Nodes, their leases, and how units of a node without a lease wait again. */
 import { entry, part, raised, withoutFlush } from "./define.ts";
 
-const leaseSeconds = 30;
+export const leaseSeconds = 30;
 /** Longer than a call waits for its result, and is repeated. */
 const unknownSeconds = 20;
 /** The channel of NOTIFY. Its payload is a lane; empty if the lane is too long for it. */
 export const wakeChannel = "service_gateway_work";
+/** The channel of the nodes' notes to each other. */
+export const noteChannel = "service_gateway_notes";
 const lease = `clock_timestamp() + interval '${leaseSeconds} seconds'`;
 
 export const leaseFunctions = [
@@ -99,7 +101,7 @@ END`,
 
   // Lanes whose head is due and in which nothing runs, found lane by lane so that a long lane costs no more than a short one.
   entry(
-    "idle_lanes(p_now double precision, p_limit integer) RETURNS SETOF text",
+    "idle_lanes(p_node text, p_now double precision, p_limit integer) RETURNS SETOF text",
     `BEGIN
   RETURN QUERY
   WITH RECURSIVE lanes (lane) AS (
@@ -110,7 +112,9 @@ END`,
   )
   SELECT lanes.lane FROM lanes
   WHERE lanes.lane IS NOT NULL AND NOT EXISTS (SELECT FROM units u WHERE u.state = 1 AND u.lane = lanes.lane)
-    AND (SELECT greatest(i.due, coalesce(u.not_before, 0)) <= p_now FROM inbox i LEFT JOIN units u ON u.id = i.unit
+    AND (SELECT greatest(i.due, coalesce(u.not_before, 0)) <= p_now
+        AND NOT (coalesce(u.stage, 'turn') = 'delivery' AND is_sent_elsewhere(u.id, p_node))
+      FROM inbox i LEFT JOIN units u ON u.id = i.unit
       WHERE i.lane = lanes.lane AND i.state = 2 AND i.due IS NOT NULL ORDER BY i.sequence LIMIT 1)
   LIMIT p_limit;
 END`,

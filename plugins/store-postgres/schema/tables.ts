@@ -18,6 +18,13 @@ CREATE TABLE nodes (
 );
 CREATE SEQUENCE fences;
 
+-- What one node at a time does. A duty ends with the lease of its node, and is free earlier if the node does not renew that.
+CREATE TABLE duties (
+  name text COLLATE "C" PRIMARY KEY,
+  node text COLLATE "C" NOT NULL,
+  fence bigint NOT NULL
+);
+
 -- Events left out of queues until a turn reports them, and settled events whose rows are removed.
 CREATE TABLE counters (name text COLLATE "C" PRIMARY KEY, value bigint NOT NULL);
 

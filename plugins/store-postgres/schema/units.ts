@@ -59,6 +59,8 @@ BEGIN
   runs := running_unit(p_node, p_incarnation, p_unit_id);
   UPDATE units SET token = p_token WHERE id = runs.id;
   PERFORM hand_back_unit(runs, p_due, p_uncounted, false);
+  -- Another node may send for the account.
+  IF runs.stage = 'delivery' THEN PERFORM tell_nodes(runs.lane); END IF;
   PERFORM append_decisions(runs.id, p_entries, p_senders, p_usage);
 END`,
   ),

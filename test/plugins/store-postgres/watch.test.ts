@@ -23,7 +23,7 @@ afterEach(async () => {
 /** The lanes that a store reports, in order and without repetitions. */
 function lanesOf(store: Store): readonly string[] {
   const lanes: string[] = [];
-  store.watch?.((told) => lanes.push(...told.filter((lane) => !lanes.includes(lane))));
+  store.nodes?.watch({ work: (told) => lanes.push(...told.filter((lane) => !lanes.includes(lane))), note() {}, lost() {} });
   return lanes;
 }
 
@@ -89,7 +89,7 @@ test("a unit that a node took without learning of it waits again, uncounted, onc
   const told: string[] = [];
   const running: string[] = [];
   const database = openDatabase(url, "test");
-  const lease = createLease(database, { node: "one", running: () => running, onWork: (lanes) => told.push(...lanes) });
+  const lease = createLease(database, { node: "one", running: () => running, onWork: (lanes) => told.push(...lanes), onLost() {} });
   try {
     await lease.begin();
     const fence = "(SELECT fence FROM $schema.nodes WHERE node = 'one')";

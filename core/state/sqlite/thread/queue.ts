@@ -4,7 +4,7 @@
  */
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
-import { HostError, cannotStore, reasonOf } from "../../../contract/index.ts";
+import { cannotStore, HostError, reasonOf } from "../../../contract/index.ts";
 import { unpackFailure } from "./failure.ts";
 import type { InputOf, OperationName, Reply, Request, ResultOf, WriterOptions } from "./protocol.ts";
 

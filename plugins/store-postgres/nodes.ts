@@ -1,0 +1,111 @@
+/** What this node hears of the others: work that it did not accept itself, by notifications and by a poll for what was missed, and notes. */
+import type { NodeNote, NodeReport, Nodes, NodeWatcher } from "service-gateway/sdk/store";
+import type { Lease } from "./lease.ts";
+import { type Listening, listen } from "./listening.ts";
+import type { Database } from "./pool.ts";
+import { noteChannel, wakeChannel } from "./schema/lease.ts";
+
+const pollMs = 1_000;
+/** Lanes that one poll reports. The next one finds the others. */
+const maxLanes = 200;
+
+export interface PostgresNodes extends Nodes {
+  /** Reports lanes to the watcher. */
+  work(lanes: readonly string[]): void;
+  lost: NodeWatcher["lost"];
+  end(): Promise<void>;
+}
+
+interface NotePayload extends NodeNote {
+  readonly schema: string;
+  readonly from: string;
+}
+
+export function createNodes(
+  database: Database,
+  { node, now, lease }: { readonly node: string; readonly now: () => number; readonly lease: () => Lease },
+): PostgresNodes {
+  const duties = new Set<string>();
+  let watcher: NodeWatcher | undefined;
+  let timer: NodeJS.Timeout | undefined;
+  let listening: Listening | undefined;
+
+  const work = (lanes: readonly string[]) => {
+    if (lanes.length > 0) watcher?.work(lanes);
+  };
+
+  /** Other schemas of the database use the same channel. */
+  function hear(payload: string): void {
+    const { schema, from, topic, body } = JSON.parse(payload) as NotePayload;
+    if (schema === database.schema && from !== node) watcher?.note({ topic, body });
+  }
+
+  async function poll(): Promise<void> {
+    try {
+      const rows = await database.query<{ idle_lanes: string }>("SELECT * FROM @idle_lanes($1, $2, $3)", [node, now(), maxLanes]);
+      work(rows.map(({ idle_lanes }) => idle_lanes));
+    } catch {
+      // The next poll may find the database again.
+    }
+    plan();
+  }
+
+  function plan(): void {
+    if (watcher === undefined) return;
+    timer = setTimeout(() => void poll(), pollMs);
+    timer.unref();
+  }
+
+  return {
+    name: node,
+    work,
+    lost(what) {
+      duties.clear();
+      watcher?.lost(what);
+    },
+    watch(given) {
+      watcher = given;
+      listening ??= listen(database.connection, { [wakeChannel]: (lane) => work(lane === "" ? [] : [lane]), [noteChannel]: hear });
+      clearTimeout(timer);
+      plan();
+    },
+    async tell({ topic, body }) {
+      const payload: NotePayload = { schema: database.schema, from: node, topic, body };
+      await database.query("SELECT pg_notify($1, $2)", [noteChannel, JSON.stringify(payload)]);
+    },
+    async takeDuty(name) {
+      if (duties.has(name) && lease().hasDuties()) return true;
+      const [row] = await database.call<{ take_duty: boolean }>("take_duty", [...lease().values(), name]);
+      if (row?.take_duty === true) duties.add(name);
+      return row?.take_duty === true;
+    },
+    hasTime: () => lease().hasTime(),
+    reports: () => readReports(database),
+    async end() {
+      watcher = undefined;
+      clearTimeout(timer);
+      await listening?.end();
+    },
+  };
+}
+
+interface NodeRow {
+  readonly node: string;
+  readonly since: number;
+  readonly silent_ms: number;
+  readonly alive: boolean;
+  readonly duties: readonly string[];
+  readonly running: number;
+}
+
+async function readReports(database: Database): Promise<readonly NodeReport[]> {
+  const rows = await database.query<NodeRow>("SELECT * FROM @node_reports()");
+  return rows.map(({ node, since, silent_ms, alive, duties, running }) => ({
+    name: node,
+    since,
+    silentMs: silent_ms,
+    alive,
+    duties,
+    running,
+  }));
+}
