@@ -1,5 +1,6 @@
 /** A store in PostgreSQL: several nodes work on the same state. */
 import { randomUUID } from "node:crypto";
+import { definePlugin } from "service-gateway/sdk";
 import { defineStore, type Store, type StoreOpening } from "service-gateway/sdk/store";
 import { createCompletion } from "./completion.ts";
 import { keyValueMethods } from "./key-value.ts";
@@ -54,8 +55,16 @@ async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
   };
 }
 
-export default defineStore({
+export const postgres = defineStore({
   id: "postgres",
   description: "The state in a PostgreSQL database, which several nodes share",
   open: openStore,
+});
+
+export default definePlugin({
+  id: "store-postgres",
+  version: "0.1.0",
+  host: ">=0.1.0 <1",
+  store: postgres,
+  setup() {},
 });

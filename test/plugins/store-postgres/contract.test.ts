@@ -1,6 +1,6 @@
 import { storeContract } from "service-gateway/testkit";
 import type { Store } from "../../../core/state/index.ts";
-import postgres from "../../../plugins/store-postgres/index.ts";
+import { postgres } from "../../../plugins/store-postgres/index.ts";
 import { usePostgres } from "../../support/postgres.ts";
 
 const server = usePostgres();
