@@ -165,11 +165,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
     await store.sending(row.id);
   }
   for (let attempt = 1; ; attempt += 1) {
-    // Another node may take over soon, and would send the row too.
-    if (store.nodes?.hasTime() === false) {
-      await store.notSent(row.id);
-      return { interrupted: true };
-    }
+    if (store.nodes?.hasTime() === false) return await leaveRow(row, store);
     try {
       const receipt = row.operation === "send" ? await sendOnce(row, contact, options) : await removeOnce(row, options);
       if (receipt === undefined) return giveUp(row, "no_channel", `no plugin sends to ${row.address.channel}`, trace);
@@ -204,6 +200,12 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
       await store.sending(row.id);
     }
   }
+}
+
+/** Another node may take the unit over soon, and would send the row too. */
+async function leaveRow({ id }: OutboxRow, store: Store): Promise<Fate> {
+  await store.notSent(id);
+  return { interrupted: true };
 }
 
 async function sendOnce({ part, address }: OutboxRow, contact: Contact, options: DeliveryOptions): Promise<Receipt | undefined> {

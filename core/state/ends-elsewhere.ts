@@ -1,4 +1,4 @@
-/** An event may end on another node, which does not tell. Whoever waits for the end looks for it in the store. */
+/** An event may end on another node, which sends no note of it. Requests that wait for the end look for it in the store. */
 import type { EventReport } from "./report.ts";
 import type { Store } from "./store.ts";
 

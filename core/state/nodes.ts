@@ -1,9 +1,9 @@
 /** Several gateways that share one store are its nodes. What the store offers them: duties, notes to each other, and news of work. */
 import type { Json } from "../contract/index.ts";
 
-/** Something that a node tells the others. */
+/** A message from one node to all others. */
 export interface NodeNote {
-  /** What the note is about, such as `stop`. */
+  /** The subject, such as `stop`. */
   readonly topic: string;
   readonly body: Json;
 }
@@ -42,7 +42,7 @@ export interface Nodes {
   /** Sets the watcher of this node, after `begin`. It may be called with lanes in which there is nothing to do. */
   watch(watcher: NodeWatcher): void;
   /** Sends a note to every other node. */
-  tell(note: NodeNote): Promise<void>;
+  send(note: NodeNote): Promise<void>;
   /**
    * Takes a duty that one node at a time fulfils, such as receiving for an account. Resolves with `false` if another node has it. A node
    * keeps its duties until it closes its store, or loses its lease.

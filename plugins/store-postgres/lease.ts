@@ -40,7 +40,7 @@ export function createLease(database: Database, { node, running, onWork, onLost 
   let incarnation: number | null = null;
   let renewing: NodeJS.Timeout | undefined;
   let losing: NodeJS.Timeout | undefined;
-  /** When the last renewal that succeeded was sent, by a clock that nobody sets. */
+  /** When the last successful renewal was sent, by the monotonic clock. */
   let renewedAt = Number.NEGATIVE_INFINITY;
   let lost: "nothing" | "duties" | "lease" = "nothing";
 

@@ -69,7 +69,7 @@ export function createNodes(
       clearTimeout(timer);
       plan();
     },
-    async tell({ topic, body }) {
+    async send({ topic, body }) {
       const payload: NotePayload = { schema: database.schema, from: node, topic, body };
       await database.query("SELECT pg_notify($1, $2)", [noteChannel, JSON.stringify(payload)]);
     },

@@ -28,10 +28,10 @@ const topic = "stop";
 
 /** Lets the other nodes end their turns in a place. */
 export async function tellStop({ nodes }: Pick<Store, "nodes">, stop: Stop & { readonly place: string }): Promise<void> {
-  await nodes?.tell({ topic, body: { place: stop.place, event: stop.event, at: stop.at } });
+  await nodes?.send({ topic, body: { place: stop.place, event: stop.event, at: stop.at } });
 }
 
-/** The `/stop` of which a note tells; `undefined` for other notes. */
+/** The `/stop` that a note announces; `undefined` for other notes. */
 export function readStopNote(note: NodeNote): (Stop & { readonly place: string }) | undefined {
   return note.topic === topic ? (note.body as unknown as Stop & { readonly place: string }) : undefined;
 }

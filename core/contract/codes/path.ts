@@ -43,6 +43,10 @@ export const pathCodes = {
     hint: "Correct or disable the plugin.",
     outcome: "failed",
   },
+  lease_lost: {
+    meaning: "The node that ran the event lost its lease, so the event runs again, on any node.",
+    hint: "Check that node: its load, and its connection to the database.",
+  },
   limits_waited: { meaning: "The message waited because of the platform's rate limits.", hint: "" },
   media_unavailable: {
     meaning: "A file of the reply cannot be read or fetched.",

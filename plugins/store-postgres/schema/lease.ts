@@ -56,6 +56,10 @@ BEGIN
     ORDER BY id FOR UPDATE
   LOOP
     PERFORM hand_back_unit(gone, 0, 0, true);
+    PERFORM append_decisions(gone.id, json_build_array(json_build_object(
+      'at', floor(extract(epoch FROM clock_timestamp()) * 1000), 'station', 'settled', 'plugin', 'core', 'verdict', 'retry',
+      'code', 'lease_lost', 'detail', 'its node ' || coalesce((SELECT node || ' ' FROM nodes WHERE fence = gone.fence), '')
+        || 'did not renew its lease, or was started again')), NULL, NULL);
     RETURN NEXT gone.lane;
   END LOOP;
   -- Waits that the node set end with it.

@@ -1,0 +1,180 @@
+/** Two gateways as nodes of one PostgreSQL: real processes, a real server, the platform and the model over real HTTP. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, expect, test } from "vitest";
+import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
+import { run, type Started, start, temporaryHome } from "../core/cli/command.ts";
+import { say } from "../openai-server/answers.ts";
+import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
+import { usePostgres } from "../support/postgres.ts";
+
+const database = usePostgres();
+const token = "4242:e2e-bot-token";
+const hookToken = "hooks-of-two-nodes-0123456789";
+const closing: (() => Promise<void>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+interface Node {
+  readonly name: string;
+  readonly home: string;
+  readonly process: Started;
+  readonly url: () => string;
+}
+
+interface House {
+  readonly url: string;
+  readonly platform: Platform;
+  readonly model: OpenAiServer;
+  /** Starts a node that differs from the others in its name and state directory only. */
+  node(name: string): Promise<Node>;
+  /** What other nodes see once the time of a node's lease has passed. */
+  endLease(name: string): Promise<void>;
+}
+
+async function createHouse(): Promise<House> {
+  const url = database.newUrl();
+  const platform = await createPlatform({ bots: [{ token, username: "e2e_bot", name: "E2E" }] });
+  const model = await createOpenAiServer();
+  closing.push(
+    () => platform.close(),
+    () => model.close(),
+  );
+  return {
+    url,
+    platform,
+    model,
+    async node(name) {
+      const home = temporaryHome();
+      const file = join(home, "config.jsonc");
+      const config = {
+        gateway: { port: 0, node: name },
+        state: { dir: "state", store: "postgres", url },
+        hooks: { enabled: true, token: hookToken, exposeReplies: true },
+        channels: { botchat: { botToken: token, apiRoot: platform.url, dmPolicy: "open", allowFrom: ["*"], ackReaction: "" } },
+        models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
+        agents: { defaults: { model: "local/test-model", heartbeat: { every: "0" } } },
+      };
+      writeFileSync(file, JSON.stringify(config));
+      const process = start(["gateway", "--config", file], { home });
+      await process.until(/is ready at/);
+      const description = join(home, "state", "gateway.json");
+      return { name, home, process, url: () => (JSON.parse(readFileSync(description, "utf8")) as { readonly url: string }).url };
+    },
+    async endLease(name) {
+      await database.query(url, `UPDATE $schema.nodes SET lease_until = clock_timestamp() WHERE node = '${name}'`);
+    },
+  };
+}
+
+/** Texts of the bot in a person's direct chat, as they are now. */
+function answers(platform: Platform, person: number): readonly string[] {
+  const room = [...platform.world.rooms.values()].find(({ chat }) => chat.id === person);
+  return [...(room?.messages.values() ?? [])].filter(({ from }) => from?.is_bot === true).map(({ text }) => text ?? "");
+}
+
+const firstPerson = (platform: Platform): number => [...platform.world.people.keys()][0] ?? 0;
+
+const request = (node: Node, path: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
+  fetch(`${node.url()}/hooks/${path}`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${hookToken}`, "content-type": "application/json", ...headers },
+    body: JSON.stringify(body),
+  });
+
+interface Why {
+  readonly outcome?: string;
+  readonly attempts: number;
+  readonly decisions: readonly { readonly code: string; readonly detail?: string }[];
+}
+
+test("one of two nodes receives for a bot; when it is killed, the other does, and nothing is lost or repeated", async () => {
+  const house = await createHouse();
+  const { platform, model } = house;
+  model.script(say("first answer"), say("second answer"), say("third answer"));
+  const ada = firstPerson(platform);
+  const one = await house.node("one");
+  await one.process.until(/channel connected/);
+  const two = await house.node("two");
+  platform.act.say(ada, ada, "to the first");
+  await expect.poll(() => answers(platform, ada)).toEqual(["first answer"]);
+  one.process.child.kill("SIGKILL");
+  const killedAt = performance.now();
+  platform.act.say(ada, ada, "to nobody");
+  await two.process.until(/channel connected/);
+  const takenOverMs = performance.now() - killedAt;
+  await expect.poll(() => answers(platform, ada)).toEqual(["first answer", "second answer"]);
+  expect(takenOverMs).toBeLessThan(15_000);
+  // A clean stop hands the bot over at once.
+  const three = await house.node("three");
+  two.process.child.kill("SIGTERM");
+  await two.process.finished;
+  const stoppedAt = performance.now();
+  await three.process.until(/channel connected/);
+  expect(performance.now() - stoppedAt).toBeLessThan(5_000);
+  platform.act.say(ada, ada, "to the third");
+  await expect.poll(() => answers(platform, ada)).toEqual(["first answer", "second answer", "third answer"]);
+});
+
+test("a node that sleeps past its lease in the middle of a turn writes and sends nothing more; another node ends the turn", async () => {
+  const house = await createHouse();
+  const { platform, model } = house;
+  model.script(say("too late", { firstDelayMs: 3_000 }), say("in time"));
+  const ada = firstPerson(platform);
+  const one = await house.node("one");
+  await one.process.until(/channel connected/);
+  const two = await house.node("two");
+  platform.act.say(ada, ada, "question");
+  await expect.poll(() => model.requests.length).toBe(1);
+  const [stored] = await database.query(house.url, "SELECT id FROM $schema.inbox");
+  const first = String(stored?.id);
+  one.process.child.kill("SIGSTOP");
+  await house.endLease("one");
+  await expect.poll(() => answers(platform, ada)).toEqual(["in time"]);
+  one.process.child.kill("SIGCONT");
+  await one.process.until(/this node lost its lease/);
+  await expect.poll(() => model.requests.length).toBe(2);
+  model.script(say("afterwards"));
+  platform.act.say(ada, ada, "another question");
+  await expect.poll(() => answers(platform, ada)).toEqual(["in time", "afterwards"]);
+  const why = await run(["why", first, "--json", "--config", join(two.home, "config.jsonc")], { home: two.home });
+  const { outcome, attempts, decisions } = JSON.parse(why.out) as Why;
+  expect([outcome, attempts]).toEqual(["answered", 2]);
+  const codes = decisions.map(({ code }) => code);
+  expect(codes.filter((code) => code === "sent")).toHaveLength(1);
+  expect(decisions.filter(({ code }) => code === "lease_lost")).toEqual([
+    expect.objectContaining({ verdict: "retry", detail: "its node one did not renew its lease, or was started again" }),
+  ]);
+});
+
+test("a run that a webhook of one node causes is waited for and looked up on the other", async () => {
+  const house = await createHouse();
+  const { model } = house;
+  model.script(say("the reply", { firstDelayMs: 1_500 }));
+  const [one, two] = [await house.node("one"), await house.node("two")];
+  const accepted = (await (await request(one, "agent", { message: "work" })).json()) as { readonly runId: string };
+  const looked = await fetch(`${two.url()}/hooks/runs/${accepted.runId}?wait=30`, {
+    headers: { authorization: `Bearer ${hookToken}`, prefer: "wait=30" },
+  });
+  expect(await looked.json()).toMatchObject({ runId: accepted.runId });
+});
+
+test("while the database is away, webhooks are answered 503; when it is back, everything goes on by itself", async () => {
+  const house = await createHouse();
+  const { platform, model } = house;
+  model.script(say("before"), say("after"), say("hook"));
+  const ada = firstPerson(platform);
+  const one = await house.node("one");
+  await one.process.until(/channel connected/);
+  platform.act.say(ada, ada, "first");
+  await expect.poll(() => answers(platform, ada)).toEqual(["before"]);
+  await database.stop();
+  const refused = await request(one, "agent", { message: "lost?" });
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  platform.act.say(ada, ada, "second");
+  await database.start();
+  await expect.poll(() => answers(platform, ada)).toEqual(["before", "after"]);
+  await expect.poll(async () => (await request(one, "agent", { message: "again" })).status).toBe(202);
+});
