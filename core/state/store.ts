@@ -287,10 +287,7 @@ export interface Store extends Removals {
     options?: { readonly expiresAt?: number },
   ): Promise<Json | null>;
 
-  /**
-   * Only of a store on which several nodes work: calls the listener with lanes that may have work which this process did not accept, such as
-   * events of another node or a unit that a node without a lease left. Returns a function that ends it.
-   */
+  /** Only if several nodes share the store: reports lanes with work that this process did not accept. Returns a function that ends it. */
   watch?(listener: (lanes: readonly string[]) => void): () => void;
 
   /** Removes expired data and data past the limits of age and count, and returns its space to the disk, in small steps. */

@@ -1,4 +1,4 @@
-/** Tells this process about lanes with work that it did not accept itself: by a notification, and by a poll for what was missed. */
+/** Reports lanes with work that this process did not accept itself: by notifications, and by a poll for what they missed. */
 import { type Listening, listen } from "./listening.ts";
 import type { Database } from "./pool.ts";
 
