@@ -13,7 +13,7 @@ import { unitRules } from "./store/units.ts";
 import { upkeepRules } from "./store/upkeep.ts";
 import { writerRules } from "./store/writers.ts";
 
-export type { StoreContractOptions, WriterOptions } from "./store/fixture.ts";
+export type { StoreContractOptions } from "./store/fixture.ts";
 
 /**
  * Defines the tests that a store has to pass, as vitest groups under `name`: durability, order, how units end, who owns the state. They

@@ -189,7 +189,7 @@ function leaseRules(withNodes: WithNodes): void {
       for (const [name, write] of Object.entries(writesOf(one, rowId))) {
         await expect(write(), name).rejects.toMatchObject(lost);
       }
-      // Nobody else has its name, so it goes on as the same process.
+      // No other process has taken its name, so it is still the same gateway.
       expect(await one.fence()).toBe(fence);
       expect(await two.stats()).toMatchObject({ running: 0, waiting: 2 });
       expect(idsOf(await take(one))).toEqual(["a"]);

