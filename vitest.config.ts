@@ -1,4 +1,5 @@
 import { fileURLToPath } from "node:url";
+import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -12,7 +13,23 @@ const long = ["test/e2e/**/*.test.ts", "test/plugins/mail/**/*.test.ts"];
 /** Changes its own process, or measures it, so that it needs one that no other file has used. */
 const alone = ["test/e2e/hook-flood.test.ts"];
 
+/** `SERVICE_TEST_STORE` runs the tests on another store than the embedded one; see `test/support/store/replacement.ts`. */
+const otherStore = process.env.SERVICE_TEST_STORE !== undefined;
+const embedded = source("./core/state/sqlite/index.ts");
+const replacement = source("./test/support/store/replacement.ts");
+
+const replaceStore: Plugin = {
+  name: "another store in the place of the embedded one",
+  enforce: "pre",
+  async resolveId(name, importer, options) {
+    if (!otherStore || !name.endsWith("sqlite/index.ts")) return null;
+    const found = await this.resolve(name, importer, { ...options, skipSelf: true });
+    return found?.id === embedded ? replacement : null;
+  },
+};
+
 export default defineConfig({
+  plugins: [replaceStore],
   resolve: {
     alias: {
       // The longer name first: a name matches as a prefix.
@@ -27,7 +44,10 @@ export default defineConfig({
     globalSetup: [source("./test/support/temporary.ts")],
     setupFiles: [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")],
     // Child processes and worker threads of the tests strip and compile each file once, not at every start.
-    env: { NODE_COMPILE_CACHE: source("./node_modules/.cache/tests") },
+    env: {
+      NODE_COMPILE_CACHE: source("./node_modules/.cache/tests"),
+      ...(otherStore && { NODE_OPTIONS: `--import ${source("./test/support/store/redirect.ts")}` }),
+    },
     // On two cores: most of what the tests do is waiting, for polls, leases and processes.
     maxWorkers: 6,
     // Longer than a busy machine takes: what is waited for comes, or the test fails for another reason.

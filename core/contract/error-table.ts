@@ -55,8 +55,8 @@ export const errorTable = {
     hint: "Restore the files and start the gateway again. Do not move or delete them while a gateway runs.",
   },
   store_unknown: {
-    text: "state.store: there is no store {store}.{meant}",
-    hint: "Known stores: {known}. The plugin of another one is a folder, file or package named store-{store}, listed in plugins.load.",
+    text: "state.store: there is no store {store}.",
+    hint: "{meant}Known stores: {known}. The plugin of another one is a folder, file or package named store-{store}, listed in plugins.load.",
   },
   store_not_opened: { text: "The store {store} cannot be opened at {address} (state.url): {reason}.", hint: "{fix}" },
   database_away: {

@@ -27,6 +27,6 @@ export function findStore(id: string, { load, configDirectory }: StorePlaces): P
   if (found !== undefined) return found;
   const known = [embeddedStore, ...[...bundled.map(({ name }) => name), ...load].flatMap((name) => storeOf(name) ?? [])];
   const nearest = nearestOf(id, known);
-  const meant = nearest === undefined ? "" : ` Did you mean ${nearest}?`;
+  const meant = nearest === undefined ? "" : `Did you mean ${nearest}? `;
   throw new HostError("store_unknown", { store: id, meant, known: known.join(", ") });
 }

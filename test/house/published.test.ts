@@ -16,7 +16,7 @@ import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { pluginKinds } from "../../core/cli/plugins/commands.ts";
-import { compiled, run, start, temporaryHome } from "../core/cli/command.ts";
+import { inherited, run, start, temporaryHome } from "../core/cli/command.ts";
 import { answered, answers, botToken, openPlatform, people } from "../e2e/room.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { read, root, sources } from "./sources.ts";
@@ -170,7 +170,7 @@ describe("the published package", () => {
     const gateway = install();
     const home = join(directory, "author");
     mkdirSync(home);
-    const options = { cwd: home, env: { PATH: gateway.path, HOME: home, NO_COLOR: "1", ...compiled } };
+    const options = { cwd: home, env: { PATH: gateway.path, HOME: home, NO_COLOR: "1", ...inherited } };
     const names = pluginKinds.map((kind) => `acme-${kind}`);
     const create = (kind: string) =>
       execute(join(gateway.bin, "service-gateway"), ["plugins", "create", `acme-${kind}`, "--kind", kind], options);

@@ -21,6 +21,7 @@ import {
 } from "../../core/sdk/contract.ts";
 import type { EventReport } from "../../core/state/report.ts";
 import { createStatements } from "../../core/state/sqlite/database/statements.ts";
+import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import { decisionReads } from "../../core/state/sqlite/records/decisions.ts";
 
 export function temporaryDirectory(): string {
@@ -216,21 +217,29 @@ export async function startGateway(options: {
   return { gateway, directory, configFile, settled: (eventId) => waitForEnd(gateway.stateDirectory, eventId) };
 }
 
-/** Reads the state as another process would, until the event has its end. A reader of its own, because a whole store starts a thread. */
+/** Reads the state as another process would, until the event has its end. */
 async function waitForEnd(stateDirectory: string, eventId: string): Promise<EventReport> {
-  const db = new DatabaseSync(join(stateDirectory, "state.db"), { readOnly: true, timeout: 5_000 });
-  const { event } = decisionReads(createStatements(db));
+  const reader = process.env.SERVICE_TEST_STORE === undefined ? openReader(stateDirectory) : await openOther(stateDirectory);
   try {
     for (const deadline = Date.now() + 20_000; Date.now() < deadline; ) {
-      const report = event(eventId);
+      const report = await reader.event(eventId);
       if (report?.state === "settled") return report;
       await new Promise((resolve) => setTimeout(resolve, 10));
     }
-    throw new Error(`event ${eventId} did not end: ${JSON.stringify(event(eventId))}`);
+    throw new Error(`event ${eventId} did not end: ${JSON.stringify(await reader.event(eventId))}`);
   } finally {
-    db.close();
+    await reader.close();
   }
 }
+
+/** A reader of its own, because a whole store starts a thread. */
+function openReader(stateDirectory: string) {
+  const db = new DatabaseSync(join(stateDirectory, "state.db"), { readOnly: true, timeout: 5_000 });
+  const { event } = decisionReads(createStatements(db));
+  return { event, close: () => db.close() };
+}
+
+const openOther = (stateDirectory: string) => openSqliteStore({ directory: stateDirectory, now: Date.now });
 
 export function removeDirectory(directory: string): void {
   rmSync(directory, { recursive: true, force: true });

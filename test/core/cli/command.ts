@@ -7,11 +7,20 @@ import { onTestFinished } from "vitest";
 const source = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");
 
 /**
- * Where Node keeps compiled code. A command switches that cache on for its main thread; by this name its worker threads use it too, and
- * need not load what strips types.
+ * What the processes of the tests inherit. Where Node keeps compiled code: a command switches that cache on for its main thread; by this
+ * name its worker threads use it too, and need not load what strips types. In a run with another store, what puts it in the place of the
+ * embedded one.
  */
-const compileCache = process.env.NODE_COMPILE_CACHE;
-export const compiled = compileCache === undefined ? {} : { NODE_COMPILE_CACHE: compileCache };
+const handedOn =
+  process.env.SERVICE_TEST_STORE === undefined
+    ? ["NODE_COMPILE_CACHE"]
+    : ["NODE_COMPILE_CACHE", "NODE_OPTIONS", "SERVICE_TEST_STORE", "SERVICE_TEST_STORE_URL"];
+export const inherited: Readonly<Record<string, string>> = Object.fromEntries(
+  handedOn.flatMap((name) => {
+    const value = process.env[name];
+    return value === undefined ? [] : [[name, value]];
+  }),
+);
 
 /** A gateway starts its process again for these flags, unless it has them: a sixth of each start. Tests of the flags set `nodeArgs`. */
 export const ownFlags = ["--max-semi-space-size=8", `--v8-pool-size=${Math.min(4, availableParallelism())}`];
@@ -49,7 +58,7 @@ export function start(
 ): Started {
   const { main = source, nodeArgs = main === source ? ownFlags : [] } = options;
   const child = spawn(process.execPath, [...nodeArgs, main, ...args], {
-    env: { PATH: process.env.PATH, HOME: options.home, NO_COLOR: "1", TZ: "UTC", ...compiled, ...options.env },
+    env: { PATH: process.env.PATH, HOME: options.home, NO_COLOR: "1", TZ: "UTC", ...inherited, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });
   let out = "";

@@ -1,7 +1,7 @@
 /** Runs command lines in one process, which has loaded the program once: most of what a command costs is loading. */
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
-import { compiled, type Finished } from "./command.ts";
+import { type Finished, inherited } from "./command.ts";
 
 interface Desk {
   readonly child: ChildProcess;
@@ -12,7 +12,7 @@ interface Desk {
 let desk: Desk | undefined;
 
 function openDesk(): Desk {
-  const env = { PATH: process.env.PATH, ...compiled };
+  const env = { PATH: process.env.PATH, ...inherited };
   const child = fork(join(import.meta.dirname, "desk-process.ts"), { execArgv: [], env, stdio: ["ignore", "ignore", "inherit", "ipc"] });
   // It goes with the process that has the tests.
   child.unref();
@@ -43,7 +43,7 @@ export async function run(
   desk ??= openDesk();
   const mine = desk;
   const finished = mine.last.then(() =>
-    ask(mine, args, { PATH: process.env.PATH, HOME: home, NO_COLOR: "1", TZ: "UTC", ...compiled, ...env }),
+    ask(mine, args, { PATH: process.env.PATH, HOME: home, NO_COLOR: "1", TZ: "UTC", ...inherited, ...env }),
   );
   mine.last = finished.catch(() => {});
   return await finished;

@@ -125,7 +125,7 @@ describe("a gateway on a store of a third party", () => {
   test("config validate names the store that was meant", async () => {
     const { code, out, err } = await run(["config", "validate"], placeWith({ state: { store: "elswhere" } }));
     expect(code).toBe(1);
-    expect(out + err).toContain("state.store: there is no store elswhere. Did you mean elsewhere?");
+    expect(out + err).toContain("state.store: there is no store elswhere. Did you mean elsewhere? Known stores: sqlite, ");
   });
 
   test("a state directory of such a gateway is new for the embedded store", async () => {

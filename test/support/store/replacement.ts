@@ -1,0 +1,42 @@
+/**
+ * Stands for `core/state/sqlite/index.ts` in a run with `SERVICE_TEST_STORE`: what opens the embedded store of a directory opens another
+ * store instead, one for each directory.
+ *
+ * `SERVICE_TEST_STORE=postgres SERVICE_TEST_STORE_URL='postgres://user@127.0.0.1/test?schema={name}' vitest run test/e2e` runs these tests on
+ * `plugins/store-postgres`. `SERVICE_TEST_STORE=elsewhere` uses SQLite in another folder, which shows what depends on the place of `state.db`.
+ */
+import { randomBytes } from "node:crypto";
+import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { StoreDefinition } from "../../../core/sdk/store.ts";
+import { prepareFile } from "../../../core/state/directory.ts";
+import type { openSqliteStore as Open, SqliteStoreOptions } from "../../../core/state/sqlite/index.ts";
+import type { Store } from "../../../core/state/store.ts";
+
+export type { SqliteStoreOptions };
+
+/** By this name, the embedded store is not replaced. */
+const embedded = "../../../core/state/sqlite/index.ts?embedded";
+
+const { SERVICE_TEST_STORE: id = "", SERVICE_TEST_STORE_URL: template = "" } = process.env;
+
+export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+  const { directory, now, owner = false } = options;
+  const name = nameOf(directory);
+  if (id === "elsewhere") {
+    const real = (await import(/* @vite-ignore */ embedded)) as { readonly openSqliteStore: typeof Open };
+    return await real.openSqliteStore({ ...options, directory: join(directory, "elsewhere") });
+  }
+  const loaded = (await import(`../../../plugins/store-${id}/index.ts`)) as { readonly default: { readonly store: StoreDefinition } };
+  return await loaded.default.store.open({ url: template.replace("{name}", name), now, owner, node: `of-${name}` });
+}
+
+/** The name of a directory's data. It is in the place of the database, so that a copy of the directory means the same data. */
+function nameOf(directory: string): string {
+  const file = join(directory, "state.db");
+  const name = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
+  if (name !== "") return name;
+  const made = `test_${randomBytes(6).toString("hex")}`;
+  writeFileSync(prepareFile(directory, "state.db"), `${made}\n`);
+  return made;
+}
