@@ -17,7 +17,7 @@ registerHooks({
   resolve: (name, context, next) =>
     next(name === "service-gateway/sdk/store" ? new URL("../core/sdk/store.ts", import.meta.url).href : name, context),
 });
-const { default: postgres } = await import("../plugins/store-postgres/index.ts");
+const { postgres } = await import("../plugins/store-postgres/index.ts");
 
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "5" }, rounds: { type: "string", default: "3" } } });
 const seconds = Number(values.seconds);

@@ -13,7 +13,7 @@ import { accountKey, createAccountStates } from "./account-states.ts";
 import { type Contacts, createContacts } from "./contact.ts";
 import type { LiveAccount } from "./live-account.ts";
 import { type OpenAccountOptions, openAccount } from "./open-account.ts";
-import { createOpenAccounts } from "./open-accounts.ts";
+import { createOpenAccounts, type OpenAccounts } from "./open-accounts.ts";
 import { type RenewedAccounts, renewAccounts } from "./renewed-accounts.ts";
 import { type FailedAccount, wantedAccounts } from "./wanted-accounts.ts";
 
@@ -72,7 +72,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const failures = new Map<string, AccountReport>();
   let configured: { readonly config?: GatewayConfig; readonly disabled: ReadonlySet<string> } = { disabled: new Set() };
   let started = false;
-  let logged: object | undefined;
+  const logAccounts = createAccountsLine(log);
   const states = createAccountStates(options);
   const life = createAccountLife({
     log,
@@ -127,17 +127,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     }
     if (started) beginAll();
     for (const account of open.all()) updateMenu(account, options);
-    logAccounts();
-  }
-
-  /** Makes a bot that was removed from the configuration by mistake visible in the log. */
-  function logAccounts(): void {
-    const accounts = open.all().map(({ live: { channel, id } }) => `${channel}:${id}`);
-    const failed = [...failures.values()].map(({ channel, account }) => `${channel}:${account}`);
-    const line = { accounts, ...(failed.length > 0 && { failed }) };
-    if (isDeepStrictEqual(line, logged) || (logged === undefined && accounts.length + failed.length === 0)) return;
-    logged = line;
-    log.info(line, "these channel accounts are configured");
+    logAccounts(open, failures);
   }
 
   return {
@@ -189,5 +179,18 @@ export function createAccounts(options: AccountsOptions): Accounts {
       for (const [name] of open.entries()) close(name);
       await life.ended();
     },
+  };
+}
+
+/** Makes a bot that was removed from the configuration by mistake visible in the log. */
+function createAccountsLine(log: AccountsOptions["log"]): (open: OpenAccounts, failures: ReadonlyMap<string, AccountReport>) => void {
+  let logged: object | undefined;
+  return (open, failures) => {
+    const accounts = open.all().map(({ live: { channel, id } }) => `${channel}:${id}`);
+    const failed = [...failures.values()].map(({ channel, account }) => `${channel}:${account}`);
+    const line = { accounts, ...(failed.length > 0 && { failed }) };
+    if (isDeepStrictEqual(line, logged) || (logged === undefined && accounts.length + failed.length === 0)) return;
+    logged = line;
+    log.info(line, "these channel accounts are configured");
   };
 }

@@ -4,6 +4,7 @@ import { type Contact, type LiveAccount, patientWait, retryPolicy, sleep } from 
 import { ChannelError, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
 import type { OutboxRow, Settlement, Store } from "../state/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
+import { admission } from "./admission.ts";
 import type { Trace } from "./ending.ts";
 import { persist } from "./patience.ts";
 import type { Admission } from "./said.ts";
@@ -65,26 +66,6 @@ type Fate =
   | { readonly receipt: Receipt }
   | { readonly failure: string; readonly platformSilent?: true | undefined }
   | { readonly interrupted: true };
-
-/**
- * Applies the platform's rate limits before a row is marked as being sent, so that a process that dies while a row waits leaves no doubt
- * about it. `undefined`: the row may go now.
- */
-export function admission(
-  { operation, part, address }: Pick<OutboxRow, "operation" | "part" | "address">,
-  { account, signal }: Pick<DeliveryOptions, "account" | "signal">,
-): Admission | undefined {
-  if (operation !== "send") return undefined;
-  try {
-    const waiting = account(address.channel, address.account)?.connection.admit?.(part, address, signal);
-    return waiting?.then(
-      () => ({}),
-      (fault: unknown) => ({ fault }),
-    );
-  } catch (fault) {
-    return Promise.resolve({ fault });
-  }
-}
 
 export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptions): Promise<DeliveryResult> {
   const { store, now } = options;

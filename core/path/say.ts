@@ -1,8 +1,8 @@
 /** Writes the end of a turn in one commit: outbox, transcript, and the events that follow. */
 import type { Inbound, Reply, Route } from "../contract/index.ts";
 import type { Ending } from "../state/index.ts";
+import { admission } from "./admission.ts";
 import { isAt } from "./answer-place.ts";
-import { admission } from "./delivery.ts";
 import { removals, type Saying } from "./formatting.ts";
 import type { Ground, Walk } from "./ground.ts";
 import type { Presence } from "./presence.ts";

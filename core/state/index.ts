@@ -9,20 +9,9 @@ export type { Pruned, PruneLimits } from "./limits.ts";
 export { lockState } from "./lock.ts";
 export { nodeName } from "./node-name.ts";
 export { accountDuty, type NodeNote, type NodeReport, type Nodes, type NodeWatcher } from "./nodes.ts";
+export type { OutboxRow, OutboxState } from "./outbox-row.ts";
 export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
 export type { KeptMessage, KeptRow, Person, Removals } from "./removals.ts";
 export type { EventFilter, EventReport, PlatformId, SessionReport, StoreStats, UsageReport } from "./report.ts";
 export type { SessionMessage, SessionRecord } from "./session.ts";
-export type {
-  AcceptedEvent,
-  Ending,
-  NewEvent,
-  OutboxRow,
-  OutboxState,
-  PreviewLeft,
-  Settlement,
-  Store,
-  StoredEvent,
-  Unit,
-  WaitingLane,
-} from "./store.ts";
+export type { AcceptedEvent, Ending, NewEvent, PreviewLeft, Settlement, Store, StoredEvent, Unit, WaitingLane } from "./store.ts";

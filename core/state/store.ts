@@ -8,6 +8,7 @@
 import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../contract/index.ts";
 import type { Pruned, PruneLimits } from "./limits.ts";
 import type { Nodes } from "./nodes.ts";
+import type { OutboxRow } from "./outbox-row.ts";
 import type { Queue } from "./queue-key.ts";
 import type { Removals } from "./removals.ts";
 import type { EventFilter, EventReport, SessionReport, StoreStats, UsageReport } from "./report.ts";
@@ -91,25 +92,6 @@ export interface WaitingLane {
   readonly due: number;
   /** The head has not run yet and waits for more events with its key (`extend`). They may have been missed while no process ran. */
   readonly gathers?: true;
-}
-
-/** The progress of a row of the outbox; `failed` is final. */
-export type OutboxState = "waiting" | "sending" | "sent" | "failed";
-
-/** A part of a reply in the outbox, or the removal of a message. */
-export interface OutboxRow {
-  readonly id: number;
-  readonly unitId: string;
-  readonly index: number;
-  readonly address: Address;
-  /** `send` the part, or `remove` the message that `part.replaces` names. */
-  readonly operation: "send" | "remove";
-  readonly part: Part;
-  readonly state: OutboxState;
-  readonly attempts: number;
-  readonly messageId?: string;
-  /** Attempts with unknown result, each recorded in the decisions. The recipient may see this many extra copies of the message. */
-  readonly doubts: number;
 }
 
 /** The end of a unit, shared by all its events. */

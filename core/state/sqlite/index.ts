@@ -4,7 +4,8 @@ import { type ErrorCode, HostError, type Json, reasonOf } from "../../contract/i
 import { putAside } from "../copies.ts";
 import { prepareFile } from "../directory.ts";
 import { forgetIdentity, wasUsed } from "../identity.ts";
-import type { NewEvent, OutboxRow, Store, StoredEvent, Unit } from "../store.ts";
+import type { OutboxRow } from "../outbox-row.ts";
+import type { NewEvent, Store, StoredEvent, Unit } from "../store.ts";
 import { examineFile } from "./database/examine.ts";
 import { createStatements } from "./database/statements.ts";
 import { packEvent } from "./events/acceptance.ts";

@@ -172,7 +172,11 @@ function leaseRules(withNodes: WithNodes): void {
       }
       await runner.sent(rowId, { messageId: "m1" }, { at: start });
       expect(await settle(runner, "a")).toBe(true);
-      expect(await runner.event("a")).toMatchObject({ state: "settled", attempts: 2, decisions: [{ code: "lease_lost", verdict: "retry" }] });
+      expect(await runner.event("a")).toMatchObject({
+        state: "settled",
+        attempts: 2,
+        decisions: [{ code: "lease_lost", verdict: "retry" }],
+      });
       expect(await runner.sentBy("a")).toEqual([{ chat: "7", messageId: "m1" }]);
       expect((await take(two)).id).toBe("b");
     }),

@@ -6,10 +6,12 @@ import type { LiveAccount } from "../../../core/channels/live-account.ts";
 import { ChannelError } from "../../../core/contract/plugin-errors.ts";
 import type { Address, Part } from "../../../core/contract/types.ts";
 import type { Log } from "../../../core/log/log.ts";
-import { admission, deliver } from "../../../core/path/delivery.ts";
+import { admission } from "../../../core/path/admission.ts";
+import { deliver } from "../../../core/path/delivery.ts";
 import { Trace } from "../../../core/path/ending.ts";
+import type { OutboxRow } from "../../../core/state/outbox-row.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
-import type { OutboxRow, Store } from "../../../core/state/store.ts";
+import type { Store } from "../../../core/state/store.ts";
 import { createHooks } from "../../../core/stations/stations.ts";
 import { createLoopback, removeDirectory, repeat, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
 

@@ -2,8 +2,9 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { Part } from "../../../core/contract/types.ts";
+import type { OutboxRow } from "../../../core/state/outbox-row.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
-import type { Ending, OutboxRow, Store } from "../../../core/state/store.ts";
+import type { Ending, Store } from "../../../core/state/store.ts";
 import {
   createLoopback,
   type Loopback,

@@ -1,6 +1,7 @@
 /** The outbox: what turns send, part by part, until the platform has accepted it. */
 import type { Address, Part } from "../../../contract/index.ts";
-import type { OutboxRow, Store } from "../../store.ts";
+import type { OutboxRow } from "../../outbox-row.ts";
+import type { Store } from "../../store.ts";
 import { outboxStates } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
 import type { WriteContext } from "../database/writer-database.ts";

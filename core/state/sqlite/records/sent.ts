@@ -1,6 +1,6 @@
 /** Ends outbox rows and records sent messages. */
 import type { Address, Receipt } from "../../../contract/index.ts";
-import type { OutboxRow } from "../../store.ts";
+import type { OutboxRow } from "../../outbox-row.ts";
 import type { WriteContext } from "../database/writer-database.ts";
 
 /** A sent row on its way to the writer. `messageIds` lists all messages of the part; `null` if there is only one. */
