@@ -1,7 +1,7 @@
 /** What the store does about the database behind it: versions, foreign schemas, and a server that goes away. */
 import { afterEach, expect, test } from "vitest";
 import type { Store } from "../../../core/state/index.ts";
-import { answered, newEvent, settle, start, take } from "../../../core/testkit/store/fixture.ts";
+import { newEvent, settle, start, take } from "../../../core/testkit/store/fixture.ts";
 import postgres from "../../../plugins/store-postgres/index.ts";
 import { usePostgres } from "../../support/postgres.ts";
 
@@ -92,54 +92,4 @@ test("while the database is away, nothing is accepted and the reason is known; a
     expect((await take(store)).id).toBe(id);
     expect(await settle(store, id)).toBe(true);
   }
-});
-
-test("connections that break in the middle of work lose and repeat nothing", async () => {
-  const url = server.newUrl();
-  const store = await open(url);
-  await store.begin(start);
-  let working = true;
-  const cut = async () => {
-    while (working) {
-      await server.query(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'service-gateway one'");
-      await new Promise((resolve) => setTimeout(resolve, 40));
-    }
-  };
-  const replied: string[] = [];
-  const run = async (lane: number) => {
-    for (let index = 0; index < 6; index += 1) {
-      const id = `${lane}.${index}`;
-      expect(await store.accept(newEvent(id, { lane: `${lane}`, dedupeKey: id }))).toEqual({ eventId: id, duplicate: false });
-      const unit = await take(store, `${lane}`);
-      expect(unit).toMatchObject({ id, attempts: 1 });
-      const [row] = await store.say({
-        unitId: id,
-        at: start,
-        rows: [
-          {
-            address: { channel: "chat", account: "default", chat: `${lane}` },
-            operation: "send",
-            part: { kind: "text", chars: 1, body: id },
-          },
-        ],
-        ending: answered,
-        transcript: { sessionKey: `${lane}`, messages: [{ role: "user", content: id, at: start }] },
-      });
-      const sent = { rowId: row?.id ?? 0, receipt: { messageId: id }, at: start };
-      expect(await store.settle({ ...answered, unitId: id, at: start, decisions: [], sent })).toBe(true);
-      replied.push(id);
-    }
-  };
-  const cutting = cut();
-  await Promise.all(Array.from({ length: 8 }, (_, lane) => run(lane))).finally(() => {
-    working = false;
-  });
-  await cutting;
-  expect(replied).toHaveLength(48);
-  expect(await store.stats()).toMatchObject({ waiting: 0, running: 0, outboxWaiting: 0, settled: { answered: 48 } });
-  const [counted] = await server.query(
-    url,
-    "SELECT (SELECT count(*)::int FROM $schema.outbox) AS parts, (SELECT count(*)::int FROM $schema.messages) AS messages, (SELECT count(*)::int FROM $schema.units) AS units",
-  );
-  expect(counted).toEqual({ parts: 48, messages: 48, units: 48 });
 });
