@@ -37,6 +37,7 @@ export {
   type SessionRecord,
   type SessionReport,
   type Settlement,
+  type SeveralNodes,
   type Store,
   type StoredEvent,
   type StoreStats,

@@ -9,6 +9,7 @@ export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
 export type { KeptMessage, KeptRow, Person, Removals } from "./removals.ts";
 export type { EventFilter, EventReport, PlatformId, SessionReport, StoreStats, UsageReport } from "./report.ts";
 export type { SessionMessage, SessionRecord } from "./session.ts";
+export type { SeveralNodes } from "./several-nodes.ts";
 export type {
   AcceptedEvent,
   Ending,

@@ -11,6 +11,7 @@ import type { Queue } from "./queue-key.ts";
 import type { Removals } from "./removals.ts";
 import type { EventFilter, EventReport, SessionReport, StoreStats, UsageReport } from "./report.ts";
 import type { SessionMessage, SessionRecord } from "./session.ts";
+import type { SeveralNodes } from "./several-nodes.ts";
 
 /** An event as stored in the inbox. */
 export interface StoredEvent extends RawEvent {
@@ -117,7 +118,7 @@ export interface Settlement extends Ending {
 }
 
 /** The operations that the runtime needs from a database. Rules beyond the types are in `storeContract`. */
-export interface Store extends Removals {
+export interface Store extends Removals, SeveralNodes {
   /**
    * Takes over the state: fences out the previous owner, hands back running units and ends the waits of `handBack`. Call it once, before
    * `claim`.
@@ -286,9 +287,6 @@ export interface Store extends Removals {
     change: (value: Json | null) => Json | null | undefined,
     options?: { readonly expiresAt?: number },
   ): Promise<Json | null>;
-
-  /** Only if several nodes share the store: reports lanes with work that this process did not accept. Returns a function that ends it. */
-  watch?(listener: (lanes: readonly string[]) => void): () => void;
 
   /** Removes expired data and data past the limits of age and count, and returns its space to the disk, in small steps. */
   prune(limits: PruneLimits): Promise<Pruned>;

@@ -39,9 +39,10 @@ async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
     ...keyValueMethods(database, now),
     ...removalMethods(database),
     prune: (limits) => prune(database, limits),
-  } satisfies Omit<Store, "trouble" | "watch" | "close">;
+  } satisfies Omit<Store, "trouble" | "leaseLeft" | "watch" | "close">;
   return {
     ...completion.guard(methods),
+    leaseLeft: () => lease.left(),
     watch: (listener) => watch.watch(listener),
     trouble: () => database.trouble(),
     close: () =>

@@ -1,8 +1,6 @@
 /** The lease of this node: who writes a run's results must hold it. */
 import type { Database, Values } from "./pool.ts";
 
-/** A third of the lease, so that two renewals may fail. */
-const renewMs = 10_000;
 /** After a failure, the next attempt follows soon. */
 const retryMs = 1_000;
 
@@ -14,6 +12,8 @@ export interface Lease {
   values(): readonly [node: string, incarnation: number | null];
   /** Renews the lease now and takes over the work of nodes without one. Happens by itself from `begin` on. */
   renew(): Promise<void>;
+  /** Milliseconds for which this process surely holds the lease, by its own clock; 0 if it may have lost it. */
+  left(): number;
   end(): Promise<void>;
 }
 
@@ -28,6 +28,10 @@ export interface LeaseOptions {
 export function createLease(database: Database, { node, running, onWork }: LeaseOptions): Lease {
   let incarnation: number | null = null;
   let timer: NodeJS.Timeout | undefined;
+  let heldUntil = 0;
+  const { leaseSeconds } = database;
+  // A third of the lease, so that two renewals may fail.
+  const renewMs = (leaseSeconds * 1_000) / 3;
 
   const plan = (delayMs: number) => {
     clearTimeout(timer);
@@ -37,9 +41,12 @@ export function createLease(database: Database, { node, running, onWork }: Lease
 
   const lease: Lease = {
     async begin() {
-      const [begun] = await database.call<{ fence: number; resumed: number }>("begin_node", [node]);
+      // The database counts from a later moment than this one.
+      const asked = performance.now();
+      const [begun] = await database.call<{ fence: number; resumed: number }>("begin_node", [node, leaseSeconds]);
       if (begun === undefined) throw new Error("The database returned no lease.");
       incarnation = begun.fence;
+      heldUntil = asked + leaseSeconds * 1_000;
       plan(renewMs);
       return begun;
     },
@@ -49,13 +56,22 @@ export function createLease(database: Database, { node, running, onWork }: Lease
     },
     values: (): Values & readonly [string, number | null] => [node, incarnation],
     async renew() {
-      const [row] = await database.call<{ held: boolean; lanes: readonly string[] }>("renew_lease", () => [node, incarnation, running()]);
+      const asked = performance.now();
+      const [row] = await database.call<{ held: boolean; lanes: readonly string[] }>("renew_lease", () => [
+        node,
+        incarnation,
+        leaseSeconds,
+        running(),
+      ]);
+      heldUntil = row?.held === true ? asked + leaseSeconds * 1_000 : 0;
       // Another process took the node's name: this one has no lease to renew any more.
       if (row?.held === true) plan(renewMs);
       onWork(row?.lanes ?? []);
     },
+    left: () => Math.max(0, heldUntil - performance.now()),
     async end() {
       clearTimeout(timer);
+      heldUntil = 0;
       if (incarnation !== null) await database.call("end_lease", [node, incarnation]);
     },
   };

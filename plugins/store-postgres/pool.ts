@@ -18,6 +18,8 @@ export type Values = readonly unknown[];
 export interface Database {
   /** The schema's name, quoted. */
   readonly schema: string;
+  /** How long a lease lasts that is not renewed. */
+  readonly leaseSeconds: number;
   /** How to connect without the pool. */
   readonly connection: pg.ClientConfig;
   /** Executes a statement that only reads. `@name` is a table or a function of the schema. */
@@ -45,9 +47,12 @@ const types = {
 interface Address {
   readonly connectionString: string;
   readonly schema: string;
+  readonly leaseSeconds: number;
 }
 
-/** Splits the schema off the address, which the database itself does not understand. */
+const defaultLeaseSeconds = 30;
+
+/** Splits off what the address says about the store itself. */
 function parseAddress(url: string): Address {
   let address: URL;
   try {
@@ -57,8 +62,12 @@ function parseAddress(url: string): Address {
     throw storeError("database_unusable", { reason: "state.url is not an address such as postgres://user:password@host:5432/database" });
   }
   const schema = address.searchParams.get("schema") ?? "service_gateway";
+  const lease = address.searchParams.get("lease") ?? String(defaultLeaseSeconds);
+  if (!/^[1-9]\d{0,3}$/.test(lease))
+    throw storeError("database_unusable", { reason: `lease=${lease} of state.url is not a number of seconds` });
   address.searchParams.delete("schema");
-  return { connectionString: address.href, schema: pg.escapeIdentifier(schema) };
+  address.searchParams.delete("lease");
+  return { connectionString: address.href, schema: pg.escapeIdentifier(schema), leaseSeconds: Number(lease) };
 }
 
 /** PostgreSQL cannot store U+0000 in a text. JSON contains it only escaped. */
@@ -68,7 +77,7 @@ const storable = (value: unknown): unknown => {
 };
 
 export function openDatabase(url: string, applicationName: string): Database {
-  const { connectionString, schema } = parseAddress(url);
+  const { connectionString, schema, leaseSeconds } = parseAddress(url);
   const connection = { connectionString, connectionTimeoutMillis: connectMs, keepAlive: true, application_name: applicationName };
   const pool = new pg.Pool({ ...connection, types, max: maxConnections, query_timeout: answerMs });
   // A broken connection also rejects the statement that uses it, and without one the next call opens another connection.
@@ -124,6 +133,7 @@ export function openDatabase(url: string, applicationName: string): Database {
 
   return {
     schema,
+    leaseSeconds,
     connection,
     query: (sql, values = []) => run(withSchema(sql), () => values),
     call(name, values) {

@@ -1,12 +1,11 @@
 /** Nodes, their leases, and how units of a node without a lease wait again. */
 import { entry, part, raised, withoutFlush } from "./define.ts";
 
-const leaseSeconds = 30;
 /** Longer than a call waits for its result, and is repeated. */
 const unknownSeconds = 20;
 /** The channel of NOTIFY. Its payload is a lane; empty if the lane is too long for it. */
 export const wakeChannel = "service_gateway_work";
-const lease = `clock_timestamp() + interval '${leaseSeconds} seconds'`;
+const lease = "clock_timestamp() + make_interval(secs => p_seconds)";
 
 export const leaseFunctions = [
   part(
@@ -63,7 +62,7 @@ END`,
   ),
 
   entry(
-    "begin_node(p_node text, OUT fence bigint, OUT resumed bigint)",
+    "begin_node(p_node text, p_seconds double precision, OUT fence bigint, OUT resumed bigint)",
     `BEGIN
   fence := nextval('fences');
   INSERT INTO nodes AS n (node, incarnation, fence, begun_at, lease_until) VALUES (p_node, fence, fence, clock_timestamp(), ${lease})
@@ -118,7 +117,8 @@ END`,
 
   // A lease that has ended is not renewed: the node takes a new one, without the units that it had.
   entry(
-    "renew_lease(p_node text, p_incarnation bigint, p_running text[], OUT held boolean, OUT renewed boolean, OUT lanes text[])",
+    `renew_lease(p_node text, p_incarnation bigint, p_seconds double precision, p_running text[],
+      OUT held boolean, OUT renewed boolean, OUT lanes text[])`,
     `DECLARE
   mine bigint;
 BEGIN
