@@ -41,7 +41,7 @@ export function createLease(database: Database, { node, running, onWork }: Lease
 
   const lease: Lease = {
     async begin() {
-      // The database counts from a later moment than this one.
+      // The database starts to count later than this process.
       const asked = performance.now();
       const [begun] = await database.call<{ fence: number; resumed: number }>("begin_node", [node, leaseSeconds]);
       if (begun === undefined) throw new Error("The database returned no lease.");

@@ -7,6 +7,8 @@ const maxConnections = 10;
 const connectMs = 3_000;
 /** Longer than any statement should take. A server that stops responding is noticed after this time. */
 const answerMs = 10_000;
+/** The same for the reports of operators, which may read everything. */
+const reportMs = 120_000;
 /** How long a call is repeated whose result was lost with its connection. */
 const repeatMs = 5_000;
 const pauseMs = 100;
@@ -24,6 +26,8 @@ export interface Database {
   readonly connection: pg.ClientConfig;
   /** Executes a statement that only reads. `@name` is a table or a function of the schema. */
   query<Row>(sql: string, values?: Values): Promise<readonly Row[]>;
+  /** The same for a report that may read everything, and may take its time. */
+  report<Row>(sql: string, values?: Values): Promise<readonly Row[]>;
   /**
    * Calls a function of the schema in a transaction of its own. `values` receives `true` if the call repeats one whose result was lost; the
    * function then recognizes what it has done.
@@ -79,7 +83,7 @@ const storable = (value: unknown): unknown => {
 export function openDatabase(url: string, applicationName: string): Database {
   const { connectionString, schema, leaseSeconds } = parseAddress(url);
   const connection = { connectionString, connectionTimeoutMillis: connectMs, keepAlive: true, application_name: applicationName };
-  const pool = new pg.Pool({ ...connection, types, max: maxConnections, query_timeout: answerMs });
+  const pool = new pg.Pool({ ...connection, types, max: maxConnections });
   // A broken connection also rejects the statement that uses it, and without one the next call opens another connection.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
@@ -100,10 +104,10 @@ export function openDatabase(url: string, applicationName: string): Database {
     return pool.connect();
   }
 
-  async function once<Row>(text: string, values: Values): Promise<readonly Row[]> {
+  async function once<Row>(text: string, values: Values, query_timeout: number): Promise<readonly Row[]> {
     const client = await connect();
     try {
-      const { rows } = await client.query({ text, values: storable(values) as unknown[] });
+      const { rows } = await client.query({ text, values: storable(values) as unknown[], query_timeout } as pg.QueryConfig);
       client.release();
       failed = undefined;
       return rows as readonly Row[];
@@ -114,12 +118,12 @@ export function openDatabase(url: string, applicationName: string): Database {
     }
   }
 
-  async function run<Row>(text: string, values: (again: boolean) => Values): Promise<readonly Row[]> {
+  async function run<Row>(text: string, values: (again: boolean) => Values, timeoutMs = answerMs): Promise<readonly Row[]> {
     const until = performance.now() + repeatMs;
     let again = false;
     for (;;) {
       try {
-        return await once<Row>(text, values(again));
+        return await once<Row>(text, values(again), timeoutMs);
       } catch (thrown) {
         const error = thrown instanceof LostResult ? thrown.cause : thrown;
         if (isAway(error)) failed = { at: performance.now(), reason: translated(error).message };
@@ -136,6 +140,7 @@ export function openDatabase(url: string, applicationName: string): Database {
     leaseSeconds,
     connection,
     query: (sql, values = []) => run(withSchema(sql), () => values),
+    report: (sql, values = []) => run(withSchema(sql), () => values, reportMs),
     call(name, values) {
       const list = typeof values === "function" ? values : () => values;
       const places = list(false).map((_, index) => `$${index + 1}`);

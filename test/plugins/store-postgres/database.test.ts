@@ -93,3 +93,37 @@ test("while the database is away, nothing is accepted and the reason is known; a
     expect(await settle(store, id)).toBe(true);
   }
 });
+
+test("U+0000 is kept in bodies and messages, and replaced in names and in messages of a chat that moved", async () => {
+  const store = await open(server.newUrl());
+  await store.begin(start);
+  const text = "a\u0000b";
+  await store.accept(newEvent("e", { lane: `chat:default:${text}`, dedupeKey: text }));
+  expect(await store.first(text)).toEqual({ eventId: "e" });
+  expect((await take(store, `chat:default:${text}`)).events).toMatchObject([{ body: { text: "body of e" } }]);
+  const part = { kind: "text", chars: 3, body: { text } } as const;
+  const rows = [{ address: { channel: "chat", account: "default", chat: "-5" }, operation: "send", part }] as const;
+  await store.say({ unitId: "e", at: start, rows, ending: { outcome: "answered", reason: text } });
+  expect((await store.unsent("e"))[0]?.part).toEqual(part);
+  await store.handBack("e", { due: 0 });
+  await store.set("n", text, text);
+  expect(await store.get("n", text)).toBe(text);
+  expect(await store.list("n")).toMatchObject([{ key: "a\ufffdb" }]);
+
+  await store.accept(newEvent("m", { lane: "chat:default:-5" }));
+  await take(store, "chat:default:-5");
+  await store.say({ unitId: "m", at: start, rows, ending: { outcome: "answered", reason: "sent" } });
+  await store.moveChat({ channel: "chat", account: "default", from: "-5", to: "-100", sessions: [], at: start });
+  expect(await store.unsent("m")).toMatchObject([{ address: { chat: "-100" }, part: { body: { text: "a\ufffdb" } } }]);
+});
+
+test("nodes that prune at once count each removed event once", async () => {
+  const url = server.newUrl();
+  const [one, two] = [await open(url, "one"), await open(url, "two")];
+  const settled = { outcome: "silent", reason: "x" } as const;
+  await Promise.all(Array.from({ length: 2_000 }, (_, n) => one.accept(newEvent(`e${n}`, { settled }))));
+  const limits = { now: start, keepEventsMs: 3_600_000, keepEvents: 0, keepSentMs: 3_600_000 };
+  await Promise.all([one, two, one, two].map((store) => store.prune(limits)));
+  expect(await one.stats()).toMatchObject({ settled: { silent: 2_000 } });
+  expect(await server.query(url, "SELECT count(*)::int AS left FROM $schema.inbox")).toEqual([{ left: 0 }]);
+});
