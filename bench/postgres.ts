@@ -5,18 +5,13 @@
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { registerHooks } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { NewEvent, Store } from "../core/state/store.ts";
+import "../test/support/plugin-imports.ts";
 import { createPostgres } from "../test/support/postgres-server.ts";
 
-// The plugin is a package of its own, which names the SDK as a stranger does.
-registerHooks({
-  resolve: (name, context, next) =>
-    next(name === "service-gateway/sdk/store" ? new URL("../core/sdk/store.ts", import.meta.url).href : name, context),
-});
 const { postgres } = await import("../plugins/store-postgres/index.ts");
 
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "5" }, rounds: { type: "string", default: "3" } } });

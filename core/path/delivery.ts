@@ -17,6 +17,8 @@ const giveUpAfterMs = 24 * 60 * 60_000;
  * be what kills the gateway, and each start would add a copy.
  */
 const mostRepetitions = 2;
+/** A send may take this long. It must end before another node may take the unit over. */
+const sendMs = 5_000;
 /** A leftover preview is a nuisance, but a chat that waits for its removal would be worse. */
 const mostRemovals = 5;
 /** Longest wait for rate limits, or for the platform to answer, that the trace does not mention. */
@@ -146,7 +148,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
     await store.sending(row.id);
   }
   for (let attempt = 1; ; attempt += 1) {
-    if (store.nodes?.hasTime() === false) return await leaveRow(row, store);
+    if (store.nodes !== undefined && store.nodes.leaseLeft() < sendMs) return await leaveRow(row, store);
     try {
       const receipt = row.operation === "send" ? await sendOnce(row, contact, options) : await removeOnce(row, options);
       if (receipt === undefined) return giveUp(row, "no_channel", `no plugin sends to ${row.address.channel}`, trace);

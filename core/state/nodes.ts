@@ -48,8 +48,11 @@ export interface Nodes {
    * keeps its duties until it closes its store, or loses its lease.
    */
   takeDuty(name: string): Promise<boolean>;
-  /** Whether enough of the lease is left to begin something that others see, such as a send. */
-  hasTime(): boolean;
+  /**
+   * Milliseconds for which this node surely holds its lease, by its own monotonic clock; 0 if it may have lost it. Every write of a run is
+   * refused (`lease_lost`) once the lease has ended. A send cannot be refused, so it must not begin with less left than it may take.
+   */
+  leaseLeft(): number;
   reports(): Promise<readonly NodeReport[]>;
 }
 

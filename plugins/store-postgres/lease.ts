@@ -1,15 +1,11 @@
 /** The lease of this node: who writes a run's results must hold it. */
 import type { Database, Values } from "./pool.ts";
 
-/** Two renewals may fail before the node's duties are given up. */
-const renewMs = 4_000;
 /** After a failure, the next attempt follows soon. */
 const retryMs = 1_000;
-/** Other nodes may take the duties of this one 12 s after its last renewal, and its units after 30 s (`schema/`). */
-const dutyMs = 10_000;
-const leaseMs = 30_000;
-/** A send may take this long, and must end before other nodes may take the unit. */
-const sendMs = 5_000;
+/** Parts of the lease. Two renewals may fail before this node gives up its duties, and that is before others may take them (`schema/`). */
+const renewPart = 2 / 15;
+const dutyPart = 1 / 3;
 
 export interface Lease {
   begin(): Promise<{ readonly fence: number; readonly resumed: number }>;
@@ -21,8 +17,8 @@ export interface Lease {
   renew(): Promise<void>;
   /** Whether this node still fulfils its duties. */
   hasDuties(): boolean;
-  /** Whether a send that begins now ends before other nodes may take its unit. */
-  hasTime(): boolean;
+  /** Milliseconds for which this process surely holds the lease, by its own clock; 0 if it may have lost it. */
+  left(): number;
   end(): Promise<void>;
 }
 
@@ -37,6 +33,10 @@ export interface LeaseOptions {
 }
 
 export function createLease(database: Database, { node, running, onWork, onLost }: LeaseOptions): Lease {
+  const { leaseSeconds } = database;
+  const leaseMs = leaseSeconds * 1_000;
+  const dutyMs = leaseMs * dutyPart;
+  const renewMs = leaseMs * renewPart;
   let incarnation: number | null = null;
   let renewing: NodeJS.Timeout | undefined;
   let losing: NodeJS.Timeout | undefined;
@@ -79,7 +79,7 @@ export function createLease(database: Database, { node, running, onWork, onLost 
   const lease: Lease = {
     async begin() {
       const sentAt = performance.now();
-      const [begun] = await database.call<{ fence: number; resumed: number }>("begin_node", [node]);
+      const [begun] = await database.call<{ fence: number; resumed: number }>("begin_node", [node, leaseSeconds]);
       if (begun === undefined) throw new Error("The database returned no lease.");
       incarnation = begun.fence;
       renewed(sentAt);
@@ -96,6 +96,7 @@ export function createLease(database: Database, { node, running, onWork, onLost 
       const [row] = await database.call<{ held: boolean; renewed: boolean; lanes: readonly string[] }>("renew_lease", () => [
         node,
         incarnation,
+        leaseSeconds,
         running(),
       ]);
       if (row?.renewed === false) lose("lease");
@@ -107,10 +108,11 @@ export function createLease(database: Database, { node, running, onWork, onLost 
       onWork(row?.lanes ?? []);
     },
     hasDuties: () => age() < dutyMs,
-    hasTime: () => age() < leaseMs - sendMs,
+    left: () => (lost === "lease" ? 0 : Math.max(0, leaseMs - age())),
     async end() {
       clearTimeout(renewing);
       clearTimeout(losing);
+      renewedAt = Number.NEGATIVE_INFINITY;
       if (incarnation !== null) await database.call("end_lease", [node, incarnation]);
     },
   };

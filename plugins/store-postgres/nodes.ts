@@ -79,7 +79,7 @@ export function createNodes(
       if (row?.take_duty === true) duties.add(name);
       return row?.take_duty === true;
     },
-    hasTime: () => lease().hasTime(),
+    leaseLeft: () => lease().left(),
     reports: () => readReports(database),
     async end() {
       watcher = undefined;

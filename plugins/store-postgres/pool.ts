@@ -7,6 +7,8 @@ const maxConnections = 10;
 const connectMs = 3_000;
 /** Longer than any statement should take. A server that stops responding is noticed after this time. */
 const answerMs = 10_000;
+/** The same for the reports of operators, which may read everything. */
+const reportMs = 120_000;
 /** How long a call is repeated whose result was lost with its connection. */
 const repeatMs = 5_000;
 const pauseMs = 100;
@@ -18,10 +20,14 @@ export type Values = readonly unknown[];
 export interface Database {
   /** The schema's name, quoted. */
   readonly schema: string;
+  /** How long a lease lasts that is not renewed. */
+  readonly leaseSeconds: number;
   /** How to connect without the pool. */
   readonly connection: pg.ClientConfig;
   /** Executes a statement that only reads. `@name` is a table or a function of the schema. */
   query<Row>(sql: string, values?: Values): Promise<readonly Row[]>;
+  /** The same for a report that may read everything, and may take its time. */
+  report<Row>(sql: string, values?: Values): Promise<readonly Row[]>;
   /**
    * Calls a function of the schema in a transaction of its own. `values` receives `true` if the call repeats one whose result was lost; the
    * function then recognizes what it has done.
@@ -45,9 +51,12 @@ const types = {
 interface Address {
   readonly connectionString: string;
   readonly schema: string;
+  readonly leaseSeconds: number;
 }
 
-/** Splits the schema off the address, which the database itself does not understand. */
+const defaultLeaseSeconds = 30;
+
+/** Splits off what the address says about the store itself. */
 function parseAddress(url: string): Address {
   let address: URL;
   try {
@@ -57,8 +66,12 @@ function parseAddress(url: string): Address {
     throw storeError("database_unusable", { reason: "state.url is not an address such as postgres://user:password@host:5432/database" });
   }
   const schema = address.searchParams.get("schema") ?? "service_gateway";
+  const lease = address.searchParams.get("lease") ?? String(defaultLeaseSeconds);
+  if (!/^[1-9]\d{0,3}$/.test(lease))
+    throw storeError("database_unusable", { reason: `lease=${lease} of state.url is not a number of seconds` });
   address.searchParams.delete("schema");
-  return { connectionString: address.href, schema: pg.escapeIdentifier(schema) };
+  address.searchParams.delete("lease");
+  return { connectionString: address.href, schema: pg.escapeIdentifier(schema), leaseSeconds: Number(lease) };
 }
 
 /** PostgreSQL cannot store U+0000 in a text. JSON contains it only escaped. */
@@ -68,9 +81,9 @@ const storable = (value: unknown): unknown => {
 };
 
 export function openDatabase(url: string, applicationName: string): Database {
-  const { connectionString, schema } = parseAddress(url);
+  const { connectionString, schema, leaseSeconds } = parseAddress(url);
   const connection = { connectionString, connectionTimeoutMillis: connectMs, keepAlive: true, application_name: applicationName };
-  const pool = new pg.Pool({ ...connection, types, max: maxConnections, query_timeout: answerMs });
+  const pool = new pg.Pool({ ...connection, types, max: maxConnections });
   // A broken connection also rejects the statement that uses it, and without one the next call opens another connection.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
@@ -91,10 +104,10 @@ export function openDatabase(url: string, applicationName: string): Database {
     return pool.connect();
   }
 
-  async function once<Row>(text: string, values: Values): Promise<readonly Row[]> {
+  async function once<Row>(text: string, values: Values, query_timeout: number): Promise<readonly Row[]> {
     const client = await connect();
     try {
-      const { rows } = await client.query({ text, values: storable(values) as unknown[] });
+      const { rows } = await client.query({ text, values: storable(values) as unknown[], query_timeout } as pg.QueryConfig);
       client.release();
       failed = undefined;
       return rows as readonly Row[];
@@ -105,12 +118,12 @@ export function openDatabase(url: string, applicationName: string): Database {
     }
   }
 
-  async function run<Row>(text: string, values: (again: boolean) => Values): Promise<readonly Row[]> {
+  async function run<Row>(text: string, values: (again: boolean) => Values, timeoutMs = answerMs): Promise<readonly Row[]> {
     const until = performance.now() + repeatMs;
     let again = false;
     for (;;) {
       try {
-        return await once<Row>(text, values(again));
+        return await once<Row>(text, values(again), timeoutMs);
       } catch (thrown) {
         const error = thrown instanceof LostResult ? thrown.cause : thrown;
         if (isAway(error)) failed = { at: performance.now(), reason: translated(error).message };
@@ -124,8 +137,10 @@ export function openDatabase(url: string, applicationName: string): Database {
 
   return {
     schema,
+    leaseSeconds,
     connection,
     query: (sql, values = []) => run(withSchema(sql), () => values),
+    report: (sql, values = []) => run(withSchema(sql), () => values, reportMs),
     call(name, values) {
       const list = typeof values === "function" ? values : () => values;
       const places = list(false).map((_, index) => `$${index + 1}`);

@@ -32,7 +32,7 @@ async function pruneExpired(database: Database, subject: "dedupe" | "kv" | "sent
 
 /** When the newest of too many dedupe keys expires; 0 if there are not too many. */
 async function dedupeExcess(database: Database, keep: number): Promise<number> {
-  const [row] = await database.query<{ until: number }>("SELECT until FROM @dedupe ORDER BY until DESC LIMIT 1 OFFSET $1", [keep]);
+  const [row] = await database.report<{ until: number }>("SELECT until FROM @dedupe ORDER BY until DESC LIMIT 1 OFFSET $1", [keep]);
   return row?.until ?? 0;
 }
 
@@ -52,7 +52,7 @@ async function endOverdue(database: Database, now: number, keepWaitingMs: number
 }
 
 async function pruneEvents(database: Database, before: number, keep: number): Promise<number> {
-  const [stored] = await database.query<{ settled: number }>("SELECT count(*) AS settled FROM @inbox WHERE state >= 4");
+  const [stored] = await database.report<{ settled: number }>("SELECT count(*) AS settled FROM @inbox WHERE state >= 4");
   let excess = Math.max(0, (stored?.settled ?? 0) - keep);
   return inSteps(async (after) => {
     const [step] = await database.call<Step>("prune_events", [before, excess, after, stepRows]);

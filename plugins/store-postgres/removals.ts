@@ -20,7 +20,7 @@ export function removalMethods(database: Database): Removals {
       return { found: row?.existed === true, messages: row?.messages ?? 0 };
     },
     async messagesAbout({ text, unitIds }) {
-      const rows = await database.query<MessageRow>(
+      const rows = await database.report<MessageRow>(
         `SELECT m.id, t.id AS transcript, t.session_key AS session, t.generation, m.role, m.at, m.content, m.unit_id
          FROM @messages m JOIN @transcripts t ON t.id = m.transcript
          WHERE position($1 in m.content) > 0 OR m.unit_id = ANY ($2) ORDER BY m.id`,
@@ -37,7 +37,7 @@ export function removalMethods(database: Database): Removals {
       await database.call("edit_transcript", [transcript, remove, replace.map(({ id }) => id), contents]);
     },
     async partsTo({ channel, id }) {
-      const rows = await database.query<{ unit_id: string; part: Json; ended_at: number | null }>(
+      const rows = await database.report<{ unit_id: string; part: Json; ended_at: number | null }>(
         "SELECT unit_id, part, ended_at FROM @outbox WHERE channel = $1 AND chat = $2 ORDER BY id",
         [channel, id],
       );
@@ -52,7 +52,7 @@ export function removalMethods(database: Database): Removals {
       return { parts: row?.parts ?? 0, messageIds: row?.message_ids ?? 0, recipients: row?.recipients ?? 0 };
     },
     async rowsAbout(text) {
-      const rows = await database.query<{ namespace: string; key: string; value: string }>(
+      const rows = await database.report<{ namespace: string; key: string; value: string }>(
         "SELECT namespace, key, value FROM @kv WHERE position($1 in key) > 0 OR position($1 in value) > 0 ORDER BY namespace, key",
         [text],
       );

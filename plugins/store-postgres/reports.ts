@@ -113,7 +113,7 @@ export function reportMethods(database: Database) {
     async events(filter) {
       const { where, values } = conditionsOf(filter);
       const order = filter.oldestFirst === true ? "ASC" : "DESC";
-      const rows = await database.query<ReportRow>(`${reportSelect} ${where} ORDER BY i.sequence ${order} LIMIT $${values.length + 1}`, [
+      const rows = await database.report<ReportRow>(`${reportSelect} ${where} ORDER BY i.sequence ${order} LIMIT $${values.length + 1}`, [
         ...values,
         filter.limit,
       ]);
@@ -124,7 +124,7 @@ export function reportMethods(database: Database) {
       return row?.body ?? null;
     },
     async sessionReports({ limit }) {
-      const rows = await database.query<SessionRow>(sessionQuery, [limit]);
+      const rows = await database.report<SessionRow>(sessionQuery, [limit]);
       return rows.map(({ key, agent_id, generation, last_recipient, settings, messages, used_at }) => ({
         key,
         ...(agent_id !== null && { agentId: agent_id }),
@@ -136,7 +136,7 @@ export function reportMethods(database: Database) {
       }));
     },
     async stats() {
-      const [row] = await database.query<{ waiting: number; running: number; outbox: number; ended: Record<string, number> | null }>(
+      const [row] = await database.report<{ waiting: number; running: number; outbox: number; ended: Record<string, number> | null }>(
         statsQuery,
       );
       const total = (outcome: Outcome) => row?.ended?.[String(outcomeStates[outcome])] ?? 0;
@@ -148,7 +148,7 @@ export function reportMethods(database: Database) {
       } satisfies StoreStats;
     },
     usage: ({ since }) =>
-      database.query<UsageReport>(
+      database.report<UsageReport>(
         `SELECT coalesce(u.agent_id, '') AS "agentId", n.model, count(*) AS calls, sum(n.input_tokens)::bigint AS "inputTokens",
            sum(n.output_tokens)::bigint AS "outputTokens"
          FROM @usage n JOIN @units u ON u.id = n.unit WHERE n.at >= $1 GROUP BY 1, 2

@@ -32,6 +32,8 @@ interface House {
   node(name: string): Promise<Node>;
   /** What other nodes see once the time of a node's lease has passed. */
   endLease(name: string): Promise<void>;
+  /** The number of units that have ended. */
+  ended(): Promise<number>;
 }
 
 async function createHouse(): Promise<House> {
@@ -62,6 +64,10 @@ async function createHouse(): Promise<House> {
       await process.until(/is ready at/);
       const description = join(home, "state", "gateway.json");
       return { name, home, process, url: () => (JSON.parse(readFileSync(description, "utf8")) as { readonly url: string }).url };
+    },
+    async ended() {
+      const [row] = await database.query(url, "SELECT count(*)::int AS ended FROM $schema.units WHERE state = 2");
+      return Number(row?.ended);
     },
     async endLease(name) {
       await database.query(url, `UPDATE $schema.nodes SET lease_until = clock_timestamp() WHERE node = '${name}'`);
@@ -100,12 +106,15 @@ test("one of two nodes receives for a bot; when it is killed, the other does, an
   const two = await house.node("two");
   platform.act.say(ada, ada, "to the first");
   await expect.poll(() => answers(platform, ada)).toEqual(["first answer"]);
+  // Before its end is stored, the message would rightly be sent again.
+  await expect.poll(() => house.ended()).toBe(1);
   one.process.child.kill("SIGKILL");
   const killedAt = performance.now();
   platform.act.say(ada, ada, "to nobody");
   await two.process.until(/channel connected/);
   const takenOverMs = performance.now() - killedAt;
   await expect.poll(() => answers(platform, ada)).toEqual(["first answer", "second answer"]);
+  await expect.poll(() => house.ended()).toBe(2);
   expect(takenOverMs).toBeLessThan(15_000);
   // A clean stop hands the bot over at once.
   const three = await house.node("three");

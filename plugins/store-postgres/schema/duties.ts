@@ -1,9 +1,8 @@
 /** Duties: what one node at a time does, such as receiving for an account. */
 import { entry, part, withoutFlush } from "./define.ts";
-import { leaseSeconds } from "./lease.ts";
 
-/** A duty is free for others if its node did not renew its lease for this time. Its node stops earlier (`lease.ts`). */
-const freeAfterSeconds = 12;
+/** A duty is free for others if its node did not renew its lease for this part of it. The node itself stops earlier (`lease.ts`). */
+const freeAfterPart = 0.4;
 
 export const dutyFunctions = [
   // Whether a node has the duty and renews its lease.
@@ -11,7 +10,7 @@ export const dutyFunctions = [
     "is_fulfilled(p_duty duties) RETURNS boolean",
     `BEGIN
   RETURN EXISTS (SELECT FROM nodes n WHERE n.node = p_duty.node AND n.fence = p_duty.fence
-    AND n.lease_until > clock_timestamp() + interval '${leaseSeconds - freeAfterSeconds} seconds');
+    AND n.renewed_at + (n.lease_until - n.renewed_at) * ${freeAfterPart} > clock_timestamp());
 END`,
   ),
 
@@ -33,7 +32,7 @@ END`,
 BEGIN
   RETURN QUERY
   SELECT n.node, floor(extract(epoch FROM n.begun_at)::double precision * 1000),
-    floor(extract(epoch FROM clock_timestamp() - n.lease_until + interval '${leaseSeconds} seconds')::double precision * 1000),
+    floor(extract(epoch FROM clock_timestamp() - n.renewed_at)::double precision * 1000),
     n.lease_until > clock_timestamp(),
     ARRAY(SELECT d.name FROM duties d WHERE d.node = n.node AND d.fence = n.fence AND is_fulfilled(d) ORDER BY d.name),
     (SELECT count(*) FROM units u WHERE u.state = 1 AND u.fence = n.fence)

@@ -1,14 +1,13 @@
 /** Nodes, their leases, and how units of a node without a lease wait again. */
 import { entry, part, raised, withoutFlush } from "./define.ts";
 
-export const leaseSeconds = 30;
 /** Longer than a call waits for its result, and is repeated. */
 const unknownSeconds = 20;
 /** The channel of NOTIFY. Its payload is a lane; empty if the lane is too long for it. */
 export const wakeChannel = "service_gateway_work";
 /** The channel of the nodes' notes to each other. */
 export const noteChannel = "service_gateway_notes";
-const lease = `clock_timestamp() + interval '${leaseSeconds} seconds'`;
+const lease = "clock_timestamp() + make_interval(secs => p_seconds)";
 
 export const leaseFunctions = [
   part(
@@ -69,12 +68,13 @@ END`,
   ),
 
   entry(
-    "begin_node(p_node text, OUT fence bigint, OUT resumed bigint)",
+    "begin_node(p_node text, p_seconds double precision, OUT fence bigint, OUT resumed bigint)",
     `BEGIN
   fence := nextval('fences');
   INSERT INTO nodes AS n (node, incarnation, fence, begun_at, lease_until) VALUES (p_node, fence, fence, clock_timestamp(), ${lease})
     ON CONFLICT (node) DO UPDATE
-    SET incarnation = excluded.incarnation, fence = excluded.fence, begun_at = excluded.begun_at, lease_until = excluded.lease_until;
+    SET incarnation = excluded.incarnation, fence = excluded.fence, begun_at = excluded.begun_at, renewed_at = clock_timestamp(),
+      lease_until = excluded.lease_until;
   SELECT count(*) INTO resumed FROM hand_back_lost();
 END`,
   ),
@@ -126,16 +126,18 @@ END`,
 
   // A lease that has ended is not renewed: the node takes a new one, without the units that it had.
   entry(
-    "renew_lease(p_node text, p_incarnation bigint, p_running text[], OUT held boolean, OUT renewed boolean, OUT lanes text[])",
+    `renew_lease(p_node text, p_incarnation bigint, p_seconds double precision, p_running text[],
+      OUT held boolean, OUT renewed boolean, OUT lanes text[])`,
     `DECLARE
   mine bigint;
 BEGIN
-  UPDATE nodes SET lease_until = ${lease}
+  UPDATE nodes SET renewed_at = clock_timestamp(), lease_until = ${lease}
     WHERE node = p_node AND incarnation = p_incarnation AND lease_until > clock_timestamp() RETURNING fence INTO mine;
   renewed := FOUND;
   held := FOUND;
   IF NOT renewed THEN
-    UPDATE nodes SET fence = nextval('fences'), lease_until = ${lease} WHERE node = p_node AND incarnation = p_incarnation;
+    UPDATE nodes SET fence = nextval('fences'), renewed_at = clock_timestamp(), lease_until = ${lease}
+      WHERE node = p_node AND incarnation = p_incarnation;
     held := FOUND;
   END IF;
   -- Other nodes look too: whoever is first hands the units back.

@@ -9,11 +9,11 @@ const inLanesOf = (lane: string) =>
   `(i.lane = ${lane} OR (i.lane >= ${lane} || ':' AND i.lane < ${lane} || ';') OR (i.lane >= ${lane} || chr(9) AND i.lane < ${lane} || chr(10)))`;
 
 export const moveFunctions = [
-  // Message ids differ in the new chat, so replies replace and quote nothing there. Messages to be removed are removed in the old chat.
+  // A type that can be changed, jsonb, cannot contain U+0000. Message ids differ in the new chat, so replies replace and quote nothing there. Messages to be removed are removed in the old chat.
   part(
     "readdress(p_channel text, p_account text, p_from text, p_to text, p_from_lane text, p_to_lane text) RETURNS void",
     `BEGIN
-  UPDATE outbox o SET chat = p_to, part = (o.part::jsonb - 'replaces' - 'replyTo')::json
+  UPDATE outbox o SET chat = p_to, part = (replace(o.part::text, '\\u0000', '\\ufffd')::jsonb - 'replaces' - 'replyTo')::json
     WHERE o.state < 2 AND o.operation = 'send' AND o.channel = p_channel AND o.account = p_account AND o.chat = p_from
       AND o.unit IN (
         SELECT i.id FROM units i WHERE i.state = 1 AND (${inLanesOf("p_from_lane")} OR ${inLanesOf("p_to_lane")})

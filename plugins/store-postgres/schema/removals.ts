@@ -7,11 +7,13 @@ export const removalFunctions = [
     `DECLARE
   former bigint[] := ARRAY(SELECT DISTINCT unit FROM inbox WHERE sequence = ANY (p_sequences) AND unit IS NOT NULL);
 BEGIN
-  -- The totals of outcomes include removed events.
+  -- The totals of outcomes include removed events. Another node may remove the same ones at this moment.
+  WITH gone AS (
+    DELETE FROM inbox WHERE sequence = ANY (p_sequences) RETURNING state
+  )
   INSERT INTO counters AS c (name, value)
-    SELECT 'removed:' || state, count(*) FROM inbox WHERE sequence = ANY (p_sequences) GROUP BY state ORDER BY state
+    SELECT 'removed:' || state, count(*) FROM gone GROUP BY state ORDER BY state
     ON CONFLICT (name) DO UPDATE SET value = c.value + excluded.value;
-  DELETE FROM inbox WHERE sequence = ANY (p_sequences);
   PERFORM remove_empty_unit(unit) FROM unnest(former) AS unit;
 END`,
   ),

@@ -14,6 +14,7 @@ CREATE TABLE nodes (
   -- The lease. A node that missed a renewal takes a new one, and its earlier units are lost to it.
   fence bigint NOT NULL,
   begun_at timestamptz NOT NULL,
+  renewed_at timestamptz NOT NULL DEFAULT clock_timestamp(),
   lease_until timestamptz NOT NULL
 );
 CREATE SEQUENCE fences;

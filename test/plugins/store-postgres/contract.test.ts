@@ -37,7 +37,7 @@ storeContract({
     // What the store calls every ten seconds.
     async look(store) {
       const { url, node } = openedAs(store);
-      await server.query(url, `SELECT $schema.renew_lease(node, incarnation, '{}') FROM $schema.nodes WHERE node = '${node}'`);
+      await server.query(url, `SELECT $schema.renew_lease(node, incarnation, 30, '{}') FROM $schema.nodes WHERE node = '${node}'`);
     },
   },
 });

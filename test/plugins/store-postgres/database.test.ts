@@ -1,7 +1,7 @@
 /** What the store does about the database behind it: versions, foreign schemas, and a server that goes away. */
 import { afterEach, expect, test } from "vitest";
 import type { Store } from "../../../core/state/index.ts";
-import { answered, newEvent, settle, start, take } from "../../../core/testkit/store/fixture.ts";
+import { newEvent, settle, start, take } from "../../../core/testkit/store/fixture.ts";
 import { postgres } from "../../../plugins/store-postgres/index.ts";
 import { usePostgres } from "../../support/postgres.ts";
 
@@ -94,52 +94,36 @@ test("while the database is away, nothing is accepted and the reason is known; a
   }
 });
 
-test("connections that break in the middle of work lose and repeat nothing", async () => {
-  const url = server.newUrl();
-  const store = await open(url);
+test("U+0000 is kept in bodies and messages, and replaced in names and in messages of a chat that moved", async () => {
+  const store = await open(server.newUrl());
   await store.begin(start);
-  let working = true;
-  const cut = async () => {
-    while (working) {
-      await server.query(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'service-gateway one'");
-      await new Promise((resolve) => setTimeout(resolve, 40));
-    }
-  };
-  const replied: string[] = [];
-  const run = async (lane: number) => {
-    for (let index = 0; index < 6; index += 1) {
-      const id = `${lane}.${index}`;
-      expect(await store.accept(newEvent(id, { lane: `${lane}`, dedupeKey: id }))).toEqual({ eventId: id, duplicate: false });
-      const unit = await take(store, `${lane}`);
-      expect(unit).toMatchObject({ id, attempts: 1 });
-      const [row] = await store.say({
-        unitId: id,
-        at: start,
-        rows: [
-          {
-            address: { channel: "chat", account: "default", chat: `${lane}` },
-            operation: "send",
-            part: { kind: "text", chars: 1, body: id },
-          },
-        ],
-        ending: answered,
-        transcript: { sessionKey: `${lane}`, messages: [{ role: "user", content: id, at: start }] },
-      });
-      const sent = { rowId: row?.id ?? 0, receipt: { messageId: id }, at: start };
-      expect(await store.settle({ ...answered, unitId: id, at: start, decisions: [], sent })).toBe(true);
-      replied.push(id);
-    }
-  };
-  const cutting = cut();
-  await Promise.all(Array.from({ length: 8 }, (_, lane) => run(lane))).finally(() => {
-    working = false;
-  });
-  await cutting;
-  expect(replied).toHaveLength(48);
-  expect(await store.stats()).toMatchObject({ waiting: 0, running: 0, outboxWaiting: 0, settled: { answered: 48 } });
-  const [counted] = await server.query(
-    url,
-    "SELECT (SELECT count(*)::int FROM $schema.outbox) AS parts, (SELECT count(*)::int FROM $schema.messages) AS messages, (SELECT count(*)::int FROM $schema.units) AS units",
-  );
-  expect(counted).toEqual({ parts: 48, messages: 48, units: 48 });
+  const text = "a\u0000b";
+  await store.accept(newEvent("e", { lane: `chat:default:${text}`, dedupeKey: text }));
+  expect(await store.first(text)).toEqual({ eventId: "e" });
+  expect((await take(store, `chat:default:${text}`)).events).toMatchObject([{ body: { text: "body of e" } }]);
+  const part = { kind: "text", chars: 3, body: { text } } as const;
+  const rows = [{ address: { channel: "chat", account: "default", chat: "-5" }, operation: "send", part }] as const;
+  await store.say({ unitId: "e", at: start, rows, ending: { outcome: "answered", reason: text } });
+  expect((await store.unsent("e"))[0]?.part).toEqual(part);
+  await store.handBack("e", { due: 0 });
+  await store.set("n", text, text);
+  expect(await store.get("n", text)).toBe(text);
+  expect(await store.list("n")).toMatchObject([{ key: "a\ufffdb" }]);
+
+  await store.accept(newEvent("m", { lane: "chat:default:-5" }));
+  await take(store, "chat:default:-5");
+  await store.say({ unitId: "m", at: start, rows, ending: { outcome: "answered", reason: "sent" } });
+  await store.moveChat({ channel: "chat", account: "default", from: "-5", to: "-100", sessions: [], at: start });
+  expect(await store.unsent("m")).toMatchObject([{ address: { chat: "-100" }, part: { body: { text: "a\ufffdb" } } }]);
+});
+
+test("nodes that prune at once count each removed event once", async () => {
+  const url = server.newUrl();
+  const [one, two] = [await open(url, "one"), await open(url, "two")];
+  const settled = { outcome: "silent", reason: "x" } as const;
+  await Promise.all(Array.from({ length: 2_000 }, (_, n) => one.accept(newEvent(`e${n}`, { settled }))));
+  const limits = { now: start, keepEventsMs: 3_600_000, keepEvents: 0, keepSentMs: 3_600_000 };
+  await Promise.all([one, two, one, two].map((store) => store.prune(limits)));
+  expect(await one.stats()).toMatchObject({ settled: { silent: 2_000 } });
+  expect(await server.query(url, "SELECT count(*)::int AS left FROM $schema.inbox")).toEqual([{ left: 0 }]);
 });

@@ -1,0 +1,142 @@
+/** Connections that break: a call whose result was lost is repeated, and must not have its effect twice. */
+import { connect, createServer, type Socket } from "node:net";
+import { afterEach, expect, test } from "vitest";
+import type { Store } from "../../../core/state/index.ts";
+import { answered, newEvent, start, take, textPart } from "../../../core/testkit/store/fixture.ts";
+import { postgres } from "../../../plugins/store-postgres/index.ts";
+import { freePort } from "../../support/ports.ts";
+import { usePostgres } from "../../support/postgres.ts";
+
+const server = usePostgres();
+const closing: (() => Promise<unknown>)[] = [];
+
+afterEach(async () => {
+  for (const close of closing.splice(0).reverse()) await close();
+});
+
+async function open(url: string, node = "one"): Promise<Store> {
+  const store = await postgres.open({ url, now: () => start, owner: true, node });
+  closing.push(() => store.close());
+  return store;
+}
+
+/** The message ReadyForQuery: the server is done with a statement, and its transaction has ended. */
+const ready = Buffer.from([0x5a, 0, 0, 0, 5]);
+
+interface Wire {
+  readonly url: string;
+  /** How many results were lost. */
+  lost(): number;
+  /** From now on, every n-th result is lost with its connection. */
+  lose(every: number): void;
+}
+
+/** Stands between the store and the server. The server has committed what the store never hears of. */
+async function openWire(url: string): Promise<Wire> {
+  const address = new URL(url);
+  const { hostname, port } = address;
+  const sockets = new Set<Socket>();
+  let every = 0;
+  let results = 0;
+  let lost = 0;
+  const wire = createServer((client) => {
+    const database = connect(Number(port), hostname);
+    let isReady = false;
+    for (const socket of [client, database]) {
+      sockets.add(socket);
+      socket.on("error", () => {});
+      socket.on("close", () => sockets.delete(socket));
+    }
+    client.on("data", (chunk) => database.write(chunk));
+    client.on("close", () => database.destroy());
+    database.on("close", () => client.destroy());
+    database.on("data", (chunk: Buffer) => {
+      const isDone = chunk.includes(ready);
+      if (isReady && isDone && every > 0) results += 1;
+      if (isReady && isDone && every > 0 && results % every === 0) {
+        lost += 1;
+        client.destroy();
+        return;
+      }
+      isReady ||= isDone;
+      client.write(chunk);
+    });
+  });
+  address.port = String(await freePort());
+  await new Promise<void>((resolve) => void wire.listen(Number(address.port), "127.0.0.1", resolve));
+  closing.push(async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => wire.close(resolve));
+  });
+  return {
+    url: address.href,
+    lost: () => lost,
+    lose(n) {
+      every = n;
+    },
+  };
+}
+
+const queue = (lane: number) => ({ lane: `queue ${lane}`, key: "heartbeat:main" });
+
+/** An event from its acceptance to its end, with everything that a turn may do on the way. Every call succeeds, and once. */
+async function run(store: Store, lane: number, index: number): Promise<void> {
+  const id = `${lane}.${index}`;
+  const place = queue(lane);
+  await store.accept(newEvent(`queued ${id}`, { lane: place.lane, gather: { key: place.key, due: null } }));
+  const accepted = await store.accept(newEvent(id, { lane: `${lane}`, dedupeKey: id, ...(index % 2 === 0 && { claim: true }) }));
+  expect(accepted).toMatchObject({ eventId: id, duplicate: false });
+  expect(accepted.unit ?? (await take(store, `${lane}`))).toMatchObject({ id, attempts: 1 });
+  await store.handBack(id, { due: start, uncount: true });
+  expect(await take(store, `${lane}`)).toMatchObject({ id, attempts: 1 });
+  expect((await store.takeQueued(id, { queue: place, now: start })).map((event) => event.id)).toEqual([`queued ${id}`]);
+  const [row] = await store.say({
+    unitId: id,
+    at: start,
+    rows: [{ address: { channel: "chat", account: "default", chat: `${lane}` }, operation: "send", part: textPart(id) }],
+    ending: answered,
+    tookQueued: true,
+    transcript: { sessionKey: `${lane}`, messages: [{ role: "user", content: id, at: start }] },
+  });
+  expect(await store.unsent(id)).toMatchObject([{ id: row?.id, state: "sending", attempts: 1 }]);
+  const sent = { rowId: row?.id ?? 0, receipt: { messageId: id }, at: start };
+  expect(await store.settle({ ...answered, unitId: id, at: start, decisions: [], sent })).toBe(true);
+  await store.update("counts", `${lane}`, (count) => (typeof count === "number" ? count + 1 : 1));
+}
+
+test("results that are lost after their commit have their effect once, and every caller learns of it", async () => {
+  const url = server.newUrl();
+  const wire = await openWire(url);
+  const store = await open(wire.url);
+  await store.begin(start);
+  wire.lose(4);
+  const lanes = Array.from({ length: 8 }, (_, lane) => lane);
+  await Promise.all(
+    lanes.map(async (lane) => {
+      for (let index = 0; index < 4; index += 1) await run(store, lane, index);
+    }),
+  );
+  wire.lose(0);
+  expect(wire.lost()).toBeGreaterThan(20);
+  expect(await store.stats()).toMatchObject({ waiting: 0, running: 0, outboxWaiting: 0, settled: { answered: 64 } });
+  for (const lane of lanes) {
+    expect((await store.transcript(`${lane}`)).map(({ content }) => content)).toEqual([0, 1, 2, 3].map((index) => `${lane}.${index}`));
+    expect(await store.get("counts", `${lane}`)).toBe(4);
+  }
+  const [counted] = await server.query(
+    url,
+    "SELECT (SELECT count(*)::int FROM $schema.outbox) AS parts, (SELECT count(*)::int FROM $schema.inbox) AS events",
+  );
+  expect(counted).toEqual({ parts: 32, events: 64 });
+});
+
+test("a connection that the server closes is replaced without an error", async () => {
+  const url = server.newUrl();
+  const store = await open(url);
+  await store.begin(start);
+  for (let round = 0; round < 5; round += 1) {
+    await server.query(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'service-gateway one'");
+    await store.accept(newEvent(`e${round}`));
+  }
+  expect(await store.stats()).toMatchObject({ waiting: 5 });
+});
