@@ -24,9 +24,11 @@ async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
     await database.close();
     throw error;
   }
+  // A connection of its own, so that no other work delays a renewal.
+  const renewals = openDatabase(url, `service-gateway ${node}`, 1);
   const watch = createWatch(database, now);
   const units = createRunningUnits(randomUUID);
-  const lease = createLease(database, { node, running: units.ids, onWork: watch.tell });
+  const lease = createLease(renewals, { node, running: units.ids, onWork: watch.tell });
   const parts = { lease, units, sentRecords: createSentRecords(), onWork: watch.tell };
   const completion = createCompletion();
   const methods = {
@@ -50,7 +52,7 @@ async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
         await watch.end();
         // Other nodes take over at once. If the database is away, they do so when the lease ends.
         await lease.end().catch(() => {});
-        await database.close();
+        await Promise.all([renewals.close(), database.close()]);
       }),
   };
 }
