@@ -56,10 +56,12 @@ export function createAccountLife(options: {
       connect(account);
       return;
     }
+    account.standby = true;
     account.status = { state: "waiting", detail: "another node receives for this account" };
     states.note({ channel, id, path }, account.status);
     void taking.then((taken) => {
       if (!taken || account.closed || account.replaced) return;
+      account.standby = false;
       account.status = { state: "connecting" };
       connect(account);
     });

@@ -23,6 +23,8 @@ export interface AccountReport {
   /** Configuration path of the account. */
   readonly path: string;
   readonly status: ChannelStatus;
+  /** Set while another node receives and sends for the account. */
+  readonly standby?: true;
   /** Sends with an unknown outcome, which are repeated when the platform answers; absent if there are none. */
   readonly waitingSends?: number;
 }
@@ -141,9 +143,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
       return !channels.has(channel) || configured.disabled.has(`channels.${channel}`) || failures.has(name);
     },
     reports: () => [
-      ...open.all().map(({ live: { channel, id, path }, status }) => {
+      ...open.all().map(({ live: { channel, id, path }, status, standby }) => {
         const waitingSends = contact(channel, id).waiting();
-        return { channel, account: id, path, status, ...(waitingSends > 0 && { waitingSends }) };
+        return { channel, account: id, path, status, ...(standby === true && { standby }), ...(waitingSends > 0 && { waitingSends }) };
       }),
       ...failures.values(),
     ],

@@ -39,6 +39,8 @@ export interface OpenAccount {
   options: Readonly<Record<string, unknown>>;
   status: ChannelStatus;
   started: boolean;
+  /** Set while another node receives and sends for the account. */
+  standby?: boolean;
   /** Set when another instance has taken its place: it finishes what it began. */
   replaced: boolean;
   /** Set when closing begins; later events from it are refused. */

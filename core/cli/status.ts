@@ -4,6 +4,7 @@ import { programCommand } from "../contract/command.ts";
 import { HostError } from "../contract/errors.ts";
 import type { GatewayDescription } from "../gateway/gateway.ts";
 import { workerDetail } from "../host/isolated.ts";
+import type { NodeReport } from "../state/nodes.ts";
 import type { StoreStats } from "../state/report.ts";
 import { isEmbedded } from "../stores/place.ts";
 import type { CommandContext } from "./context.ts";
@@ -30,6 +31,8 @@ interface Status {
 }
 
 interface Work extends StoreStats {
+  /** The gateways that share the store; absent if only one can use it. */
+  readonly nodes?: readonly NodeReport[];
   /** Since when the oldest event has been waiting or running, in epoch milliseconds; absent if there is none. */
   readonly oldestOpenAt?: number;
 }
@@ -90,11 +93,12 @@ async function whyBroken(context: CommandContext): Promise<HostError | undefined
 async function work(context: CommandContext): Promise<Work> {
   const store = await context.openState();
   try {
-    const [stats, [oldest]] = await Promise.all([
+    const [stats, nodes, [oldest]] = await Promise.all([
       store.stats(),
+      store.nodes?.reports(),
       store.events({ open: true, includeInternal: true, oldestFirst: true, limit: 1 }),
     ]);
-    return { ...stats, ...(oldest === undefined ? {} : { oldestOpenAt: oldest.acceptedAt }) };
+    return { ...stats, ...(nodes && { nodes }), ...(oldest === undefined ? {} : { oldestOpenAt: oldest.acceptedAt }) };
   } finally {
     await store.close();
   }
@@ -119,7 +123,22 @@ function show(status: Status, { terminal, now }: CommandContext): void {
   }
   if (status.gateway) rows.push(["engines", status.gateway.engines.join(", ")]);
   terminal.table(rows.map(([name, text]) => [style("dim", name), text]));
+  if (status.events?.nodes !== undefined) showNodes(status.events.nodes, terminal);
   if (status.gateway) showAccounts(status.gateway, { terminal, now: now() });
+}
+
+function showNodes(nodes: readonly NodeReport[], { line, table, style }: CommandContext["terminal"]): void {
+  line();
+  if (nodes.length === 0) line("No node has joined.");
+  table(
+    nodes.map(({ name, alive, silentMs, running, duties }) => [
+      style("bold", `node ${name}`),
+      alive ? style("green", "alive") : style("yellow", "gone"),
+      style("dim", `renewed its lease ${renderDuration(silentMs)} ago`),
+      `${running} running`,
+      duties.join(", "),
+    ]),
+  );
 }
 
 function gatewayLine(
@@ -152,9 +171,9 @@ function showAccounts(
   terminal.line();
   if (accounts.length === 0) terminal.line("No channel is configured.");
   terminal.table(
-    accounts.map(({ channel, account, waitingSends, status: { state, identity, lastContactAt, detail = "" } }) => [
+    accounts.map(({ channel, account, waitingSends, standby, status: { state, identity, lastContactAt, detail = "" } }) => [
       style("bold", `${channel}:${account}`),
-      style(stateStyles[state] ?? "yellow", state),
+      standby === true ? style("dim", "standby") : style(stateStyles[state] ?? "yellow", state),
       identity?.username === undefined ? "" : `@${identity.username}`,
       lastContactAt === undefined ? "" : style("dim", `last contact ${renderAgo(lastContactAt, now)}`),
       [waitingLine(waitingSends), detail].filter((line) => line !== "").join("; "),

@@ -61,14 +61,14 @@ function readinessOf(
   life.tried ||= life.up && runtime.accounts.allTried();
   const blocking = [
     ...(life.closing ? ["The gateway closes."] : life.up ? [] : ["The gateway starts."]),
-    ...(trouble === undefined ? [] : [`Nothing can be stored: ${trouble}. Free space on the disk of the state directory.`]),
+    ...(trouble === undefined ? [] : [`Nothing can be stored: ${trouble}`]),
     ...(loaded.disabled.has("hooks") ? ["hooks has an error in the configuration: the hook server is off."] : []),
     ...plugins.reports().flatMap((plugin) => (plugin.state === "failed" ? [plugin.reason ?? `The plugin ${plugin.id} failed.`] : [])),
   ];
   const accounts = runtime.accounts
     .reports()
-    .flatMap(({ channel, account, status }) =>
-      status.state === "connected"
+    .flatMap(({ channel, account, status, standby }) =>
+      status.state === "connected" || standby === true
         ? []
         : [`${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`],
     );

@@ -279,7 +279,7 @@ export interface Store extends Removals {
 
   /** Removes expired data and data past the limits of age and count, and returns its space to the disk, in small steps. */
   prune(limits: PruneLimits): Promise<Pruned>;
-  /** Why nothing can be stored: the last write, less than half a minute ago, found no room on the disk. `undefined` otherwise. */
+  /** Why nothing could be stored at the last write, less than half a minute ago, and the remedy, as sentences; `undefined` otherwise. */
   trouble(): string | undefined;
   /** Flushes remaining writes and closes the store. */
   close(): Promise<void>;

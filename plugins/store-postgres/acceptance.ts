@@ -1,5 +1,6 @@
-/** Accepts events. All that wait while a transaction runs are stored together by the next one. */
+/** Accepts events. All that wait while transactions run are stored together by the next one. */
 import type { AcceptedEvent, Json, NewEvent, StoredEvent, Unit } from "service-gateway/sdk/store";
+import { createAcceptanceQueue } from "./acceptance-queue.ts";
 import { packDecisions } from "./decisions.ts";
 import { isBadValue } from "./failure.ts";
 import type { Lease } from "./lease.ts";
@@ -8,9 +9,8 @@ import type { RunningUnits } from "./running-units.ts";
 import { outcomeStates } from "./schema/tables.ts";
 
 const dedupeMs = 7 * 24 * 3_600_000;
-/** Limits of one transaction. An event that follows another shares its transaction, whatever the limits. */
-const maxEvents = 256;
-const maxCharacters = 4_000_000;
+/** While one transaction waits for the disk, the next one is executed. */
+const maxTransactions = 2;
 
 interface Waiting {
   readonly event: NewEvent;
@@ -70,20 +70,13 @@ export interface Acceptance {
 }
 
 export function createAcceptance(database: Database, lease: Lease, units: RunningUnits): Acceptance {
-  let queue: Waiting[] = [];
-  let flying = false;
-
-  /** The events of the next transaction, in the order in which they were accepted. */
-  const nextBatch = (): readonly Waiting[] => {
-    let characters = 0;
-    const end = queue.findIndex(({ event, body }, index) => {
-      characters += body.length;
-      return index > 0 && event.follows !== true && (index >= maxEvents || characters > maxCharacters);
-    });
-    const batch = end === -1 ? queue : queue.slice(0, end);
-    queue = end === -1 ? [] : queue.slice(end);
-    return batch;
-  };
+  const queue = createAcceptanceQueue<Waiting>(({ event, body }) => ({
+    lane: event.event.lane,
+    characters: body.length,
+    follows: event.follows === true,
+  }));
+  let running = 0;
+  let planned = false;
 
   async function store(batch: readonly Waiting[]): Promise<void> {
     const lists = columns.map((column) => batch.map(column));
@@ -94,32 +87,42 @@ export function createAcceptance(database: Database, lease: Lease, units: Runnin
     for (const [index, waiting] of batch.entries()) settle(waiting, outcomes.get(index + 1));
   }
 
-  async function flush(): Promise<void> {
-    while (queue.length > 0) {
-      const batch = nextBatch();
-      try {
-        await store(batch);
-      } catch (error) {
-        if (batch.length > 1 && isBadValue(error)) await storeEach(batch);
-        else for (const { reject } of batch) reject(error);
-      }
-    }
-    flying = false;
-  }
-
   /** One event is at fault, so each is stored by itself. */
   async function storeEach(batch: readonly Waiting[]): Promise<void> {
     for (const waiting of batch) await store([waiting]).catch(waiting.reject);
   }
 
+  async function run(batch: readonly Waiting[]): Promise<void> {
+    try {
+      await store(batch);
+    } catch (error) {
+      if (batch.length > 1 && isBadValue(error)) await storeEach(batch);
+      else for (const { reject } of batch) reject(error);
+    }
+  }
+
+  function pump(): void {
+    planned = false;
+    while (running < maxTransactions) {
+      const batch = queue.take();
+      if (batch.length === 0) return;
+      running += 1;
+      void run(batch).then(() => {
+        running -= 1;
+        queue.done(batch);
+        pump();
+      });
+    }
+  }
+
   return {
     accept: (event) =>
       new Promise((resolve, reject) => {
-        queue.push({ event, body: JSON.stringify(event.event.body), resolve, reject });
-        if (flying) return;
-        flying = true;
+        queue.add({ event, body: JSON.stringify(event.event.body), resolve, reject });
+        if (planned || running === maxTransactions) return;
+        planned = true;
         // Requests that arrive in the same turn of the event loop share the transaction.
-        setImmediate(() => void flush());
+        setImmediate(pump);
       }),
   };
 }

@@ -4,8 +4,9 @@ import { raised } from "./schema/define.ts";
 
 /** Classes of SQLSTATE, https://www.postgresql.org/docs/current/errcodes-appendix.html. */
 const awayClasses: ReadonlySet<string> = new Set(["08", "53", "57", "58"]);
-/** A server that is not the primary (yet), and a deadlock, which ends by a repetition. */
-const awayCodes: ReadonlySet<string> = new Set(["25006", "40P01"]);
+/** A server that is not the primary (yet), and a deadlock that lasts. */
+const deadlock = "40P01";
+const awayCodes: ReadonlySet<string> = new Set(["25006", deadlock]);
 /** The user, the password or the database is wrong, or a privilege is missing. */
 const unusableClasses: ReadonlySet<string> = new Set(["28", "3D"]);
 const unusableCodes: ReadonlySet<string> = new Set(["42501"]);
@@ -36,6 +37,9 @@ export function isUncertain(error: unknown): boolean {
   const state = stateOf(error);
   return state === undefined ? isConnectionError(error) : state.startsWith("57") || state.startsWith("08");
 }
+
+/** Whether another transaction and this one waited for each other. Nothing of it was committed, and a repetition succeeds. */
+export const isDeadlock = (error: unknown): boolean => stateOf(error) === deadlock;
 
 /** Whether the values of a statement were at fault, such as a text that is too long for an index. */
 export function isBadValue(error: unknown): boolean {

@@ -25,9 +25,11 @@ async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
     await database.close();
     throw error;
   }
+  // A connection of its own, so that no other work delays a renewal.
+  const renewals = openDatabase(url, `service-gateway ${node}`, 1);
   const units = createRunningUnits(randomUUID);
   const nodes = createNodes(database, { node, now, lease: () => lease });
-  const lease = createLease(database, { node, running: units.ids, onWork: nodes.work, onLost: nodes.lost });
+  const lease = createLease(renewals, { node, running: units.ids, onWork: nodes.work, onLost: nodes.lost });
   const parts = { lease, units, sentRecords: createSentRecords(), onWork: nodes.work };
   const completion = createCompletion();
   const methods = {
@@ -44,13 +46,16 @@ async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
   return {
     ...completion.guard(methods),
     nodes,
-    trouble: () => database.trouble(),
+    trouble() {
+      const reason = database.trouble();
+      return reason && `${reason.replace(/\.$/, "")}. Check that the database runs and can be reached.`;
+    },
     close: () =>
       completion.close(async () => {
         await nodes.end();
         // Other nodes take over at once. If the database is away, they do so when the lease ends.
         await lease.end().catch(() => {});
-        await database.close();
+        await Promise.all([renewals.close(), database.close()]);
       }),
   };
 }

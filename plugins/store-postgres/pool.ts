@@ -1,9 +1,11 @@
 /** Connections to the database: one call is one statement, and one transaction. */
 import pg from "pg";
 import { storeError } from "service-gateway/sdk/store";
-import { isAway, isUncertain, translated } from "./failure.ts";
+import { isAway, isDeadlock, isUncertain, translated } from "./failure.ts";
 
 const maxConnections = 10;
+/** Longer than the time between two renewals of a lease. */
+const idleMs = 60_000;
 const connectMs = 3_000;
 /** Longer than any statement should take. A server that stops responding is noticed after this time. */
 const answerMs = 10_000;
@@ -80,10 +82,10 @@ const storable = (value: unknown): unknown => {
   return Array.isArray(value) ? value.map(storable) : value;
 };
 
-export function openDatabase(url: string, applicationName: string): Database {
+export function openDatabase(url: string, applicationName: string, connections = maxConnections): Database {
   const { connectionString, schema, leaseSeconds } = parseAddress(url);
   const connection = { connectionString, connectionTimeoutMillis: connectMs, keepAlive: true, application_name: applicationName };
-  const pool = new pg.Pool({ ...connection, types, max: maxConnections });
+  const pool = new pg.Pool({ ...connection, types, max: connections, idleTimeoutMillis: idleMs });
   // A broken connection also rejects the statement that uses it, and without one the next call opens another connection.
   pool.on("error", () => {});
   pool.on("connect", (client) => client.on("error", () => {}));
@@ -127,6 +129,7 @@ export function openDatabase(url: string, applicationName: string): Database {
       } catch (thrown) {
         const error = thrown instanceof LostResult ? thrown.cause : thrown;
         if (isAway(error)) failed = { at: performance.now(), reason: translated(error).message };
+        if (isDeadlock(error) && performance.now() < until) continue;
         again ||= thrown instanceof LostResult;
         // A call that certainly had no effect is left to the caller, who knows whether it is worth a repetition.
         if (!again || !isAway(error) || performance.now() > until) throw translated(error);

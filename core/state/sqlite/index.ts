@@ -123,7 +123,10 @@ async function openStore({ directory, now, slowFlushMs = 0, owner = false }: Sql
     ...keyValueMethods(queue, read, now),
     ...removalMethods(queue, read),
     prune: (limits) => prune(queue, limits),
-    trouble: () => queue.trouble(),
+    trouble() {
+      const reason = queue.trouble();
+      return reason && `${reason}. Free space on the disk of the state directory.`;
+    },
     async close() {
       // The writer closes last: it is the one that folds the log into the database.
       if (db.isOpen) db.close();
