@@ -108,6 +108,10 @@ test("one of two nodes receives for a bot; when it is killed, the other does, an
   await expect.poll(() => answers(platform, ada)).toEqual(["first answer"]);
   // Before its end is stored, the message would rightly be sent again.
   await expect.poll(() => house.ended()).toBe(1);
+  const status = await run(["status", "--config", join(two.home, "config.jsonc")], { home: two.home });
+  expect(status.out).toMatch(/ready at/);
+  expect(status.out).toMatch(/node one +alive +renewed its lease .* ago +0 running +account:botchat:default/);
+  expect(status.out).toMatch(/botchat:default +standby/);
   one.process.child.kill("SIGKILL");
   const killedAt = performance.now();
   platform.act.say(ada, ada, "to nobody");
