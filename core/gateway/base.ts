@@ -57,11 +57,11 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   const { directory, file: configFile } = current.loaded;
   const stateDirectory = locateState({ config: config(), directory, env: environment, home });
 
-  checkStateSettings(current.loaded);
+  const secrets = createSecrets({ env: environment, directory });
+  checkStateSettings(current.loaded, secrets);
   const place = statePlace(config(), stateDirectory);
   const lock = lockState(stateDirectory);
   undo.add(() => lock.release());
-  const secrets = createSecrets({ env: environment, directory });
   rememberSecrets(config(), secrets);
   const logging = createLog({
     level: config().log.level,

@@ -180,7 +180,7 @@ function registerRoutes(
     end: (how) => options.onAsked?.(how) ?? false,
     checkStart: async () => {
       const next = await loadConfig({ file: current.loaded.file, named: current.loaded.found, env: base.environment });
-      checkStateSettings(next);
+      checkStateSettings(next, base.secrets);
       const { host, port } = next.config.gateway;
       // Its own port is free once it has ended; any other one shows whether the host is one of this machine.
       await checkListening({ host, port: port === ownPort() ? 0 : port });

@@ -88,7 +88,9 @@ describe("a gateway on a store of a third party", () => {
     expect(node).toMatch(/^[A-Za-z0-9][A-Za-z0-9.-]*-[0-9a-f]{8}$/);
     // What is left of the state directory has no database, and names no password.
     expect(readdirSync(place.state).sort()).toEqual(["cache", "config.jsonc", "gateway-token", "lock.db", "logs", "node"]);
-    expect(readFileSync(join(place.state, "logs", "gateway.log"), "utf8")).not.toContain(password);
+    const log = readFileSync(join(place.state, "logs", "gateway.log"), "utf8");
+    expect(log).toMatch(/"address":"\[secret\]","password":"\[secret\]",.*"the store was opened"/);
+    expect(log).not.toContain(password);
 
     const again = await startGateway(place);
     expect(await json(place, "why", id)).toMatchObject({ id, state: "settled" });
@@ -126,6 +128,28 @@ describe("a gateway on a store of a third party", () => {
     const { code, out, err } = await run(["config", "validate"], placeWith({ state: { store: "elswhere" } }));
     expect(code).toBe(1);
     expect(out + err).toContain("state.store: there is no store elswhere. Did you mean elsewhere? Known stores: sqlite, ");
+  });
+
+  test("dev shows the events of its own gateway, and a restart to a wrong address is refused before anything ends", async () => {
+    const place = placeWith();
+    const plugin = join(place.home, "quiet");
+    mkdirSync(plugin);
+    const declaration = `definePlugin({ id: "quiet", version: "1.0.0", host: "^0.1.0", setup() {} })`;
+    writeFileSync(join(plugin, "index.ts"), `import { definePlugin } from "service-gateway/sdk"; export default ${declaration};`);
+    const file = join(place.state, "config.jsonc");
+    const dev = start(["dev", plugin, "--config", file], place);
+    const [, url = ""] = /ready at (http:\S+)\.\n/.exec(await dev.until(/take effect when they are saved/)) ?? [];
+    const id = await wake(url);
+    await dev.until(new RegExp(`hooks agent ${id}: ingress hook`));
+    for (const variable of ["NOT_SET", "HOME"]) {
+      writeFileSync(file, readFileSync(file, "utf8").replace(/"env":"\w+"/, `"env":"${variable}"`));
+      const { code, err } = await run(["restart", "--config", file], place);
+      expect([variable, code, err]).toEqual([variable, 1, expect.stringContaining("state.url: ")]);
+    }
+    expect(dev.child.exitCode).toBeNull();
+    expect((await fetch(`${url}/healthz`)).status).toBe(200);
+    dev.child.kill("SIGTERM");
+    await dev.finished;
   });
 
   test("a state directory of such a gateway is new for the embedded store", async () => {

@@ -6,8 +6,8 @@
  * `plugins/store-postgres`. `SERVICE_TEST_STORE=elsewhere` uses SQLite in another folder, which shows what depends on the place of `state.db`.
  */
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { DatabaseSync } from "node:sqlite";
 import type { StoreDefinition } from "../../../core/sdk/store.ts";
 import { prepareFile } from "../../../core/state/directory.ts";
 import type { openSqliteStore as Open, SqliteStoreOptions } from "../../../core/state/sqlite/index.ts";
@@ -31,12 +31,17 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   return await loaded.default.store.open({ url: template.replace("{name}", name), now, owner, node: `of-${name}` });
 }
 
-/** The name of a directory's data. It is in the place of the database, so that a copy of the directory means the same data. */
+/**
+ * The name of a directory's data. It is in a database in the place of the embedded one, so that a copy of the directory means the same
+ * data, and what examines or rewrites that file finds a sound one.
+ */
 function nameOf(directory: string): string {
-  const file = join(directory, "state.db");
-  const name = existsSync(file) ? readFileSync(file, "utf8").trim() : "";
-  if (name !== "") return name;
-  const made = `test_${randomBytes(6).toString("hex")}`;
-  writeFileSync(prepareFile(directory, "state.db"), `${made}\n`);
-  return made;
+  const db = new DatabaseSync(prepareFile(directory, "state.db"), { timeout: 5_000 });
+  try {
+    db.exec("CREATE TABLE IF NOT EXISTS data (name TEXT)");
+    db.prepare("INSERT INTO data SELECT ? WHERE NOT EXISTS (SELECT 1 FROM data)").run(`test_${randomBytes(6).toString("hex")}`);
+    return String(db.prepare("SELECT name FROM data").get()?.name);
+  } finally {
+    db.close();
+  }
 }
