@@ -1,43 +1,5 @@
 import { storeContract } from "service-gateway/testkit";
-import type { Store } from "../../../core/state/index.ts";
-import { postgres } from "../../../plugins/store-postgres/index.ts";
 import { usePostgres } from "../../support/postgres.ts";
+import { contractOptions } from "./contract-options.ts";
 
-const server = usePostgres();
-
-interface Opened {
-  readonly url: string;
-  readonly node: string;
-}
-
-const opened = new WeakMap<Store, Opened>();
-
-function openedAs(store: Store): Opened {
-  const known = opened.get(store);
-  if (known === undefined) throw new Error("The store was opened by another test.");
-  return known;
-}
-
-async function open(url: string, now: () => number, node = "one"): Promise<Store> {
-  const store = await postgres.open({ url, now, owner: true, node });
-  opened.set(store, { url, node });
-  return store;
-}
-
-storeContract({
-  name: "the store in PostgreSQL",
-  open: ({ now }) => open(server.newUrl(), now),
-  reopen: (store, { now }) => open(openedAs(store).url, now),
-  writers: {
-    another: (store, { now, node }) => open(openedAs(store).url, now, node),
-    async endLease(store) {
-      const { url, node } = openedAs(store);
-      await server.query(url, `UPDATE $schema.nodes SET lease_until = clock_timestamp() WHERE node = '${node}'`);
-    },
-    // What the store calls every ten seconds.
-    async look(store) {
-      const { url, node } = openedAs(store);
-      await server.query(url, `SELECT $schema.renew_lease(node, incarnation, 30, '{}') FROM $schema.nodes WHERE node = '${node}'`);
-    },
-  },
-});
+storeContract({ name: "the store in PostgreSQL", ...contractOptions(usePostgres()) });
