@@ -1,6 +1,7 @@
 /** Two gateways as nodes of one PostgreSQL: real processes, a real server, the platform and the model over real HTTP. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { parse } from "jsonc-parser";
 import { afterEach, expect, test } from "vitest";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
 import { run, type Started, start, temporaryHome } from "../core/cli/command.ts";
@@ -29,7 +30,7 @@ interface House {
   readonly platform: Platform;
   readonly model: OpenAiServer;
   /** Starts a node that differs from the others in its name and state directory only. */
-  node(name: string): Promise<Node>;
+  node(name: string, config?: object): Promise<Node>;
   /** What other nodes see once the time of a node's lease has passed. */
   endLease(name: string): Promise<void>;
   /** The number of units that have ended. */
@@ -48,10 +49,10 @@ async function createHouse(): Promise<House> {
     url,
     platform,
     model,
-    async node(name) {
+    async node(name, given) {
       const home = temporaryHome();
       const file = join(home, "config.jsonc");
-      const config = {
+      const config = given ?? {
         gateway: { port: 0, node: name },
         state: { dir: "state", store: "postgres", url },
         hooks: { enabled: true, token: hookToken, exposeReplies: true },
@@ -60,7 +61,7 @@ async function createHouse(): Promise<House> {
         agents: { defaults: { model: "local/test-model", heartbeat: { every: "0" } } },
       };
       writeFileSync(file, JSON.stringify(config));
-      const process = start(["gateway", "--config", file], { home });
+      const process = start(["gateway", "--config", file], { home, env: { DATABASE_URL: url, HOOK_TOKEN: hookToken, BOT_TOKEN: token } });
       await process.until(/is ready at/);
       const description = join(home, "state", "gateway.json");
       return { name, home, process, url: () => (JSON.parse(readFileSync(description, "utf8")) as { readonly url: string }).url };
@@ -190,4 +191,40 @@ test("while the database is away, webhooks are answered 503; when it is back, ev
   await database.start();
   await expect.poll(() => answers(platform, ada)).toEqual(["before", "after"]);
   await expect.poll(async () => (await request(one, "agent", { message: "again" })).status).toBe(202);
+});
+
+test("the nodes of the example share their work", async () => {
+  const house = await createHouse();
+  const { platform, model } = house;
+  const ada = firstPerson(platform);
+  const text = readFileSync(join(import.meta.dirname, "../../examples/several-nodes/config.jsonc"), "utf8");
+  const written = parse(text.replaceAll("123456789", String(ada))) as Record<string, Record<string, object>>;
+  const { gateway, state, channels, models, ...rest } = written;
+  const config = {
+    ...rest,
+    gateway: { ...gateway, host: "127.0.0.1", port: 0 },
+    state: { ...state, dir: "state" },
+    channels: { botchat: { ...channels?.botchat, apiRoot: platform.url } },
+    models: { providers: { local: { ...models?.providers, api: "openai-compatible", baseUrl: model.url } } },
+  };
+  const [one, two] = [await house.node("one", config), await house.node("two", config)];
+  await one.process.until(/channel connected/);
+  platform.act.say(ada, ada, "/whoami");
+  await expect.poll(() => answers(platform, ada).join()).toContain(String(ada));
+  model.script(say("from the first"), say("from the second"));
+  for (const [node, answer] of [
+    [one, "from the first"],
+    [two, "from the second"],
+  ] as const) {
+    const { status } = await request(node, "agent", { message: "report", channel: "botchat", to: String(ada), deliver: true });
+    expect(status).toBe(202);
+    // The second node runs the turn, and the first one sends its reply.
+    await expect.poll(() => answers(platform, ada).at(-1)).toBe(answer);
+  }
+  const { out } = await run(["status", "--json", "--config", join(two.home, "config.jsonc")], {
+    home: two.home,
+    env: { DATABASE_URL: house.url, HOOK_TOKEN: hookToken, BOT_TOKEN: token },
+  });
+  const { nodes } = (JSON.parse(out) as { readonly events: { readonly nodes: readonly { readonly duties: readonly string[] }[] } }).events;
+  expect(nodes.map(({ duties }) => duties.includes("account:botchat:default")).sort()).toEqual([false, true]);
 });
