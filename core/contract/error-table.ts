@@ -59,7 +59,7 @@ export const errorTable = {
     hint: "Restore the files and start the gateway again. Do not move or delete them while a gateway runs.",
   },
   database_away: {
-    text: "The database cannot be reached: {reason}.",
+    text: "The database is not available: {reason}.",
     hint: "Check that the database runs and that state.url is right. The gateway reconnects by itself; senders retry.",
   },
   database_unusable: { text: "The database cannot be used: {reason}.", hint: "Check state.url, and what its user may do." },

@@ -82,7 +82,7 @@ test("while the database is away, nothing is accepted and the reason is known; a
   try {
     await expect(store.accept(newEvent("away"))).rejects.toMatchObject(away);
     await expect(store.stats()).rejects.toMatchObject(away);
-    expect(store.trouble()).toContain("cannot be reached");
+    expect(store.trouble()).toContain("is not available");
   } finally {
     await server.start();
   }
