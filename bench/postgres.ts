@@ -1,10 +1,12 @@
 /**
  * The rate at which the PostgreSQL store accepts events, by the number of callers that wait at once, against `pgbench` inserting the same
- * rows with a commit for each, at the same concurrency and on the same server. Also the way from acceptance to claim over many lanes, and
- * the whole way of an event. Needs `pgbench` in the search path. Run: `node --conditions=source bench/postgres.ts [--seconds 5] [--rounds 3]`.
+ * rows with a commit for each, at the same concurrency and on the same server. Also the way from acceptance to claim over many lanes, the
+ * whole way of an event, and what an event costs on the wire. Needs `pgbench` in the search path. Run: `node --conditions=source bench/postgres.ts [--seconds 5] [--rounds 3]`.
  */
 import { execFileSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
@@ -91,6 +93,67 @@ VALUES (gen_random_uuid()::text, 2, 0, 1, 0, 'hooks', 'wake', 'lane-' || :lane, 
   return Number(/tps = ([\d.]+)/.exec(output)?.[1]);
 }
 
+interface Traffic {
+  readonly port: number;
+  /** Results of the server, bytes to it and bytes from it since the last call. */
+  take(): { readonly results: number; readonly sent: number; readonly received: number };
+  close(): void;
+}
+
+/** Stands between the store and the server, and counts. */
+async function countTraffic(url: string): Promise<Traffic> {
+  const ready = Buffer.from([0x5a, 0, 0, 0, 5]);
+  let counts = { results: 0, sent: 0, received: 0 };
+  const wire = createServer((client) => {
+    const database = connect(Number(new URL(url).port), "127.0.0.1");
+    client.on("data", (chunk: Buffer) => {
+      counts.sent += chunk.length;
+      database.write(chunk);
+    });
+    database.on("data", (chunk: Buffer) => {
+      counts.received += chunk.length;
+      if (chunk.includes(ready)) counts.results += 1;
+      client.write(chunk);
+    });
+    client.on("close", () => database.destroy());
+    for (const socket of [client, database]) socket.on("error", () => {});
+  });
+  await once(wire.listen(0, "127.0.0.1"), "listening");
+  return {
+    port: (wire.address() as AddressInfo).port,
+    take() {
+      const taken = counts;
+      counts = { results: 0, sent: 0, received: 0 };
+      return taken;
+    },
+    close: () => wire.close(),
+  };
+}
+
+/** Prints what one event costs on the wire, one at a time, when all connections are open. */
+async function printTraffic(url: string): Promise<void> {
+  const traffic = await countTraffic(url);
+  const address = new URL(url);
+  address.port = String(traffic.port);
+  const store = await postgres.open({ url: address.href, now: () => serial, owner: true, node: "counted" });
+  await store.begin(0);
+  const ways: readonly (readonly [string, () => Promise<unknown>])[] = [
+    ["accept of a webhook with 1,000 characters", () => store.accept(nextEvent())],
+    ["whole way of an event with a reply of two characters", () => wholeWay(store)],
+  ];
+  for (const [name, way] of ways) {
+    await way();
+    traffic.take();
+    const events = 20;
+    for (let event = 0; event < events; event += 1) await way();
+    const { results, sent, received } = traffic.take();
+    const each = [results, sent, received].map((count) => Math.round(count / events));
+    console.log(`${name}: ${each[0]} round trips, ${each[1]} bytes to the database, ${each[2]} back`);
+  }
+  await store.close();
+  traffic.close();
+}
+
 const median = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 const server = createPostgres();
@@ -118,6 +181,7 @@ try {
   const at = (share: number) => (times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0).toFixed(1);
   console.log(`from acceptance to claim, 200 per s over ${lanes} lanes: p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`);
   await store.close();
+  await printTraffic(url);
 } finally {
   await server.remove();
 }

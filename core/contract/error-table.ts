@@ -60,7 +60,7 @@ export const errorTable = {
   },
   store_not_opened: { text: "The store {store} cannot be opened at {address} (state.url): {reason}.", hint: "{fix}" },
   database_away: {
-    text: "The database cannot be reached: {reason}.",
+    text: "The database is not available: {reason}.",
     hint: "Check that the database runs and that state.url is right. The gateway reconnects by itself; senders retry.",
   },
   database_unusable: { text: "The database cannot be used: {reason}.", hint: "Check state.url, and what its user may do." },

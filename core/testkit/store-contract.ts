@@ -21,6 +21,8 @@ export type { StoreContractOptions } from "./store/fixture.ts";
  * of its own and closes everything it opened; only the tests move the clock `now`. The call itself never throws: a violation is a failing
  * test.
  *
+ * A store on which several nodes work also names `writers`. Further tests then check leases, take-over and simultaneous writes.
+ *
  * @example
  * storeContract({
  *   name: "my store",

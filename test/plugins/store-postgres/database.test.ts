@@ -82,7 +82,7 @@ test("while the database is away, nothing is accepted and the reason is known; a
   try {
     await expect(store.accept(newEvent("away"))).rejects.toMatchObject(away);
     await expect(store.stats()).rejects.toMatchObject(away);
-    expect(store.trouble()).toContain("cannot be reached");
+    expect(store.trouble()).toContain("is not available");
   } finally {
     await server.start();
   }
@@ -126,4 +126,29 @@ test("nodes that prune at once count each removed event once", async () => {
   await Promise.all([one, two, one, two].map((store) => store.prune(limits)));
   expect(await one.stats()).toMatchObject({ settled: { silent: 2_000 } });
   expect(await server.query(url, "SELECT count(*)::int AS left FROM $schema.inbox")).toEqual([{ left: 0 }]);
+});
+
+test("a lease that ends while the database is away is replaced by a new one, and its units wait again", async () => {
+  const store = await open(`${server.newUrl()}&lease=1`);
+  await store.begin(start);
+  const told: string[] = [];
+  store.nodes?.watch({ work: (lanes) => told.push(...lanes), note() {}, lost() {} });
+  const left = () => store.nodes?.leaseLeft() ?? Number.NaN;
+  expect(left()).toBeGreaterThan(0);
+  expect(left()).toBeLessThanOrEqual(1_000);
+  await store.accept(newEvent("a"));
+  await take(store);
+  // A claim alone may be undone by a crash of the server; what is flushed after it keeps it.
+  await store.set("flushed", "after", "the claim", { durable: true });
+  await server.stop();
+  try {
+    await expect.poll(left).toBe(0);
+  } finally {
+    await server.start();
+  }
+  await expect.poll(left).toBeGreaterThan(0);
+  await expect(settle(store, "a")).rejects.toMatchObject({ code: "lease_lost" });
+  await expect.poll(() => told).toContain("lane");
+  expect(await take(store)).toMatchObject({ id: "a", attempts: 2 });
+  expect(await settle(store, "a")).toBe(true);
 });
