@@ -15,7 +15,7 @@ import type { LiveAccount } from "./live-account.ts";
 import { type OpenAccountOptions, openAccount } from "./open-account.ts";
 import { createOpenAccounts } from "./open-accounts.ts";
 import { type RenewedAccounts, renewAccounts } from "./renewed-accounts.ts";
-import { type FailedAccount, wantedAccounts } from "./wanted-accounts.ts";
+import { type FailedAccount, type WantedAccounts, wantedAccounts } from "./wanted-accounts.ts";
 
 export interface AccountReport {
   readonly channel: string;
@@ -47,11 +47,13 @@ export interface Accounts {
    * closing account still holds starts once that account has closed or was given up.
    */
   apply(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<void>;
+  /** Reads the accounts of a configuration. The returned function then does what `apply` does, and adapts them before it returns. */
+  prepare(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<() => Promise<void>>;
   /**
    * Opens the accounts of a plugin's channels with the definitions of its new instance, without connecting them. Throws `PluginError`
    * where an account that is open now could not be opened: then nothing has changed.
    */
-  renew(channels: AccountsOptions["channels"]): RenewedAccounts;
+  renew(channels: AccountsOptions["channels"]): Promise<RenewedAccounts>;
   /** Connects those that are not yet started; does not wait for the platforms. */
   start(): void;
   /** Stops receiving; sending continues. */
@@ -70,6 +72,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const failures = new Map<string, AccountReport>();
   let configured: { readonly config?: GatewayConfig; readonly disabled: ReadonlySet<string> } = { disabled: new Set() };
   let started = false;
+  /** How often channels were replaced: what was read before the last time no longer applies. */
+  let replaced = 0;
   let logged: object | undefined;
   const states = createAccountStates(options);
   const life = createAccountLife({ log, commands: options.commands, states, isStarted: () => started });
@@ -106,9 +110,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     for (const [name, account] of open.entries()) life.begin(name, account);
   }
 
-  function follow(config: GatewayConfig, disabled: ReadonlySet<string>): void {
-    configured = { config, disabled };
-    const { accounts: next, failed } = wantedAccounts({ config, disabled }, options);
+  function follow({ accounts: next, failed }: WantedAccounts): void {
     failures.clear();
     for (const failure of failed) fail(failure);
     for (const [name] of open.entries()) if (!next.has(name)) close(name);
@@ -130,6 +132,28 @@ export function createAccounts(options: AccountsOptions): Accounts {
     if (isDeepStrictEqual(line, logged) || (logged === undefined && accounts.length + failed.length === 0)) return;
     logged = line;
     log.info(line, "these channel accounts are configured");
+  }
+
+  /** Reads the accounts anew, as often as the configuration or a channel changes meanwhile. */
+  async function followAgain(): Promise<void> {
+    for (;;) {
+      const { config, disabled } = configured;
+      const before = replaced;
+      if (config === undefined) return;
+      const wanted = await wantedAccounts({ config, disabled }, options);
+      if (configured.config === config && replaced === before) return follow(wanted);
+    }
+  }
+
+  async function prepare(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<() => Promise<void>> {
+    const before = replaced;
+    const wanted = await wantedAccounts({ config, disabled }, options);
+    return async () => {
+      configured = { config, disabled };
+      if (replaced === before) follow(wanted);
+      else await followAgain();
+      await states.keepOnly((name) => open.named(name) !== undefined || failures.has(name)).catch(() => {});
+    };
   }
 
   return {
@@ -155,12 +179,17 @@ export function createAccounts(options: AccountsOptions): Accounts {
     renew: (renewed) =>
       renewAccounts(renewed, {
         ...{ options, open, life, configured },
+        follow: () => {
+          replaced += 1;
+          if (started) beginAll();
+          return followAgain();
+        },
         openOne: (settings) => openAccount(settings, { ...options, channels: renewed, states, holds: heldAlone(settings), contact }),
-        follow: () => configured.config !== undefined && follow(configured.config, configured.disabled),
       }),
+    prepare,
     async apply(config, disabled) {
-      follow(config, disabled);
-      await states.keepOnly((name) => open.named(name) !== undefined || failures.has(name)).catch(() => {});
+      const adapt = await prepare(config, disabled);
+      await adapt();
     },
     start() {
       started = true;

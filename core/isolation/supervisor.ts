@@ -21,6 +21,8 @@ export interface Follower {
 }
 
 export interface Supervisor {
+  /** The id of the plugin. */
+  readonly plugin: string;
   readonly report: () => WorkerReport;
   readonly isUp: () => boolean;
   /** The first thread has loaded the plugin: sets it up, and keeps it up from now on. */
@@ -137,6 +139,7 @@ function supervise(
   }
 
   const supervisor: Supervisor = {
+    plugin,
     report: () => ({ state: isUp ? "up" : "restarting", restarts, ...(lastEnd !== undefined && { lastEnd }) }),
     isUp: () => isUp,
     async setUp(options, follower) {
