@@ -3,6 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createLoopback, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { freePort } from "../../support/ports.ts";
 
 function pluginFile(directory: string, id: string, body: string): void {
   mkdirSync(join(directory, id));
@@ -84,13 +85,66 @@ test("an engine streams its turn, and one whose thread ends apologizes with the 
   expect(loopback.sent.at(-1)?.text).toBe("three.");
 });
 
+test("tokens of devices, callers of a channel's own listener, and the tools of an engine", async () => {
+  const doorPort = await freePort();
+  const { gateway, loopback, settled } = await startWith(
+    {
+      door: `
+        import { createServer } from "node:http";
+        const door = defineChannel({ id: "door", version: "1.0.0", host: "^0.1.0",
+          options: Type.Object({ port: Type.Integer() }), capabilities: { maxChars: 9 },
+          open(account) {
+            const server = createServer((request, response) => {
+              const verdict = account.judgeCaller(request, () => request.headers["x-secret"] === "right");
+              response.writeHead(verdict.ok ? 200 : verdict.status).end();
+            });
+            return {
+              start: () => new Promise((resolve) => server.listen(account.options.port, "127.0.0.1", resolve)),
+              parse: () => null, render: () => [], send: async () => ({ messageId: "1" }),
+              close: async () => void server.close(),
+            };
+          } });
+        export default definePlugin({ ...door, setup(host) {
+          host.channel(door.channel);
+          host.devices(async (token) => token === (await host.store.get("token")));
+          host.onReady(() => host.store.set("token", "of-a-device"));
+          host.route({ method: "GET", path: "/inside", access: "device", handler: () => ({ status: 204 }) });
+        } });`,
+      tooled: `
+        export default defineEngine({ id: "tooled", version: "1.0.0", host: "^0.1.0",
+          async *run(turn, signal) {
+            const tool = turn.tools.find(({ name }) => name === "send");
+            yield { type: "text", delta: JSON.stringify(await tool.run(JSON.parse(turn.inbound.text), signal)) };
+            yield { type: "done" };
+          } });`,
+    },
+    { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] }, door: { port: doorPort } } },
+  );
+  const asDevice = async (token: string) =>
+    (await fetch(`${gateway.url}/inside`, { headers: { authorization: `Bearer ${token}` } })).status;
+  expect(await asDevice("of-a-device")).toBe(204);
+  expect(await asDevice("of-nobody")).toBe(401);
+  const call = async (secret: string) =>
+    (await fetch(`http://127.0.0.1:${doorPort}/`, { headers: { "x-secret": secret }, signal: AbortSignal.timeout(5_000) })).status;
+  await expect.poll(() => call("right").catch(() => 0)).toBe(200);
+  const wrong = [];
+  for (let count = 0; count < 21; count += 1) wrong.push(await call("wrong"));
+  expect([wrong[0], wrong.at(-1)]).toEqual([401, 429]);
+  await settled(await loopback.say(JSON.stringify({ message: "by a tool" })));
+  await expect.poll(() => loopback.sent.map(({ text }) => text)).toContain("by a tool");
+  expect(loopback.sent.map(({ text }) => text).join("\n")).toContain('"ok":true');
+});
+
 const channel = (more: string) =>
-  `export default defineChannel({ id: "odd", version: "1.0.0", host: "^0.1.0", options: Type.Object({}), capabilities: { maxChars: 9 },
+  `export default defineChannel({ id: "odd", version: "1.0.0", host: "^0.1.0", options: Type.Object({}),
      open: () => { throw new Error("not opened"); }, ${more} });`;
 
 test.each([
-  ["a function of its identity", channel("identity: { fold: (id) => id }"), "identity.fold of the channel odd is a function"],
-  ["its check of options", channel("check: () => []"), "check of the channel odd is a function"],
+  [
+    "a function in its capabilities",
+    channel("capabilities: { maxChars: 9, messageIds: { pattern: '.', description: 'any', more: () => 1 } }"),
+    "capabilities.messageIds.more of the channel odd is a function",
+  ],
   [
     "a preset's settings",
     `export default definePlugin({ id: "odd", version: "1.0.0", host: "^0.1.0", presets: [{ id: "odd", path: "odd", mappings: [{}] }],
