@@ -21,11 +21,12 @@ const crashes = (file: string) =>
     constructor(file, options) { super(file, options); all.push({ name: options?.name, worker: this }); }
   };
   syncBuiltinESMExports();
-  setInterval(() => {
+  // Other threads of the gateway load this too.
+  if (threads.isMainThread) setInterval(() => {
     if (!existsSync(${JSON.stringify(file)})) return;
     const wanted = readFileSync(${JSON.stringify(file)}, "utf8");
     unlinkSync(${JSON.stringify(file)});
-    for (const { name, worker } of all) if (name === "plugin " + wanted) void worker.terminate();
+    for (const { name, worker } of all) if (name?.endsWith(wanted)) void worker.terminate();
   }, 10).unref();
 `)}`;
 
@@ -83,6 +84,10 @@ async function openScene(channels: Parameters<Scene["config"]>[0]): Promise<Scen
         .map(({ text }) => text)
         .join("\n"),
   };
+}
+
+interface Listed {
+  readonly events: readonly { readonly outcome?: string }[];
 }
 
 const isUp = async (gateway: ReturnType<typeof start>, server: ScriptedServer) => {
@@ -212,13 +217,13 @@ test("what was accepted is answered when a thread dies, when the file is edited 
   await expect.poll(() => said("ada")).toContain(texts[20]);
   await kill(gateway);
   gateway = launch();
-  await isAnswered(texts.slice(20).filter((text) => said("ada").includes(text)));
-  await expect
-    .poll(async () =>
-      (JSON.parse((await service("events", "list", "--limit", "200", "--json")).out).events as { outcome?: string }[]).map(
-        ({ outcome }) => outcome,
-      ),
-    )
-    .toEqual(expect.not.arrayContaining([undefined, "failed"]));
+  await gateway.until(/ready at/);
+  // What IRC had not handed over is lost with the connection; botchat delivers it again.
+  await expect.poll(() => texts.filter((text) => !answers(platform, ada).join("\n").includes(text))).toEqual([]);
+  const outcomes = async () => {
+    const { events } = JSON.parse((await service("events", "list", "--limit", "200", "--json")).out) as Listed;
+    return new Set(events.map(({ outcome }) => outcome));
+  };
+  await expect.poll(outcomes, { interval: 500 }).toEqual(new Set(["answered"]));
   await stop(gateway);
 });
