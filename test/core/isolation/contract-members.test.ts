@@ -1,5 +1,5 @@
 /** What a plugin registers works from a worker as it does inline; what cannot cross is named. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createLoopback, startGateway, temporaryDirectory } from "../../support/gateway.ts";
@@ -133,6 +133,66 @@ test("tokens of devices, callers of a channel's own listener, and the tools of a
   await settled(await loopback.say(JSON.stringify({ message: "by a tool" })));
   await expect.poll(() => loopback.sent.map(({ text }) => text)).toContain("by a tool");
   expect(loopback.sent.map(({ text }) => text).join("\n")).toContain('"ok":true');
+});
+
+test("no function of a channel's definition runs on the main thread, and each decides as it does inline", async () => {
+  const { gateway, directory, reasonOf } = await startWith(
+    {
+      names: `
+        import { isMainThread } from "node:worker_threads";
+        import { writeFileSync } from "node:fs";
+        import { join } from "node:path";
+        const run = (name, value) => {
+          if (isMainThread) writeFileSync(join(import.meta.dirname, "on-main"), name);
+          if (value instanceof Error) throw value;
+          return value;
+        };
+        run("the module");
+        export default defineChannel({ id: "names", version: "1.0.0", host: "^0.1.0",
+          options: Type.Object({ nick: Type.String() }), capabilities: { maxChars: 9 },
+          identity: { fold: (id) => run("fold", id === "Odd" ? new Error("no form") : id.toLowerCase()), weak: (id) => run("weak", id.startsWith("~")) },
+          signsInAs: ({ nick }) => run("signsInAs", nick === "unknown" ? new Error("not known") : nick.toLowerCase()),
+          check: ({ nick }, { before }) => run("check", nick === "broken" ? new Error("no idea")
+            : before.length > 2 ? [{ option: "nick", message: "is one too many", hint: "Remove it." }] : []),
+          open: (account) => run("open", {
+            start: async () => account.status({ state: "connected" }),
+            parse: () => run("parse", null), render: () => run("render", []), send: async () => ({ messageId: "1" }), close: async () => {},
+          }) });`,
+    },
+    {
+      channels: {
+        loopback: { dmPolicy: "open", allowFrom: ["*"] },
+        names: {
+          allowFrom: ["Odd", "names:Ada"],
+          accounts: {
+            a: { nick: "A" },
+            b: { nick: "a" },
+            c: { nick: "broken" },
+            d: { nick: "unknown" },
+            e: { nick: "E" },
+            f: { nick: "F" },
+          },
+        },
+      },
+    },
+  );
+  expect(await reasonOf("names")).toBeUndefined();
+  const accounts = async () =>
+    Object.fromEntries(
+      (await gateway.describe()).accounts
+        .filter(({ channel: id }) => id === "names")
+        .map(({ account, status: { state, detail } }) => [account, `${state} ${detail ?? ""}`.trim()]),
+    );
+  await expect.poll(async () => Object.values(await accounts()).filter((one) => one === "connected").length).toBe(3);
+  expect(await accounts()).toEqual({
+    a: "connected",
+    b: expect.stringContaining("signs in as a, and so does"),
+    c: expect.stringContaining("cannot be checked by its channel"),
+    d: "connected",
+    e: "connected",
+    f: expect.stringContaining("is one too many"),
+  });
+  expect(existsSync(join(directory, "names", "on-main"))).toBe(false);
 });
 
 const channel = (more: string) =>
