@@ -19,9 +19,10 @@ export function defineChannel(data: ChannelData, supervisor: () => Supervisor, o
     const { isUp, askWhenUp, plugin } = supervisor();
     if (!isUp() && answers.has(key)) return answers.get(key) as T;
     const asked = { plugin, doing: `${name} of ${data.id}` };
-    const answer = await callPlugin(asked, pluginDeadlines.compute, () =>
-      askWhenUp<T>(`channel.${name}`, [data.id, ...args], { repeat: true }),
-    );
+    const givenUp = new AbortController();
+    const how = { repeat: true, signal: givenUp.signal };
+    const call = () => askWhenUp<T>(`channel.${name}`, [data.id, ...args], how);
+    const answer = await callPlugin(asked, pluginDeadlines.compute, call).finally(() => givenUp.abort());
     answers.delete(key);
     answers.set(key, answer);
     if (answers.size > mostAnswers) answers.delete(answers.keys().next().value ?? key);
