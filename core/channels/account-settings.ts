@@ -15,17 +15,16 @@ import {
   type ChannelAccountSection,
   channelAccounts,
   checkOpen,
-  type Environment,
   isRecord,
   type Problem,
   renderPath,
   renderProblem,
-  type Secrets,
   unexpanded,
   validateSection,
 } from "../config/index.ts";
-import { HostError, reasonOf } from "../contract/index.ts";
+import { reasonOf } from "../contract/index.ts";
 import type { CalledChannel } from "../host/index.ts";
+import { type CredentialSources, credentialPlace, withCredentials } from "./account-credentials.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -52,9 +51,7 @@ export interface ReadAccount {
   readonly settings?: AccountSettings;
 }
 
-export interface ReadFrom {
-  readonly secrets: Secrets;
-  readonly environment: Environment;
+export interface ReadFrom extends CredentialSources {
   /** `commands.ownerAllowFrom`: its ids are compared with those of every channel. Default: none. */
   readonly owners?: readonly (string | number)[] | undefined;
 }
@@ -205,51 +202,6 @@ function fingerprintOf({ connectionOptions }: CalledChannel, own: Values): strin
   return JSON.stringify(connectionOptions === undefined ? own : connectionOptions.map((name) => own[name] ?? null));
 }
 
-/**
- * Resolves secrets. Credentials at the root and in the environment belong to the account `default` alone, and only if it has none of its
- * own.
- */
-function withCredentials(
-  definition: CalledChannel,
-  account: ChannelAccountSection,
-  path: string,
-  { secrets, environment }: ReadFrom,
-): { readonly raw: Values; readonly problems: readonly Problem[] } {
-  const raw: Record<string, unknown> = { ...account.raw };
-  const problems: Problem[] = [];
-  const credentials = definition.credentials ?? [];
-  const hasOwn = credentials.some((name) => account.own[name] !== undefined);
-  if (account.id !== "default" || hasOwn) {
-    for (const name of credentials) if (account.own[name] === undefined) delete raw[name];
-  } else if (credentials.every((name) => raw[name] === undefined)) {
-    for (const [name, variable] of Object.entries(definition.environment ?? {})) {
-      const value = environment[variable]?.trim();
-      if (value) raw[name] = value;
-    }
-  }
-  const resolve = (name: string, secret: unknown, at: string) => {
-    try {
-      raw[name] = secrets.resolve(secret, at);
-    } catch (error) {
-      delete raw[name];
-      const hint = error instanceof HostError ? { hint: error.hint } : {};
-      problems.push({ severity: "error", path: at, message: withoutPath(reasonOf(error), at), ...hint });
-    }
-  };
-  for (const [file, name] of Object.entries(definition.secretFiles ?? {})) {
-    if (raw[file] !== undefined) resolve(name, { file: raw[file] }, `${path}.${file}`);
-  }
-  for (const name of definition.secrets ?? []) {
-    if (raw[name] !== undefined) resolve(name, raw[name], `${path}.${name}`);
-  }
-  return { raw, problems };
-}
-
-/** The message of an error names the path; a problem has the path as a separate field. */
-function withoutPath(message: string, path: string): string {
-  return (message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message).replace(/\.$/, "");
-}
-
 /** Problems between valid options, which only the channel can find. */
 async function contradictions(
   { definition, options, path }: AccountSettings,
@@ -306,19 +258,6 @@ function signedInAs(definition: CalledChannel, options: Values): string | undefi
   } catch {
     return undefined;
   }
-}
-
-/** The place of an account's credential: an option, wherever it is inherited from, otherwise an environment variable. */
-function credentialPlace(
-  { credentials = [], secretFiles = {}, environment = {} }: CalledChannel,
-  { raw, own, id }: ChannelAccountSection,
-  pathOf: PathOf,
-): string {
-  const hasOwn = credentials.some((name) => own[name] !== undefined);
-  const from = id !== "default" || hasOwn ? own : raw;
-  // A file takes precedence over the option itself.
-  const name = [...Object.keys(secretFiles), ...credentials].find((one) => from[one] !== undefined);
-  return name === undefined ? `$${Object.values(environment).join(", $")}` : pathOf([name]);
 }
 
 /** Removes options that only the host understands; a name that both declare is passed to both. */

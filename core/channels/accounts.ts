@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { GatewayConfig, Secrets } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
 import type { StoredEvent } from "../state/index.ts";
 import { retainAccount, updateMenu } from "./account-changes.ts";
@@ -11,8 +12,9 @@ import { createAccountLife } from "./account-life.ts";
 import { type AccountSettings, heldAlone } from "./account-settings.ts";
 import { accountKey, createAccountStates } from "./account-states.ts";
 import { type Contacts, createContacts } from "./contact.ts";
+import { createFollowing } from "./following.ts";
 import type { LiveAccount } from "./live-account.ts";
-import { type OpenAccountOptions, openAccount } from "./open-account.ts";
+import { type OpenAccount, type OpenAccountOptions, openAccount } from "./open-account.ts";
 import { createOpenAccounts } from "./open-accounts.ts";
 import { type RenewedAccounts, renewAccounts } from "./renewed-accounts.ts";
 import { type FailedAccount, type WantedAccounts, wantedAccounts } from "./wanted-accounts.ts";
@@ -66,16 +68,27 @@ export interface AccountsOptions extends Omit<OpenAccountOptions, "states" | "ho
   readonly environment: NodeJS.ProcessEnv;
 }
 
+/** Makes a bot that was removed from the configuration by mistake visible in the log. */
+function createAccountsLog(log: Log): (open: readonly OpenAccount[], failures: readonly AccountReport[]) => void {
+  let logged: object | undefined;
+  return (open, failures) => {
+    const accounts = open.map(({ live: { channel, id } }) => `${channel}:${id}`);
+    const failed = failures.map(({ channel, account }) => `${channel}:${account}`);
+    const line = { accounts, ...(failed.length > 0 && { failed }) };
+    if (isDeepStrictEqual(line, logged) || (logged === undefined && accounts.length + failed.length === 0)) return;
+    logged = line;
+    log.info(line, "these channel accounts are configured");
+  };
+}
+
 export function createAccounts(options: AccountsOptions): Accounts {
   const { channels, log } = options;
   const open = createOpenAccounts();
   const failures = new Map<string, AccountReport>();
-  let configured: { readonly config?: GatewayConfig; readonly disabled: ReadonlySet<string> } = { disabled: new Set() };
   let started = false;
-  /** How often channels were replaced: what was read before the last time no longer applies. */
-  let replaced = 0;
-  let logged: object | undefined;
+  let isClosed = false;
   const states = createAccountStates(options);
+  const logAccounts = createAccountsLog(log);
   const life = createAccountLife({ log, commands: options.commands, states, isStarted: () => started });
   const { of: contact } = createContacts({ connection: (channel, account) => open.find(channel, account)?.connection, log });
 
@@ -111,6 +124,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   }
 
   function follow({ accounts: next, failed }: WantedAccounts): void {
+    if (isClosed) return;
     failures.clear();
     for (const failure of failed) fail(failure);
     for (const [name] of open.entries()) if (!next.has(name)) close(name);
@@ -121,37 +135,16 @@ export function createAccounts(options: AccountsOptions): Accounts {
     }
     if (started) beginAll();
     for (const account of open.all()) updateMenu(account, options);
-    logAccounts();
+    logAccounts(open.all(), [...failures.values()]);
   }
 
-  /** Makes a bot that was removed from the configuration by mistake visible in the log. */
-  function logAccounts(): void {
-    const accounts = open.all().map(({ live: { channel, id } }) => `${channel}:${id}`);
-    const failed = [...failures.values()].map(({ channel, account }) => `${channel}:${account}`);
-    const line = { accounts, ...(failed.length > 0 && { failed }) };
-    if (isDeepStrictEqual(line, logged) || (logged === undefined && accounts.length + failed.length === 0)) return;
-    logged = line;
-    log.info(line, "these channel accounts are configured");
-  }
-
-  /** Reads the accounts anew, as often as the configuration or a channel changes meanwhile. */
-  async function followAgain(): Promise<void> {
-    for (;;) {
-      const { config, disabled } = configured;
-      const before = replaced;
-      if (config === undefined) return;
-      const wanted = await wantedAccounts({ config, disabled }, options);
-      if (configured.config === config && replaced === before) return follow(wanted);
-    }
-  }
+  const following = createFollowing({ read: (configured) => wantedAccounts(configured, options), follow });
+  const { configured } = following;
 
   async function prepare(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<() => Promise<void>> {
-    const before = replaced;
-    const wanted = await wantedAccounts({ config, disabled }, options);
+    const adapt = await following.prepare({ config, disabled });
     return async () => {
-      configured = { config, disabled };
-      if (replaced === before) follow(wanted);
-      else await followAgain();
+      await adapt();
       await states.keepOnly((name) => open.named(name) !== undefined || failures.has(name)).catch(() => {});
     };
   }
@@ -163,8 +156,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
     all: () => open.all().map((account) => account.live),
     expects(channel, account) {
       const name = accountKey(channel, account);
-      if (open.named(name) !== undefined || configured.config?.channels[channel] === undefined) return false;
-      return !channels.has(channel) || configured.disabled.has(`channels.${channel}`) || failures.has(name);
+      if (open.named(name) !== undefined || configured().config?.channels[channel] === undefined) return false;
+      return !channels.has(channel) || configured().disabled.has(`channels.${channel}`) || failures.has(name);
     },
     reports: () => [
       ...open.all().map(({ live: { channel, id, path }, status }) => {
@@ -178,11 +171,11 @@ export function createAccounts(options: AccountsOptions): Accounts {
       parseEvent(event, gathered, event.account === undefined ? undefined : open.find(event.source, event.account)),
     renew: (renewed) =>
       renewAccounts(renewed, {
-        ...{ options, open, life, configured },
-        follow: () => {
-          replaced += 1;
+        ...{ options, open, life, configured: configured() },
+        follow() {
+          const followed = following.replaced();
           if (started) beginAll();
-          return followAgain();
+          return followed;
         },
         openOne: (settings) => openAccount(settings, { ...options, channels: renewed, states, holds: heldAlone(settings), contact }),
       }),
@@ -201,6 +194,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     },
     async close() {
       started = false;
+      isClosed = true;
       for (const [name] of open.entries()) close(name);
       await life.ended();
     },

@@ -1,10 +1,10 @@
 /** The accounts of a plugin's channels while the plugin is replaced: opened before anything changes, then put in the place of the old ones. */
-import type { GatewayConfig } from "../config/index.ts";
 import { PluginError, reasonOf } from "../contract/index.ts";
 import type { Owned } from "../host/index.ts";
 import type { ChannelDefinition } from "../sdk/contract.ts";
 import type { AccountLife } from "./account-life.ts";
 import type { AccountSettings } from "./account-settings.ts";
+import type { Configured } from "./following.ts";
 import type { OpenAccount } from "./open-account.ts";
 import type { OpenAccounts } from "./open-accounts.ts";
 import { wantedAccounts } from "./wanted-accounts.ts";
@@ -27,7 +27,7 @@ export async function renewAccounts(
     readonly options: Parameters<typeof wantedAccounts>[1];
     readonly open: OpenAccounts;
     readonly life: AccountLife;
-    readonly configured: { readonly config?: GatewayConfig; readonly disabled: ReadonlySet<string> };
+    readonly configured: Configured;
     readonly openOne: (settings: AccountSettings) => OpenAccount;
     /** Brings the accounts in line with the configuration and the channels that are registered. */
     readonly follow: () => Promise<void>;
