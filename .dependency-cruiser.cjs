@@ -43,9 +43,10 @@ const goesDown = floors.flatMap((rooms, floor) =>
  * What may be imported beside a room's door: the embedded store, which is opened in one place; what commands need to know of the state
  * without loading more; the judgement of addresses, which needs no
  * way out to the network; the agent for public addresses, whose HTTP client only the thread of transforms loads; the contract behind the two
- * public doors of the SDK.
+ * public doors of the SDK; the rules of a channel's ids, which the thread of a plugin needs alone.
  */
 const sideDoors = {
+  access: ["identity"],
   media: ["web-address", "public-agent"],
   sdk: ["contract", "channel", "store"],
   config: ["embedded-store"],

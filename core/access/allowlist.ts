@@ -1,19 +1,6 @@
 /** Parses and checks allowlists of platform ids. An empty list admits no sender. */
-import type { ChannelIdentity } from "../sdk/contract.ts";
+import { bareId, formsOf, type IdentityRule } from "./identity.ts";
 import { type AccountAccess, type PathOf, pathsBelow } from "./place.ts";
-
-export interface IdentityRule {
-  /** Prefixes allowed before an id, in lower case, without the colon. */
-  readonly prefixes: readonly string[];
-  /** Matches a whole id. */
-  readonly pattern: RegExp;
-  /** The form in which ids compare. */
-  fold(id: string): string;
-  /** Whether a key of `groups` can be the id of a group. `*` is not an id. */
-  isGroupId(key: string): boolean;
-  /** Whether another person can take the id over. */
-  isWeak(id: string): boolean;
-}
 
 export interface Allowlist {
   readonly everybody: boolean;
@@ -22,40 +9,10 @@ export interface Allowlist {
   readonly ignored: readonly string[];
 }
 
-export function identityRule(channel: string, declared: ChannelIdentity = {}): IdentityRule {
-  const { fold = (id) => id, weak = false } = declared;
-  const group = wholly(declared.groupPattern ?? "[\\s\\S]+");
-  return {
-    fold: (id) => {
-      const folded = attempt(() => fold(id));
-      return typeof folded === "string" ? folded : id;
-    },
-    // A channel that fails to answer makes no one an owner.
-    isWeak: (id) => id !== "" && (typeof weak === "function" ? attempt(() => weak(id)) : weak) !== false,
-    prefixes: [channel, ...(declared.prefixes ?? [])].map((prefix) => prefix.toLowerCase()),
-    pattern: wholly(declared.pattern ?? "\\S+"),
-    isGroupId: (key) => key !== "*" && group.test(key),
-  };
-}
-
-const wholly = (pattern: string): RegExp => new RegExp(`^(?:${pattern})$`, "u");
-
-/** These functions belong to a plugin; `undefined` if one throws. */
-function attempt<T>(call: () => T): T | undefined {
-  try {
-    return call();
-  } catch {
-    return undefined;
-  }
-}
-
 /** The id in an entry, `*`, or `null` when the entry is neither. */
 export function parseAllowlistEntry(entry: string | number, rule: IdentityRule): string | null {
-  const text = String(entry).trim();
-  if (text === "*") return "*";
-  const colon = text.indexOf(":");
-  const bare = colon > 0 && rule.prefixes.includes(text.slice(0, colon).toLowerCase()) ? text.slice(colon + 1).trim() : text;
-  return rule.pattern.test(bare) ? rule.fold(bare) : null;
+  const bare = bareId(entry, rule);
+  return bare === null || bare === "*" ? bare : rule.formOf(bare);
 }
 
 export function parseAllowlist(entries: readonly (string | number)[], rule: IdentityRule): Allowlist {
@@ -93,13 +50,34 @@ export const misnamedGroups = ({ groups = {} }: AccountAccess, { isGroupId }: Id
   Object.keys(groups).filter((key) => key !== "*" && !isGroupId(key));
 
 /** Entries of an account's lists that another person can take over, with the path of their list. They make no one an owner. */
-export function weakEntries(
+export async function weakEntries(
   access: AccountAccess,
   rule: IdentityRule,
   path: string | PathOf,
-): readonly { readonly path: string; readonly entry: string }[] {
-  return senderLists(access, path).flatMap(({ entries, ...at }) =>
-    [...parseAllowlist(entries, rule).ids].filter(rule.isWeak).map((entry) => ({ ...at, entry })),
+): Promise<readonly { readonly path: string; readonly entry: string }[]> {
+  const lists = senderLists(access, path).map(async ({ entries, ...at }) =>
+    (await weakIds(entries, rule)).map((entry) => ({ ...at, entry })),
+  );
+  return (await Promise.all(lists)).flat();
+}
+
+/** The ids in a list that another person can take over. */
+export async function weakIds(entries: readonly (string | number)[], rule: IdentityRule): Promise<readonly string[]> {
+  const judged = [...parseAllowlist(entries, rule).ids].map(async (id) => ((await rule.isWeak(id)) ? [id] : []));
+  return (await Promise.all(judged)).flat();
+}
+
+/** The forms of all ids that an account's settings contain, and of the owners. */
+export async function configuredForms(
+  access: AccountAccess,
+  owners: readonly (string | number)[],
+  rule: IdentityRule,
+): Promise<ReadonlyMap<string, string>> {
+  const entries = [...senderLists(access, "").flatMap((list) => list.entries), ...owners];
+  const ids = [...entries.flatMap((entry) => bareId(entry, rule) ?? []), ...Object.keys(access.groups ?? {})];
+  return await formsOf(
+    ids.filter((id) => id !== "*"),
+    rule,
   );
 }
 

@@ -4,8 +4,9 @@ import type { GatewayConfig } from "../config/index.ts";
 import { type Inbound, programCommand, type Refusal } from "../contract/index.ts";
 import type { CommandRole } from "../sdk/contract.ts";
 import { passedBy, type Visit } from "../stations/index.ts";
-import { type IdentityRule, identityRule, parseAllowlistEntry } from "./allowlist.ts";
+import { parseAllowlistEntry } from "./allowlist.ts";
 import { buttonScope } from "./button-scope.ts";
+import { type IdentityRule, identityRule } from "./identity.ts";
 import { createMentionMatcher, type MentionMatcher, mentionPatterns } from "./mention.ts";
 import type { Pairing } from "./pairing.ts";
 import { type AccountAccess, type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
@@ -95,15 +96,15 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
     if (authority !== "channel" || live === undefined || sender.id === "" || sender.anonymous === true) return false;
     const listed = config().commands.ownerAllowFrom;
     // The next holder of such an id would own the bot.
-    if (live.identity.isWeak(sender.id)) return false;
+    if (await live.identity.isWeak(sender.id)) return false;
     // `*` may admit every sender, but it makes none of them an owner.
     const ids = (listed ?? live.access.allowFrom ?? []).map((entry) => parseAllowlistEntry(entry, live.identity));
     if (ids.includes(sender.id)) return true;
     return listed === undefined && (await pairing.owners(channel, inbound.account)).includes(sender.id);
   }
 
-  function isWeak({ channel, account: id, sender }: Inbound): boolean {
-    return account(channel, id)?.identity.isWeak(sender.id) === true;
+  async function isWeak({ channel, account: id, sender }: Inbound): Promise<boolean> {
+    return (await account(channel, id)?.identity.isWeak(sender.id)) === true;
   }
 
   /** The place whose list must name the sender but does not; `undefined` if the sender passes. */
@@ -138,15 +139,16 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
       const { channel, chat, sender } = inbound;
       // Only a message requests a code. Reactions, button presses and edits of strangers are ignored.
       if (refusal.code !== "pairing_required" || inbound.kind !== "message" || sender.isBot === true) return refusal;
+      const weak = await isWeak(inbound);
       const offer = await pairing.request({
         address: { channel, account: inbound.account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) },
         senderId: sender.id,
         unit: inbound.id,
-        weak: isWeak(inbound),
+        weak,
         ...(sender.name === undefined ? {} : { senderName: sender.name }),
       });
       if (offer === null) return pairingFull(inbound, refusal);
-      const limit = isWeak(inbound) ? weakApproval : "";
+      const limit = weak ? weakApproval : "";
       const explained = { ...refusal, hint: `Approve the sender: ${programCommand} pairing approve ${channel} ${offer.code}${limit}` };
       return offer.notify ? { ...explained, notice: pairingNotice(inbound, offer.code) } : explained;
     },
@@ -158,7 +160,7 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
         return place === undefined || (await isOwner(inbound)) ? undefined : commandForListed(name, inbound, place);
       }
       if (await isOwner(inbound)) return undefined;
-      if (isWeak(inbound)) return ownerIdWeak(name, inbound);
+      if (await isWeak(inbound)) return ownerIdWeak(name, inbound);
       const listed = config().commands.ownerAllowFrom !== undefined;
       return commandForOwner(name, inbound, listed ? "commands.ownerAllowFrom" : pathsOf(inbound)(["allowFrom"]));
     },

@@ -1,9 +1,10 @@
 /** Access control: who may write, where, and with which role. */
 
-export { type IdentityRule, identityRule, ignoredEntries, misnamedGroups, parseAllowlist, parseAllowlistEntry } from "./allowlist.ts";
+export { configuredForms, ignoredEntries, misnamedGroups, parseAllowlist, parseAllowlistEntry } from "./allowlist.ts";
 export { approvedText, namesOwner } from "./approving.ts";
 export { buttonScope } from "./button-scope.ts";
 export { createGate, type Gate } from "./gate.ts";
+export { type CalledIdentity, type IdentityRule, identityRule } from "./identity.ts";
 export { createPairing } from "./pairing.ts";
-export { type AccountAccess, groupKey, openPlaces, type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
+export { type AccountAccess, groupKey, groupKeysOf, openPlaces, type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
 export { settingPath } from "./setting-path.ts";

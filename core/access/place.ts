@@ -20,8 +20,8 @@ export interface GroupAccess extends PlaceAccess {
 
 /** The access options of one account, merged with those of its channel. */
 export interface AccountAccess {
-  /** How the channel compares ids of groups; default: as they are. */
-  readonly fold?: ((id: string) => string) | undefined;
+  /** The keys of `groups`, by the form in which the channel compares their ids; default: as they are. */
+  readonly groupKeys?: ReadonlyMap<string, string> | undefined;
   readonly dmPolicy?: "pairing" | "allowlist" | "open" | "disabled" | undefined;
   readonly allowFrom?: Senders | undefined;
   readonly groupPolicy?: GroupPolicy | undefined;
@@ -154,9 +154,14 @@ function layersOf(access: AccountAccess, { id, kind, thread }: InboundChat): Rec
 }
 
 /** The key of a group in `groups`, in the form in which the configuration has it; `undefined` if it is not listed. */
-export function groupKey({ groups = {}, fold }: AccountAccess, id: string): string | undefined {
-  if (Object.hasOwn(groups, id)) return id;
-  return fold && Object.keys(groups).find((key) => key !== "*" && fold(key) === fold(id));
+export function groupKey({ groups = {}, groupKeys }: AccountAccess, id: string): string | undefined {
+  return Object.hasOwn(groups, id) ? id : groupKeys?.get(id);
+}
+
+/** `formOf`: the form of an id that the configuration contains. Of two keys with one form, the first applies. */
+export function groupKeysOf({ groups = {} }: AccountAccess, formOf: (key: string) => string): AccountAccess["groupKeys"] {
+  const keys = Object.keys(groups).filter((key) => key !== "*");
+  return new Map(keys.reverse().map((key) => [formOf(key), key]));
 }
 
 /** Checks own properties only, so that a chat named `constructor` is not found. */

@@ -3,7 +3,8 @@
  * empty settings refuse.
  */
 import type { Inbound, InboundSender, Refusal } from "../contract/index.ts";
-import { type Allowlist, allows, type IdentityRule, parseAllowlist } from "./allowlist.ts";
+import { type Allowlist, allows, parseAllowlist } from "./allowlist.ts";
+import type { IdentityRule } from "./identity.ts";
 import { type AccountAccess, type PathOf, type PlaceSettings, pathsBelow, placeSettings } from "./place.ts";
 import {
   chatKindNotHandled,

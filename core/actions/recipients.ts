@@ -87,7 +87,7 @@ function kindOf({ channel, account, chat }: Address, caller: ActionCaller, { acc
     if (inbound.channel === channel && inbound.account === account && inbound.chat.id === chat)
       return inbound.chat.kind === "direct" ? "direct" : "group";
   }
-  return Object.hasOwn(access.groups ?? {}, chat) || chat.startsWith("-") ? "group" : "direct";
+  return groupKey(access, chat) !== undefined || chat.startsWith("-") ? "group" : "direct";
 }
 
 type AgentCaller = Extract<ActionCaller, { readonly by: "agent" }>;

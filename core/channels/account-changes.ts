@@ -6,8 +6,9 @@ import type { AccountSettings } from "./account-settings.ts";
 import type { OpenAccount, OpenAccountOptions } from "./open-account.ts";
 
 /** The new settings apply from the next event on. */
-export function retainAccount(account: OpenAccount, { access, options: values }: AccountSettings, log: Log): void {
+export function retainAccount(account: OpenAccount, { access, identity, options: values }: AccountSettings, log: Log): void {
   account.access = access;
+  account.identity = identity;
   if (isDeepStrictEqual(account.options, values)) return;
   account.options = values;
   try {

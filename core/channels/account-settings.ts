@@ -1,31 +1,43 @@
 /** Reads a channel's section of the configuration: the settings that each account is opened with, and the problems. */
-import { type AccountAccess, identityRule, ignoredEntries, openPlaces, type PathOf, settingPath } from "../access/index.ts";
+import {
+  type AccountAccess,
+  configuredForms,
+  groupKeysOf,
+  type IdentityRule,
+  identityRule,
+  ignoredEntries,
+  openPlaces,
+  type PathOf,
+  settingPath,
+} from "../access/index.ts";
 import {
   accessSchema,
   type ChannelAccountSection,
   channelAccounts,
   checkOpen,
-  type Environment,
   isRecord,
   type Problem,
   renderPath,
   renderProblem,
-  type Secrets,
   unexpanded,
   validateSection,
 } from "../config/index.ts";
-import { HostError, reasonOf } from "../contract/index.ts";
-import type { ChannelDefinition } from "../sdk/contract.ts";
+import { reasonOf } from "../contract/index.ts";
+import type { CalledChannel } from "../host/index.ts";
+import { type CredentialSources, credentialPlace, withCredentials } from "./account-credentials.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
 export interface AccountSettings {
-  readonly definition: ChannelDefinition;
+  readonly definition: CalledChannel;
   readonly id: string;
   readonly path: string;
   /** The channel's own options and the host's, with defaults and resolved secrets. */
   readonly options: Values;
   readonly access: AccountAccess;
+  readonly identity: IdentityRule;
+  /** The identity on the platform, if the options contain it; see `ChannelDefinition.signsInAs`. */
+  readonly signsInAs?: string | undefined;
   /** Connection settings as text: when they change, the account restarts. */
   readonly fingerprint: string;
 }
@@ -39,51 +51,84 @@ export interface ReadAccount {
   readonly settings?: AccountSettings;
 }
 
-interface From {
-  readonly secrets: Secrets;
-  readonly environment: Environment;
+export interface ReadFrom extends CredentialSources {
+  /** `commands.ownerAllowFrom`: its ids are compared with those of every channel. Default: none. */
+  readonly owners?: readonly (string | number)[] | undefined;
+}
+
+/** The accounts of the section that were read before. */
+interface Before {
+  /** Those without an error. */
+  readonly accounts: AccountSettings[];
+  readonly seen: SeenAccounts;
 }
 
 /** The enabled accounts, in the order of the file. */
-export function readAccounts(definition: ChannelDefinition, section: unknown, from: From): readonly ReadAccount[] {
-  const seen: SeenAccounts = new Map();
+export async function readAccounts(definition: CalledChannel, section: unknown, from: ReadFrom): Promise<readonly ReadAccount[]> {
   const reported = new Set<string>();
-  const before: AccountSettings[] = [];
-  return channelAccounts(section, definition.credentials)
-    .filter((account) => account.enabled)
-    .map((account) => {
-      const path = accountPath(definition.id, account);
-      const pathOf = settingPath(section, definition.id, account.id);
-      const { settings, problems: own } = readAccount(definition, account, path, from);
-      // Every rule is checked whatever the others found, but an option that is already wrong is not reported twice.
-      const wrong = own.filter(({ severity }) => severity === "error").map((problem) => problem.path);
-      const isWrong = (place: string) =>
-        wrong.includes(place) || wrong.includes(ownPath(place, { channel: definition.id, path })) || (wrong.length > 0 && place === path);
-      // The check of the file itself does not know which channels sign in with root keys.
-      const open =
-        account.key === undefined && isRecord(section) && section.accounts !== undefined
-          ? checkOpen(["channels", definition.id], account)
-          : [];
-      const found = [
-        ...own,
-        ...open.filter((problem) => !isWrong(problem.path)),
-        ...contradictions(settings, { before, pathOf }).filter((problem) => !isWrong(problem.path)),
-      ];
-      const twin = wrong.length === 0 ? twinProblem(settings, { seen, at: credentialPlace(definition, account, pathOf) }) : undefined;
-      if (twin !== undefined) found.push(twin);
-      found.push(
-        ...ignoredSenders(settings, pathOf),
-        ...listsWithoutEffect(settings, pathOf),
-        ...unexpandedTexts(definition, account, pathOf),
-      );
-      const isOff = found.some(({ severity }) => severity === "error");
-      if (!isOff) before.push(settings);
-      // A section that several accounts inherit is in the file once.
-      const problems = found.filter((problem) => problem.severity === "error" || !reported.has(renderProblem(problem)));
-      for (const problem of problems) reported.add(renderProblem(problem));
-      return { id: account.id, path, problems, ...(isOff ? {} : { settings }) };
-    });
+  const before: Before = { accounts: [], seen: new Map() };
+  const read: ReadAccount[] = [];
+  for (const account of channelAccounts(section, definition.credentials).filter(({ enabled }) => enabled)) {
+    const path = accountPath(definition.id, account);
+    const { settings, problems: found } = await readAccount(definition, account, { section, path, before, from });
+    const isOff = found.some(({ severity }) => severity === "error");
+    if (!isOff) before.accounts.push(settings);
+    // A section that several accounts inherit is in the file once.
+    const problems = found.filter((problem) => problem.severity === "error" || !reported.has(renderProblem(problem)));
+    for (const problem of problems) reported.add(renderProblem(problem));
+    read.push({ id: account.id, path, problems, ...(isOff ? {} : { settings }) });
+  }
+  return read;
 }
+
+/** One account with every problem that it has. `settings` are complete only if no problem is an error. */
+async function readAccount(
+  definition: CalledChannel,
+  account: ChannelAccountSection,
+  { section, path, before, from }: { readonly section: unknown; readonly path: string; readonly before: Before; readonly from: ReadFrom },
+): Promise<Required<Pick<ReadAccount, "problems" | "settings">>> {
+  const pathOf = settingPath(section, definition.id, account.id);
+  const { settings: written, problems: own } = readSettings(definition, account, path, from);
+  // Every rule is checked whatever the others found, but an option that is already wrong is not reported twice.
+  const wrong = own.filter(({ severity }) => severity === "error").map((problem) => problem.path);
+  const isWrong = (place: string) =>
+    wrong.includes(place) || wrong.includes(ownPath(place, { channel: definition.id, path })) || (wrong.length > 0 && place === path);
+  // The check of the file itself does not know which channels sign in with root keys.
+  const open =
+    account.key === undefined && isRecord(section) && section.accounts !== undefined ? checkOpen(["channels", definition.id], account) : [];
+  const { settings, problems: unjudged } = await judged(written, from.owners ?? []);
+  const between = unjudged.length > 0 ? unjudged : await contradictions(settings, { before: before.accounts, pathOf });
+  const found = [...own, ...[...open, ...between].filter((problem) => !isWrong(problem.path))];
+  const at = credentialPlace(definition, account, pathOf);
+  const twin = wrong.length === 0 ? twinProblem(settings, { seen: before.seen, at }) : undefined;
+  if (twin !== undefined) found.push(twin);
+  found.push(...ignoredSenders(settings, pathOf), ...listsWithoutEffect(settings, pathOf), ...unexpandedTexts(definition, account, pathOf));
+  return { settings, problems: found };
+}
+
+/** Adds what only the channel's own functions know. */
+async function judged(
+  settings: AccountSettings,
+  owners: readonly (string | number)[],
+): Promise<Required<Pick<ReadAccount, "problems" | "settings">>> {
+  const { definition, access, options, path } = settings;
+  const { id, identity: declared } = definition;
+  try {
+    const signsInAs = await signedInAs(definition, options);
+    if (declared?.fold === undefined) return { settings: { ...settings, signsInAs }, problems: [] };
+    const identity = identityRule(id, declared, await configuredForms(access, owners, settings.identity));
+    const inForm = { ...access, groupKeys: groupKeysOf(access, identity.formOf) };
+    return { settings: { ...settings, signsInAs, identity, access: inForm }, problems: [] };
+  } catch (error) {
+    return { settings, problems: [uncheckable(path, error)] };
+  }
+}
+
+const uncheckable = (path: string, error: unknown): Problem => ({
+  severity: "error",
+  path,
+  message: `cannot be checked by its channel: ${reasonOf(error)}`,
+});
 
 /** The path of the account in the file. */
 export function accountPath(channel: string, { key }: Pick<ChannelAccountSection, "key">): string {
@@ -91,8 +136,8 @@ export function accountPath(channel: string, { key }: Pick<ChannelAccountSection
 }
 
 /** A name in a list of ids looks like a permission but has no effect. */
-function ignoredSenders({ definition, access }: AccountSettings, pathOf: PathOf): readonly Problem[] {
-  return ignoredEntries(access, identityRule(definition.id, definition.identity), pathOf).map(({ path, entry }) => ({
+function ignoredSenders({ access, identity }: AccountSettings, pathOf: PathOf): readonly Problem[] {
+  return ignoredEntries(access, identity, pathOf).map(({ path, entry }) => ({
     severity: "warning",
     path,
     message: `${JSON.stringify(entry)} is not a sender id and admits no one`,
@@ -117,17 +162,17 @@ function ownPath(place: string, { channel, path }: { readonly channel: string; r
 }
 
 /** Texts that look like a variable. Secrets are excluded, because resolving them fails with a reason of its own. */
-function unexpandedTexts({ secrets = [] }: ChannelDefinition, { raw }: ChannelAccountSection, pathOf: PathOf): readonly Problem[] {
+function unexpandedTexts({ secrets = [] }: CalledChannel, { raw }: ChannelAccountSection, pathOf: PathOf): readonly Problem[] {
   const plain = Object.fromEntries(Object.entries(raw).filter(([name]) => !secrets.includes(name)));
   return unexpanded(plain, []).map(({ at, path: _, ...problem }) => ({ ...problem, path: pathOf(at.map(String)) }));
 }
 
-/** `settings` are complete only if no problem is an error. */
-function readAccount(
-  definition: ChannelDefinition,
+/** What the schemas know. `settings` are complete only if no problem is an error. */
+function readSettings(
+  definition: CalledChannel,
   account: ChannelAccountSection,
   path: string,
-  from: From,
+  from: ReadFrom,
 ): Required<Pick<ReadAccount, "problems" | "settings">> {
   const names = { secrets: definition.secrets ?? [] };
   const access = validateSection(accessSchema, account.raw, path, { ...names, unknownKeys: "keep" });
@@ -145,69 +190,26 @@ function readAccount(
     id: account.id,
     path,
     options,
-    access: { ...(access.value as AccountAccess), fold: identityRule(definition.id, definition.identity).fold },
+    access: access.value as AccountAccess,
+    identity: identityRule(definition.id, definition.identity),
     fingerprint: fingerprintOf(definition, own.value as Values),
   };
   return { problems, settings };
 }
 
 /** Contains only what a connection depends on: a changed emoji must not interrupt a poll. */
-function fingerprintOf({ connectionOptions }: ChannelDefinition, own: Values): string {
+function fingerprintOf({ connectionOptions }: CalledChannel, own: Values): string {
   return JSON.stringify(connectionOptions === undefined ? own : connectionOptions.map((name) => own[name] ?? null));
 }
 
-/**
- * Resolves secrets. Credentials at the root and in the environment belong to the account `default` alone, and only if it has none of its
- * own.
- */
-function withCredentials(
-  definition: ChannelDefinition,
-  account: ChannelAccountSection,
-  path: string,
-  { secrets, environment }: From,
-): { readonly raw: Values; readonly problems: readonly Problem[] } {
-  const raw: Record<string, unknown> = { ...account.raw };
-  const problems: Problem[] = [];
-  const credentials = definition.credentials ?? [];
-  const hasOwn = credentials.some((name) => account.own[name] !== undefined);
-  if (account.id !== "default" || hasOwn) {
-    for (const name of credentials) if (account.own[name] === undefined) delete raw[name];
-  } else if (credentials.every((name) => raw[name] === undefined)) {
-    for (const [name, variable] of Object.entries(definition.environment ?? {})) {
-      const value = environment[variable]?.trim();
-      if (value) raw[name] = value;
-    }
-  }
-  const resolve = (name: string, secret: unknown, at: string) => {
-    try {
-      raw[name] = secrets.resolve(secret, at);
-    } catch (error) {
-      delete raw[name];
-      const hint = error instanceof HostError ? { hint: error.hint } : {};
-      problems.push({ severity: "error", path: at, message: withoutPath(reasonOf(error), at), ...hint });
-    }
-  };
-  for (const [file, name] of Object.entries(definition.secretFiles ?? {})) {
-    if (raw[file] !== undefined) resolve(name, { file: raw[file] }, `${path}.${file}`);
-  }
-  for (const name of definition.secrets ?? []) {
-    if (raw[name] !== undefined) resolve(name, raw[name], `${path}.${name}`);
-  }
-  return { raw, problems };
-}
-
-/** The message of an error names the path; a problem has the path as a separate field. */
-function withoutPath(message: string, path: string): string {
-  return (message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message).replace(/\.$/, "");
-}
-
 /** Problems between valid options, which only the channel can find. */
-function contradictions(
+async function contradictions(
   { definition, options, path }: AccountSettings,
   { before, pathOf }: { readonly before: readonly AccountSettings[]; readonly pathOf: PathOf },
-): readonly Problem[] {
+): Promise<readonly Problem[]> {
   try {
-    const found = definition.check?.(options as never, { path, before: before as never }) ?? [];
+    const surroundings = { path, before: before.map(({ path: other, options: taken }) => ({ path: other, options: taken as never })) };
+    const found = (await definition.check?.(options as never, surroundings)) ?? [];
     return found.map(({ option, message, hint, warning }) => ({
       severity: warning === true ? "warning" : "error",
       path: pathOf([option]),
@@ -215,7 +217,7 @@ function contradictions(
       hint,
     }));
   } catch (error) {
-    return [{ severity: "error", path, message: `cannot be checked by its channel: ${reasonOf(error)}` }];
+    return [uncheckable(path, error)];
   }
 }
 
@@ -224,12 +226,11 @@ type SeenAccounts = Map<string, string>;
 
 /** Two accounts with one credential, or of one bot, would take each other's events. */
 function twinProblem(
-  { definition, options, path }: AccountSettings,
+  { definition, options, path, signsInAs: id }: AccountSettings,
   { seen, at }: { readonly seen: SeenAccounts; readonly at: string },
 ): Problem | undefined {
   const values = (definition.credentials ?? []).flatMap((name) => options[name] ?? []).filter((value) => typeof value === "string");
   const same = values.map((value) => seen.get(`credential ${value}`)).find((place) => place !== undefined);
-  const id = signedInAs(definition, options);
   const other = same ?? (id === undefined ? undefined : seen.get(`id ${id}`));
   if (other === undefined) {
     for (const value of values) seen.set(`credential ${value}`, at);
@@ -245,14 +246,13 @@ function twinProblem(
  * What only one account may hold: its credential, the identity it signs in as, and for channels without either, its connection settings. An
  * account that shares one of them with a closing account waits for that account.
  */
-export function heldAlone({ definition, options, fingerprint }: AccountSettings): readonly string[] {
+export function heldAlone({ definition, options, fingerprint, signsInAs: id }: AccountSettings): readonly string[] {
   const values = (definition.credentials ?? []).flatMap((name) => options[name] ?? []).filter((value) => typeof value === "string");
-  const id = signedInAs(definition, options);
   return [...values.map((value) => `credential ${value}`), ...(id === undefined ? [] : [`id ${id}`]), `settings ${fingerprint}`];
 }
 
-/** If a channel cannot determine the identity, the platform has to detect duplicates. */
-function signedInAs(definition: ChannelDefinition, options: Values): string | undefined {
+/** If a channel cannot determine the identity, the platform has to detect duplicates. Rejects if the worker of the channel does not answer. */
+function signedInAs(definition: CalledChannel, options: Values): string | undefined | Promise<string | undefined> {
   try {
     return definition.signsInAs?.(options as never);
   } catch {
@@ -260,21 +260,8 @@ function signedInAs(definition: ChannelDefinition, options: Values): string | un
   }
 }
 
-/** The place of an account's credential: an option, wherever it is inherited from, otherwise an environment variable. */
-function credentialPlace(
-  { credentials = [], secretFiles = {}, environment = {} }: ChannelDefinition,
-  { raw, own, id }: ChannelAccountSection,
-  pathOf: PathOf,
-): string {
-  const hasOwn = credentials.some((name) => own[name] !== undefined);
-  const from = id !== "default" || hasOwn ? own : raw;
-  // A file takes precedence over the option itself.
-  const name = [...Object.keys(secretFiles), ...credentials].find((one) => from[one] !== undefined);
-  return name === undefined ? `$${Object.values(environment).join(", $")}` : pathOf([name]);
-}
-
 /** Removes options that only the host understands; a name that both declare is passed to both. */
-function ownOptions(raw: Values, { options }: ChannelDefinition): Values {
+function ownOptions(raw: Values, { options }: CalledChannel): Values {
   const { properties: own } = options;
   return Object.fromEntries(
     Object.entries(raw).filter(([name]) => Object.hasOwn(own, name) || !Object.hasOwn(accessSchema.properties, name)),

@@ -3,6 +3,7 @@
 import { isDeepStrictEqual } from "node:util";
 import type { GatewayConfig, Secrets } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
+import type { Log } from "../log/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
 import { createDuties, type StoredEvent } from "../state/index.ts";
 import { retainAccount, updateMenu } from "./account-changes.ts";
@@ -11,11 +12,12 @@ import { createAccountLife } from "./account-life.ts";
 import { type AccountSettings, heldAlone } from "./account-settings.ts";
 import { accountKey, createAccountStates } from "./account-states.ts";
 import { type Contacts, createContacts } from "./contact.ts";
+import { createFollowing } from "./following.ts";
 import type { LiveAccount } from "./live-account.ts";
-import { type OpenAccountOptions, openAccount } from "./open-account.ts";
-import { createOpenAccounts, type OpenAccounts } from "./open-accounts.ts";
+import { type OpenAccount, type OpenAccountOptions, openAccount } from "./open-account.ts";
+import { createOpenAccounts } from "./open-accounts.ts";
 import { type RenewedAccounts, renewAccounts } from "./renewed-accounts.ts";
-import { type FailedAccount, wantedAccounts } from "./wanted-accounts.ts";
+import { type FailedAccount, type WantedAccounts, wantedAccounts } from "./wanted-accounts.ts";
 
 export interface AccountReport {
   readonly channel: string;
@@ -49,15 +51,17 @@ export interface Accounts {
    * closing account still holds starts once that account has closed or was given up.
    */
   apply(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<void>;
+  /** Reads the accounts of a configuration. The returned function then does what `apply` does, and adapts them before it returns. */
+  prepare(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<() => Promise<void>>;
   /**
    * Opens the accounts of a plugin's channels with the definitions of its new instance, without connecting them. Throws `PluginError`
    * where an account that is open now could not be opened: then nothing has changed.
    */
-  renew(channels: AccountsOptions["channels"]): RenewedAccounts;
+  renew(channels: AccountsOptions["channels"]): Promise<RenewedAccounts>;
   /** Connects those that are not yet started; does not wait for the platforms. */
   start(): void;
   /** Closes every account and opens it again, because this node lost the duty to receive for it. */
-  restart(): void;
+  restart(): Promise<void>;
   /** Stops receiving; sending continues. */
   pause(): Promise<void>;
   close(): Promise<void>;
@@ -68,21 +72,30 @@ export interface AccountsOptions extends Omit<OpenAccountOptions, "states" | "ho
   readonly environment: NodeJS.ProcessEnv;
 }
 
+/** Makes a bot that was removed from the configuration by mistake visible in the log. */
+function createAccountsLog(log: Log): (open: readonly OpenAccount[], failures: readonly AccountReport[]) => void {
+  let logged: object | undefined;
+  return (open, failures) => {
+    const accounts = open.map(({ live: { channel, id } }) => `${channel}:${id}`);
+    const failed = failures.map(({ channel, account }) => `${channel}:${account}`);
+    const line = { accounts, ...(failed.length > 0 && { failed }) };
+    if (isDeepStrictEqual(line, logged) || (logged === undefined && accounts.length + failed.length === 0)) return;
+    logged = line;
+    log.info(line, "these channel accounts are configured");
+  };
+}
+
 export function createAccounts(options: AccountsOptions): Accounts {
   const { channels, log } = options;
   const open = createOpenAccounts();
   const failures = new Map<string, AccountReport>();
-  let configured: { readonly config?: GatewayConfig; readonly disabled: ReadonlySet<string> } = { disabled: new Set() };
   let started = false;
-  const logAccounts = createAccountsLine(log);
+  let isClosed = false;
+  let reopensAll = false;
   const states = createAccountStates(options);
-  const life = createAccountLife({
-    log,
-    commands: options.commands,
-    duties: createDuties(options.store.nodes),
-    states,
-    isStarted: () => started,
-  });
+  const logAccounts = createAccountsLog(log);
+  const duties = createDuties(options.store.nodes);
+  const life = createAccountLife({ log, commands: options.commands, duties, states, isStarted: () => started });
   const { of: contact } = createContacts({ connection: (channel, account) => open.find(channel, account)?.connection, log });
 
   function fail({ channel, account, path, detail }: FailedAccount): void {
@@ -116,20 +129,32 @@ export function createAccounts(options: AccountsOptions): Accounts {
     for (const [name, account] of open.entries()) life.begin(name, account);
   }
 
-  function follow(config: GatewayConfig, disabled: ReadonlySet<string>): void {
-    configured = { config, disabled };
-    const { accounts: next, failed } = wantedAccounts({ config, disabled }, options);
+  function follow({ accounts: next, failed }: WantedAccounts): void {
+    if (isClosed) return;
+    const keepsNone = reopensAll;
+    reopensAll = false;
     failures.clear();
     for (const failure of failed) fail(failure);
     for (const [name] of open.entries()) if (!next.has(name)) close(name);
     for (const [name, settings] of next) {
       const existing = open.named(name);
-      if (existing?.fingerprint === settings.fingerprint) retainAccount(existing, settings, log);
+      if (!keepsNone && existing?.fingerprint === settings.fingerprint) retainAccount(existing, settings, log);
       else reopen(name, settings);
     }
     if (started) beginAll();
     for (const account of open.all()) updateMenu(account, options);
-    logAccounts(open, failures);
+    logAccounts(open.all(), [...failures.values()]);
+  }
+
+  const following = createFollowing({ read: (configured) => wantedAccounts(configured, options), follow });
+  const { configured } = following;
+
+  async function prepare(config: GatewayConfig, disabled: ReadonlySet<string>): Promise<() => Promise<void>> {
+    const adapt = await following.prepare({ config, disabled });
+    return async () => {
+      await adapt();
+      await states.keepOnly((name) => open.named(name) !== undefined || failures.has(name)).catch(() => {});
+    };
   }
 
   return {
@@ -139,8 +164,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
     all: () => open.all().map((account) => account.live),
     expects(channel, account) {
       const name = accountKey(channel, account);
-      if (open.named(name) !== undefined || configured.config?.channels[channel] === undefined) return false;
-      return !channels.has(channel) || configured.disabled.has(`channels.${channel}`) || failures.has(name);
+      if (open.named(name) !== undefined || configured().config?.channels[channel] === undefined) return false;
+      return !channels.has(channel) || configured().disabled.has(`channels.${channel}`) || failures.has(name);
     },
     reports: () => [
       ...open.all().map(({ live: { channel, id, path }, status, standby }) => {
@@ -154,23 +179,26 @@ export function createAccounts(options: AccountsOptions): Accounts {
       parseEvent(event, gathered, event.account === undefined ? undefined : open.find(event.source, event.account)),
     renew: (renewed) =>
       renewAccounts(renewed, {
-        ...{ options, open, life, configured },
+        ...{ options, open, life, configured: configured() },
+        follow() {
+          const followed = following.replaced();
+          if (started) beginAll();
+          return followed;
+        },
         openOne: (settings) => openAccount(settings, { ...options, channels: renewed, states, holds: heldAlone(settings), contact }),
-        follow: () => configured.config !== undefined && follow(configured.config, configured.disabled),
       }),
+    prepare,
     async apply(config, disabled) {
-      follow(config, disabled);
-      await states.keepOnly((name) => open.named(name) !== undefined || failures.has(name)).catch(() => {});
+      const adapt = await prepare(config, disabled);
+      await adapt();
     },
     start() {
       started = true;
       beginAll();
     },
     restart() {
-      if (configured.config === undefined || !started) return;
-      const { accounts: wanted } = wantedAccounts({ config: configured.config, disabled: configured.disabled }, options);
-      for (const [name, settings] of wanted) if (open.named(name) !== undefined) reopen(name, settings);
-      beginAll();
+      reopensAll = true;
+      return following.replaced();
     },
     async pause() {
       started = false;
@@ -178,21 +206,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
     },
     async close() {
       started = false;
+      isClosed = true;
       for (const [name] of open.entries()) close(name);
       await life.ended();
     },
-  };
-}
-
-/** Makes a bot that was removed from the configuration by mistake visible in the log. */
-function createAccountsLine(log: AccountsOptions["log"]): (open: OpenAccounts, failures: ReadonlyMap<string, AccountReport>) => void {
-  let logged: object | undefined;
-  return (open, failures) => {
-    const accounts = open.all().map(({ live: { channel, id } }) => `${channel}:${id}`);
-    const failed = [...failures.values()].map(({ channel, account }) => `${channel}:${account}`);
-    const line = { accounts, ...(failed.length > 0 && { failed }) };
-    if (isDeepStrictEqual(line, logged) || (logged === undefined && accounts.length + failed.length === 0)) return;
-    logged = line;
-    log.info(line, "these channel accounts are configured");
   };
 }

@@ -11,7 +11,7 @@ export interface GuardOptions {
   /** Receives faults that do not fail a call: an unusable answer was replaced by a safe one, or no caller waits for it. */
   readonly onFault: (error: Error) => void;
   /** The form in which ids of the channel compare; default: as they are. */
-  readonly fold?: (id: string) => string;
+  readonly fold?: (id: string) => string | Promise<string>;
   /** Whether the account reports that it waits for its platform; default: no. */
   readonly isWaiting?: () => boolean;
   /** Default: the calls are not timed. */

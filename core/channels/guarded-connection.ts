@@ -63,7 +63,7 @@ function guardComputing(
   const { asked, noted } = calls;
   const answer = <T>(call: "parse" | "render", run: () => T | Promise<T>): T | Promise<T> =>
     isRemote(connection) ? calls.timely(call, pluginDeadlines[call], run) : calls.atOnce(call, run as () => T);
-  const checkedInbound = (parsed: Parsed): Parsed => {
+  const checkedInbound = (parsed: Parsed): Parsed | Promise<Parsed> => {
     const problem = parsed === undefined ? undefined : inboundProblem(parsed);
     if (problem !== undefined) throw unusable(asked("parse"), problem);
     return folded(parsed, fold);
@@ -97,10 +97,18 @@ function guardComputing(
 }
 
 /** Every later step compares ids, so they are brought into their one form where they come in. */
-function folded(parsed: Parsed, fold: GuardOptions["fold"]): Parsed {
+function folded(parsed: Parsed, fold: GuardOptions["fold"]): Parsed | Promise<Parsed> {
   if (fold === undefined || parsed === null || parsed === undefined || "silent" in parsed) return parsed;
   const { chat, sender } = parsed;
-  return { ...parsed, chat: { ...chat, id: fold(chat.id) }, sender: { ...sender, id: fold(sender.id) } };
+  const inForm = (chatId: string, senderId: string): Parsed => ({
+    ...parsed,
+    chat: { ...chat, id: chatId },
+    sender: { ...sender, id: senderId },
+  });
+  const [chatId, senderId] = [fold(chat.id), fold(sender.id)];
+  return typeof chatId === "string" && typeof senderId === "string"
+    ? inForm(chatId, senderId)
+    : Promise.all([chatId, senderId]).then((ids) => inForm(...ids));
 }
 
 /** The calls that a channel may leave out. */
@@ -128,7 +136,7 @@ function guardOptional(connection: CalledConnection, calls: GuardedCalls, fold: 
     }),
     ...((resolve || fold) && {
       resolve: async (target) =>
-        foldId(resolve ? await within("resolve", () => resolve.call(connection, target), { wrong: targetProblem }) : target),
+        await foldId(resolve ? await within("resolve", () => resolve.call(connection, target), { wrong: targetProblem }) : target),
     }),
     ...(probe && { probe: () => within("probe", () => probe.call(connection), { wrong: verdictProblem }) }),
     ...(members && { members: (chat) => within("members", () => members.call(connection, chat), { wrong: verdictProblem }) }),

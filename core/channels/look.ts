@@ -1,6 +1,6 @@
 /** An account's connection in a process that is not a gateway: it answers a few questions and is closed, and receives nothing. */
 import { join } from "node:path";
-import { identityRule, misnamedGroups } from "../access/index.ts";
+import { misnamedGroups } from "../access/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import type { ChannelAccount, PluginLog, PluginStore } from "../sdk/contract.ts";
 import type { AccountSettings } from "./account-settings.ts";
@@ -28,7 +28,7 @@ export interface LookOptions {
 
 /** Opens a connection, calls `ask` with it, and closes it. */
 export async function lookInto<T>(settings: AccountSettings, options: LookOptions, ask: (live: LiveAccount) => Promise<T>): Promise<T> {
-  const { definition, id, path, access } = settings;
+  const { definition, id, path, access, identity } = settings;
   const stop = new AbortController();
   const account: ChannelAccount = {
     id,
@@ -51,7 +51,10 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
     commands: () => [],
   };
   // Without the gateway, only the channel's id is known of its plugin.
-  const guard = { plugin: definition.id, name: `${definition.id}:${id}`, onFault: () => {} };
+  const guard = {
+    ...{ plugin: definition.id, name: `${definition.id}:${id}`, onFault: () => {} },
+    ...(definition.identity?.fold && { fold: identity.fold }),
+  };
   const connection = guardConnection(openConnection(definition, account), guard);
   try {
     return await ask({
@@ -62,7 +65,7 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
       connection,
       capabilities: definition.capabilities,
       access,
-      identity: identityRule(definition.id, definition.identity),
+      identity,
       options: settings.options,
       status: () => ({ state: "stopped" }),
     });
@@ -74,7 +77,7 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
 }
 
 export async function lookAtAccount(settings: AccountSettings, options: LookOptions & ProbeOptions): Promise<ProbeReport> {
-  const { definition, id, path, access } = settings;
+  const { definition, id, path, access, identity } = settings;
   try {
     return await lookInto(settings, options, (live) => probeAccount(live, options));
   } catch (error) {
@@ -86,7 +89,7 @@ export async function lookAtAccount(settings: AccountSettings, options: LookOpti
       probe,
       groups: [],
       unprobed: Object.keys(access.groups ?? {}),
-      misnamed: misnamedGroups(access, identityRule(definition.id, definition.identity)),
+      misnamed: misnamedGroups(access, identity),
       names: [],
       groupNames: [],
     };

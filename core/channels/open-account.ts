@@ -1,7 +1,7 @@
 /** One open account of a channel: its connection, the host's data about it, and how its events reach the inbox. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { type AccountAccess, identityRule } from "../access/index.ts";
+import type { AccountAccess, IdentityRule } from "../access/index.ts";
 import {
   type Accepted,
   HostError,
@@ -12,10 +12,10 @@ import {
   reasonOf,
   type Silent,
 } from "../contract/index.ts";
-import { type CalledConnection, connectionProblem, type Owned, scopedStore, whenKnown } from "../host/index.ts";
+import { type CalledChannel, type CalledConnection, connectionProblem, type Owned, scopedStore, whenKnown } from "../host/index.ts";
 import { createClientAddress, createJudgeCaller } from "../http/index.ts";
 import type { Log } from "../log/index.ts";
-import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk/contract.ts";
+import type { ChannelAccount, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk/contract.ts";
 import { controlSuffix, type Store } from "../state/index.ts";
 import { createUnderWay, type TimedCall, type UnderWay } from "../stations/index.ts";
 import { laneOf } from "./account-lane.ts";
@@ -36,6 +36,7 @@ export interface OpenAccount {
   readonly calls: UnderWay;
   /** Replaced at a reload, without a restart. */
   access: AccountAccess;
+  identity: IdentityRule;
   options: Readonly<Record<string, unknown>>;
   status: ChannelStatus;
   started: boolean;
@@ -75,7 +76,7 @@ export interface OpenAccountOptions {
 }
 
 export function openAccount(
-  { definition, id, path, options: values, access, fingerprint }: AccountSettings,
+  { definition, id, path, options: values, access, identity, fingerprint }: AccountSettings,
   options: OpenAccountOptions,
 ): OpenAccount {
   const { log, now } = options;
@@ -130,7 +131,6 @@ export function openAccount(
     },
     commands: () => options.commands(channel),
   });
-  const identity = identityRule(channel, definition.identity);
   const connection = guardConnection(opened, {
     plugin,
     ...(definition.identity?.fold && { fold: identity.fold }),
@@ -147,9 +147,11 @@ export function openAccount(
     path,
     connection,
     capabilities: definition.capabilities,
-    identity,
     get access() {
       return created.access;
+    },
+    get identity() {
+      return created.identity;
     },
     get options() {
       return created.options;
@@ -165,6 +167,7 @@ export function openAccount(
     holds,
     calls,
     access,
+    identity,
     options: values,
     status: { state: "connecting" },
     started: false,
@@ -176,7 +179,7 @@ export function openAccount(
 }
 
 /** Calls a channel's `open`, and checks that the result can be a connection. */
-export function openConnection(definition: ChannelDefinition, account: ChannelAccount): ChannelConnection {
+export function openConnection(definition: CalledChannel, account: ChannelAccount): CalledConnection {
   const connection = definition.open(account as never);
   const problem = connectionProblem(connection);
   if (problem !== undefined) throw new Error(problem);
@@ -265,7 +268,8 @@ async function receiveUpdate({
   const { parsed, control } = read instanceof Promise ? await read : read;
   const silent = silentOf(parsed, at.silent);
   const { fold = String } = holder.open?.live.identity ?? {};
-  const lane = isInbound(parsed) ? laneOf(at.lane, `${channel}:${account}:`, parsed.chat, fold) : at.lane;
+  const known = isInbound(parsed) ? laneOf(at.lane, `${channel}:${account}:`, parsed.chat, fold) : at.lane;
+  const lane = known instanceof Promise ? await known : known;
   const { eventId, duplicate } = await options.receive(
     {
       source: channel,

@@ -97,6 +97,7 @@ const isName = (text: string): boolean => text.startsWith("@");
 async function lookUpSender(entry: string, account: ProbedAccount, asking: Asking): Promise<NameReport> {
   const found = await lookUp(nameOf(entry, account.identity) ?? entry, account, asking);
   if ("why" in found) return { name: entry, reason: found.why };
+  // The connection has brought the id into its form.
   const sender = parseAllowlistEntry(found.said, account.identity);
   return sender === null ? { name: entry, reason: `it is a chat (${found.said}) and not a person` } : { name: entry, id: sender };
 }

@@ -1,10 +1,10 @@
 /** The accounts of a plugin's channels while the plugin is replaced: opened before anything changes, then put in the place of the old ones. */
-import type { GatewayConfig } from "../config/index.ts";
 import { PluginError, reasonOf } from "../contract/index.ts";
 import type { Owned } from "../host/index.ts";
 import type { ChannelDefinition } from "../sdk/contract.ts";
 import type { AccountLife } from "./account-life.ts";
 import type { AccountSettings } from "./account-settings.ts";
+import type { Configured } from "./following.ts";
 import type { OpenAccount } from "./open-account.ts";
 import type { OpenAccounts } from "./open-accounts.ts";
 import { wantedAccounts } from "./wanted-accounts.ts";
@@ -13,23 +13,26 @@ type Channels = ReadonlyMap<string, Owned<ChannelDefinition>>;
 
 /** Accounts that may take the place of those that are open. */
 export interface RenewedAccounts {
-  /** Once the channels are registered. The old ones let their calls end, and close; then the new ones connect. */
-  commit(): void;
+  /**
+   * Once the channels are registered; takes effect before it returns. The old ones let their calls end, and close; then the new ones
+   * connect. Resolves when accounts that are no longer wanted have begun to close.
+   */
+  commit(): Promise<void>;
   discard(): Promise<void>;
 }
 
-export function renewAccounts(
+export async function renewAccounts(
   channels: Channels,
   parts: {
     readonly options: Parameters<typeof wantedAccounts>[1];
     readonly open: OpenAccounts;
     readonly life: AccountLife;
-    readonly configured: { readonly config?: GatewayConfig; readonly disabled: ReadonlySet<string> };
+    readonly configured: Configured;
     readonly openOne: (settings: AccountSettings) => OpenAccount;
     /** Brings the accounts in line with the configuration and the channels that are registered. */
-    readonly follow: () => void;
+    readonly follow: () => Promise<void>;
   },
-): RenewedAccounts {
+): Promise<RenewedAccounts> {
   const { open, life } = parts;
   const opened = new Map<string, OpenAccount>();
 
@@ -40,7 +43,7 @@ export function renewAccounts(
 
   const { config, disabled } = parts.configured;
   if (config !== undefined) {
-    const { accounts, failed } = wantedAccounts({ config, disabled }, { ...parts.options, channels });
+    const { accounts, failed } = await wantedAccounts({ config, disabled }, { ...parts.options, channels });
     const wrong = failed.find(({ channel, account }) => open.find(channel, account) !== undefined);
     if (wrong !== undefined) throw cannotOpen(channels, { id: wrong.account, channel: wrong.channel, reason: wrong.detail });
     for (const [name, settings] of accounts) {
@@ -59,7 +62,7 @@ export function renewAccounts(
         open.hold(name, account);
         if (existing !== undefined) life.retire(name, existing);
       }
-      parts.follow();
+      return parts.follow();
     },
     discard,
   };

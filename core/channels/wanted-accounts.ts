@@ -1,10 +1,9 @@
 /** The accounts that a configuration asks for. Invalid parts are logged and left out. */
 import type { GatewayConfig, Problem } from "../config/index.ts";
 import { programCommand } from "../contract/index.ts";
-import type { Owned } from "../host/index.ts";
+import type { CalledChannel, Owned } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
-import type { ChannelDefinition } from "../sdk/contract.ts";
-import { type AccountSettings, readAccounts } from "./account-settings.ts";
+import { type AccountSettings, type ReadFrom, readAccounts } from "./account-settings.ts";
 import { accountKey } from "./account-states.ts";
 
 export interface WantedAccounts {
@@ -20,13 +19,14 @@ export interface FailedAccount {
   readonly detail: string;
 }
 
-export function wantedAccounts(
+export async function wantedAccounts(
   { config, disabled }: { readonly config: GatewayConfig; readonly disabled: ReadonlySet<string> },
-  options: Parameters<typeof readAccounts>[2] & {
-    readonly channels: ReadonlyMap<string, Owned<ChannelDefinition>>;
+  options: Omit<ReadFrom, "owners"> & {
+    readonly channels: ReadonlyMap<string, Owned<CalledChannel>>;
     readonly log: Log;
   },
-): WantedAccounts {
+): Promise<WantedAccounts> {
+  const from: ReadFrom = { ...options, owners: config.commands.ownerAllowFrom };
   const accounts = new Map<string, AccountSettings>();
   const failed: FailedAccount[] = [];
   for (const [channel, { definition }] of options.channels) {
@@ -37,7 +37,7 @@ export function wantedAccounts(
       fail("default", `channels.${channel}`, `its section has an error: \`${programCommand} config validate\` names it`);
       continue;
     }
-    for (const { id, path, problems, settings } of readAccounts(definition, section, options)) {
+    for (const { id, path, problems, settings } of await readAccounts(definition, section, from)) {
       if (disabled.has(path)) {
         fail(id, path, `${path} has an error: \`${programCommand} config validate\` names it`);
         continue;

@@ -25,17 +25,17 @@ export interface ConfiguredAccount {
 }
 
 /** In the order of the file. */
-export function configuredAccounts(
+export async function configuredAccounts(
   loaded: LoadedConfig,
   declared: readonly Declared[],
   env: CommandContext["env"],
-): readonly ConfiguredAccount[] {
+): Promise<readonly ConfiguredAccount[]> {
   const { config, directory, disabled } = loaded;
-  const from = { secrets: createSecrets({ env, directory }), environment: env };
+  const from = { secrets: createSecrets({ env, directory }), environment: env, owners: config.commands.ownerAllowFrom };
   const known = new Map(readyPlugins(declared).flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const])));
-  return Object.entries(config.channels).flatMap(([channel, section]): readonly ConfiguredAccount[] => {
+  const accounts = Object.entries(config.channels).map(async ([channel, section]): Promise<readonly ConfiguredAccount[]> => {
     const definition = known.get(channel);
-    const read = definition === undefined ? [] : readAccounts(definition, section, from);
+    const read = definition === undefined ? [] : await readAccounts(definition, section, from);
     return channelAccounts(section, definition?.credentials).map((account) => {
       const { id, enabled } = account;
       const path = accountPath(channel, account);
@@ -49,6 +49,7 @@ export function configuredAccounts(
       return { ...base, state: "ready", problems: found.problems, settings: found.settings };
     });
   });
+  return (await Promise.all(accounts)).flat();
 }
 
 const noPlugin = (channel: string): Problem => ({

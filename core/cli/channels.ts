@@ -47,7 +47,7 @@ export async function showChannels(
   options: { readonly json?: boolean; readonly probe?: boolean },
 ): Promise<number> {
   const loaded = await context.load();
-  const configured = configuredAccounts(
+  const configured = await configuredAccounts(
     loaded,
     await readDeclarations(loaded, await context.stateDirectory(), context.terminal),
     context.env,

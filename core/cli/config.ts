@@ -80,7 +80,7 @@ export async function validateConfig(context: CommandContext, _: readonly [], op
     return thrown;
   });
   if (loaded instanceof HostError) return await validateBroken(context, loaded, options);
-  const problems = [...loaded.problems, ...pluginProblems(await declarations(context), loaded, env)];
+  const problems = [...loaded.problems, ...(await pluginProblems(await declarations(context), loaded, env))];
   const wrong = problems.some((problem) => problem.severity === "error");
   if (options.json === true) terminal.json({ file: loaded.file, ok: !wrong, problems });
   else {
@@ -112,7 +112,7 @@ async function problemsOf(
   if (!isRead("plugins")) return checked.problems;
   const stateDirectory = locateState({ ...checked, env: context.env, home: context.home });
   const declared = await readDeclarations(checked, stateDirectory, context.terminal);
-  return [...checked.problems, ...pluginProblems(declared, checked, context.env).filter(isSound)];
+  return [...checked.problems, ...(await pluginProblems(declared, checked, context.env)).filter(isSound)];
 }
 
 /** An unreadable file has a single problem, in the same form as the others. */
@@ -130,24 +130,29 @@ const declarations = async (context: CommandContext) =>
   await readDeclarations(await context.load(), await context.stateDirectory(), context.terminal);
 
 /** Checks the parts of the file that are described by plugins' own schemas. */
-export function pluginProblems(declared: readonly Declared[], checked: CheckedConfig, env: CommandContext["env"]): readonly Problem[] {
+export async function pluginProblems(
+  declared: readonly Declared[],
+  checked: CheckedConfig,
+  env: CommandContext["env"],
+): Promise<readonly Problem[]> {
   const known = declared.map(({ id }) => id);
   const unknown = Object.keys(checked.checkable.plugins.entries).filter((id) => !known.includes(id));
+  const own = declared.map(async ({ definition, state, reason, id, hint }): Promise<readonly Problem[]> => {
+    if (definition === undefined) {
+      const message = reason ?? `the plugin ${id} cannot be loaded`;
+      return [{ severity: "error", path: "plugins.load", message, ...(hint === undefined ? {} : { hint }) }];
+    }
+    // A plugin that is off because of an error is still checked.
+    const enabled = getPath(checked.written, ["plugins", "entries", id, "enabled"]);
+    if (state === "off" && (enabled === false || enabled === undefined)) return [];
+    const accounts = definition.channel === undefined ? [] : await accountProblems(definition.channel, checked, env);
+    return [...optionProblems(definition, checked.checkable), ...accounts];
+  });
   return [
-    ...declared.flatMap(({ definition, state, reason, id, hint }): readonly Problem[] => {
-      if (definition === undefined) {
-        const message = reason ?? `the plugin ${id} cannot be loaded`;
-        return [{ severity: "error", path: "plugins.load", message, ...(hint === undefined ? {} : { hint }) }];
-      }
-      // A plugin that is off because of an error is still checked.
-      const enabled = getPath(checked.written, ["plugins", "entries", id, "enabled"]);
-      if (state === "off" && (enabled === false || enabled === undefined)) return [];
-      const accounts = definition.channel === undefined ? [] : accountProblems(definition.channel, checked, env);
-      return [...optionProblems(definition, checked.checkable), ...accounts];
-    }),
+    ...(await Promise.all(own)).flat(),
     ...storeProblems(checked),
     ...unknownChannels(checked.checkable, channelsOf(readyPlugins(declared))),
-    ...hookProblems(readyPlugins(declared), checked, env),
+    ...(await hookProblems(readyPlugins(declared), checked, env)),
     ...unknown.map((id): Problem => {
       const nearest = nearestOf(id, known);
       const hint = nearest === undefined ? "Name its folder in plugins.load." : `Did you mean ${nearest}?`;

@@ -23,15 +23,16 @@ export function optionProblems({ id, options }: PluginDefinition, config: Gatewa
 }
 
 /** Problems of a channel's accounts, without those that the check of the file has already reported. */
-export function accountProblems(
+export async function accountProblems(
   channel: ChannelDefinition,
   { checkable: { channels }, directory, problems: reported }: CheckedConfig,
   env: Environment,
-): readonly Problem[] {
+): Promise<readonly Problem[]> {
   const read = Object.hasOwn(channels, channel.id) ? channels[channel.id] : undefined;
   const root = `channels.${channel.id}`;
+  const accounts = await readAccounts(channel, read, { secrets: createSecrets({ env, directory }), environment: env });
   return (
-    readAccounts(channel, read, { secrets: createSecrets({ env, directory }), environment: env })
+    accounts
       // An invalid account does not switch off the others.
       .flatMap(({ path: account, problems }) =>
         problems
@@ -46,15 +47,19 @@ export function accountProblems(
 }
 
 /** The same for accounts that an error in the file switched off: nothing opens them, so nothing else would check them. */
-function offAccountProblems(channels: readonly ChannelDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
+async function offAccountProblems(
+  channels: readonly ChannelDefinition[],
+  checked: CheckedConfig,
+  env: Environment,
+): Promise<readonly Problem[]> {
   const off = [...checked.disabled].filter((section) => section.startsWith("channels."));
   const isOff = ({ path }: Problem) => off.some((section) => path === section || path.startsWith(`${section}.`));
-  return off.length === 0
-    ? []
-    : channels
-        .flatMap((channel) => accountProblems(channel, checked, env))
-        .filter(isOff)
-        .map((problem) => ({ ...checked.locate(problem.path), ...problem }));
+  if (off.length === 0) return [];
+  const found = await Promise.all(channels.map((channel) => accountProblems(channel, checked, env)));
+  return found
+    .flat()
+    .filter(isOff)
+    .map((problem) => ({ ...checked.locate(problem.path), ...problem }));
 }
 
 /** Sections of channels that no plugin provides, which would have no effect. */
@@ -67,20 +72,29 @@ export function unknownChannels({ channels }: Pick<GatewayConfig, "channels">, p
 }
 
 /** Problems of channels and accounts that are not opened; the others report their problems when they open. */
-export function unopenedChannels(channels: readonly ChannelDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
+export async function unopenedChannels(
+  channels: readonly ChannelDefinition[],
+  checked: CheckedConfig,
+  env: Environment,
+): Promise<readonly Problem[]> {
   const ids = channels.map(({ id }) => id);
-  return [...offAccountProblems(channels, checked, env), ...unknownChannels(checked.checkable, ids)];
+  return [...(await offAccountProblems(channels, checked, env)), ...unknownChannels(checked.checkable, ids)];
 }
 
 /** All problems of a configuration that only the active plugins can find. */
-export function pluginProblems(plugins: readonly PluginDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
+export async function pluginProblems(
+  plugins: readonly PluginDefinition[],
+  checked: CheckedConfig,
+  env: Environment,
+): Promise<readonly Problem[]> {
+  const own = plugins.map(async (plugin) => [
+    ...optionProblems(plugin, checked.checkable),
+    ...(plugin.channel === undefined ? [] : await accountProblems(plugin.channel, checked, env)),
+  ]);
   return [
-    ...plugins.flatMap((plugin) => [
-      ...optionProblems(plugin, checked.checkable),
-      ...(plugin.channel === undefined ? [] : accountProblems(plugin.channel, checked, env)),
-    ]),
+    ...(await Promise.all(own)).flat(),
     ...unknownChannels(checked.checkable, channelsOf(plugins)),
-    ...hookProblems(plugins, checked, env),
+    ...(await hookProblems(plugins, checked, env)),
   ].map((problem) => ({ ...checked.locate(problem.path), ...problem }));
 }
 

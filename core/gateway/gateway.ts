@@ -92,7 +92,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const hookTokens = createHookTokens(base);
   const hookSide = createHookSide({ ...base, loaded: () => current.loaded, runtime });
   const { readiness, describe, found } = createDescribing(base, { runtime, plugins, hookSide, hookTokens, life, address });
-  for (const problem of found()) logProblem(log, problem);
+  for (const problem of await found()) logProblem(log, problem);
   const http = createHttpSide({ ...base, runtime, telemetry, readiness, hookTokens, life, hookSide });
   const { server, handIn } = http;
   undo.add(() => server.close());

@@ -11,26 +11,22 @@ export interface HookDeclarations {
   readonly policies: ReturnType<typeof hookPolicies>;
 }
 
-export function compileHooks(
+export async function compileHooks(
   plugins: readonly PluginDefinition[],
   checked: CheckedConfig,
   env: Environment,
   config: GatewayConfig = checked.config,
-): HookDeclarations {
+): Promise<HookDeclarations> {
   const { directory } = checked;
   const channels = new Map(plugins.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const])));
   const secrets = createSecrets({ env, directory });
-  const policies = hookPolicies(() => config, {
-    channels: () => channels.keys(),
-    available(id) {
-      const channel = channels.get(id);
-      const section = Object.hasOwn(config.channels, id) ? config.channels[id] : undefined;
-      return (
-        channel !== undefined &&
-        readAccounts(channel, section, { secrets, environment: env }).some(({ settings }) => settings !== undefined)
-      );
-    },
-  });
+  const available = new Set<string>();
+  for (const [id, channel] of channels) {
+    const section = Object.hasOwn(config.channels, id) ? config.channels[id] : undefined;
+    const accounts = await readAccounts(channel, section, { secrets, environment: env });
+    if (accounts.some(({ settings }) => settings !== undefined)) available.add(id);
+  }
+  const policies = hookPolicies(() => config, { channels: () => channels.keys(), available: (id) => available.has(id) });
   const { hooks } = config;
   const table = compileMappings({
     ...policies,
@@ -44,6 +40,10 @@ export function compileHooks(
 }
 
 /** Also while the hook server is disabled: a configuration with mappings will eventually enable it. */
-export function hookProblems(plugins: readonly PluginDefinition[], checked: CheckedConfig, env: Environment): readonly Problem[] {
-  return compileHooks(plugins, checked, env, checked.checkable).table.problems;
+export async function hookProblems(
+  plugins: readonly PluginDefinition[],
+  checked: CheckedConfig,
+  env: Environment,
+): Promise<readonly Problem[]> {
+  return (await compileHooks(plugins, checked, env, checked.checkable)).table.problems;
 }

@@ -1,6 +1,7 @@
 /** Makes a gateway one of the nodes of its store: it hears of work and of notes, and begins again if it loses its lease. */
 
 import { readStopNote } from "../agents/index.ts";
+import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Store } from "../state/index.ts";
 import type { Runtime } from "./runtime.ts";
@@ -13,7 +14,7 @@ export function joinNodes({
 }: {
   readonly store: Pick<Store, "nodes">;
   readonly runtime: Pick<Runtime, "path" | "accounts" | "turns">;
-  readonly log: Pick<Log, "info" | "warn">;
+  readonly log: Pick<Log, "info" | "warn" | "error">;
 }): void {
   if (nodes === undefined) return;
   nodes.watch({
@@ -29,7 +30,7 @@ export function joinNodes({
         log.warn({ node: nodes.name }, "this node lost its lease: other nodes run what it ran");
         path.lost();
       } else log.warn({ node: nodes.name }, "this node could not renew its lease for a while: other nodes may take its duties");
-      accounts.restart();
+      accounts.restart().catch((error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not be opened again"));
     },
   });
   log.info({ node: nodes.name }, "this gateway is a node of a shared store");

@@ -57,28 +57,37 @@ export function followConfig(parts: {
   readonly log: Log;
   readonly undo: Undo;
   /** Problems of the effective configuration that only plugins and mappings find. */
-  readonly found: () => readonly Problem[];
+  readonly found: () => Promise<readonly Problem[]>;
   readonly results: Pick<Results, "recheck">;
 }): () => Promise<Reloaded> {
   const { current, runtime, heartbeat, log, undo } = parts;
   const started = current.loaded.config;
-  const problemsOf = (checked: CheckedConfig) => [
+  const problemsOf = async (checked: CheckedConfig) => [
     ...checked.problems,
-    ...pluginProblems([...runtime.registry.plugins.values()], checked, parts.environment),
+    ...(await pluginProblems([...runtime.registry.plugins.values()], checked, parts.environment)),
   ];
-  const withLastGood = (fresh: LoadedConfig): { readonly loaded: LoadedConfig; readonly kept: readonly string[] } => {
-    const good = keepLastGood(fresh, current.loaded, { env: parts.environment, problemsOf });
+  const withLastGood = async (fresh: LoadedConfig): Promise<{ readonly loaded: LoadedConfig; readonly kept: readonly string[] }> => {
+    const good = await keepLastGood(fresh, current.loaded, { env: parts.environment, problemsOf });
     if (good === undefined) return { loaded: fresh, kept: [] };
     const { found, digest } = fresh;
     return { loaded: { ...good.checked, found, digest, refused: good.refused }, kept: good.kept };
   };
+  async function report(
+    loaded: LoadedConfig,
+    { kept, waiting }: { readonly kept: readonly string[]; readonly waiting: readonly string[] },
+  ): Promise<void> {
+    for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...(await parts.found())]) logProblem(log, problem);
+    if (kept.length > 0) log.error({ sections: kept }, "sections with an error were rejected; the last valid ones stay in effect");
+    if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect after a restart");
+  }
+
   const stop = new AbortController();
   undo.add(() => stop.abort());
   let failed: HostError | undefined;
   let applied: Promise<void> = Promise.resolve();
   const look = watchConfig(
     current.loaded.file,
-    (change) => {
+    async (change) => {
       failed = change.error;
       if (change.error !== undefined) {
         const { line, column } = change.error.details;
@@ -88,20 +97,20 @@ export function followConfig(parts: {
         );
         return;
       }
-      const { loaded, kept } = withLastGood(change.loaded);
+      const { loaded, kept } = await withLastGood(change.loaded);
       const waiting = waitingFor({ started, before: current.loaded.config }, loaded.config);
       rememberSecrets(loaded.config, parts.secrets);
+      // Read before the configuration takes effect, so that all of it takes effect at once.
+      const adaptAccounts = await runtime.accounts.prepare(loaded.config, loaded.disabled);
+      if (stop.signal.aborted) return;
       current.loaded = loaded;
-      for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...parts.found()]) logProblem(log, problem);
-      if (kept.length > 0) log.error({ sections: kept }, "sections with an error were rejected; the last valid ones stay in effect");
-      if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect after a restart");
-      parts.results.recheck();
-      heartbeat.reload();
-      notifyPlugins(runtime.registry.changes, log);
-      applied = runtime.accounts.apply(loaded.config, loaded.disabled).then(
+      applied = Promise.all([adaptAccounts(), report(loaded, { kept, waiting })]).then(
         () => log.info({ file: change.loaded.file }, "the configuration was reloaded"),
         (error: unknown) => log.error({ error: reasonOf(error) }, "the accounts could not apply the configuration"),
       );
+      parts.results.recheck();
+      heartbeat.reload();
+      notifyPlugins(runtime.registry.changes, log);
     },
     { signal: stop.signal, env: parts.environment, digest: current.loaded.digest },
   );
@@ -111,6 +120,10 @@ export function followConfig(parts: {
     await applied;
     if (failed !== undefined) throw failed;
     const { config, problems } = current.loaded;
-    return { changed: current.loaded !== before, problems: [...problems, ...parts.found()], waiting: changedAtStart(started, config) };
+    return {
+      changed: current.loaded !== before,
+      problems: [...problems, ...(await parts.found())],
+      waiting: changedAtStart(started, config),
+    };
   };
 }

@@ -43,18 +43,20 @@ export function createReplacing(parts: {
       id,
       own.routes.map(({ definition }) => definition),
     );
-    const accounts = runtime.accounts.renew(own.channels);
+    const accounts = await runtime.accounts.renew(own.channels);
     return { commands, routes, accounts };
   }
 
   /** In one step: an event that comes next meets the new instance at every station. */
-  function commit(replacement: Replacement, { commands, routes, accounts }: Awaited<ReturnType<typeof prepare>>): Instance | undefined {
+  function commit(
+    replacement: Replacement,
+    { commands, routes, accounts }: Awaited<ReturnType<typeof prepare>>,
+  ): { readonly old: Instance | undefined; readonly followed: Promise<void> } {
     const old = replacement.commit();
     commands();
     routes.commit();
     hookSide.recompile();
-    accounts.commit();
-    return old;
+    return { old, followed: accounts.commit() };
   }
 
   async function retire(old: Instance): Promise<void> {
@@ -72,7 +74,8 @@ export function createReplacing(parts: {
       await plugins.closeInstance(instance);
       throw error;
     }
-    const old = commit(replacement, prepared);
+    const { old, followed } = commit(replacement, prepared);
+    await followed;
     await instance.ready();
     if (old !== undefined) void retire(old);
     void runtime.turns.prepare();

@@ -100,7 +100,7 @@ export interface Life {
 export interface Describing {
   readiness(): Readiness;
   /** Problems that only plugins and mappings find. */
-  found(): ReturnType<HookSide["problems"]>;
+  found(): Promise<readonly Problem[]>;
   describe(): Promise<GatewayDescription>;
 }
 
@@ -119,7 +119,7 @@ export function createDescribing(
   const { runtime, plugins, hookSide, hookTokens, life, address } = parts;
   const clean = cleaner(base);
   const channels = () => [...runtime.registry.channels.values()].map(({ definition }) => definition);
-  const found = () => [...hookSide.problems(), ...unopenedChannels(channels(), current.loaded, environment)];
+  const found = async () => [...hookSide.problems(), ...(await unopenedChannels(channels(), current.loaded, environment))];
   const started = config();
   return {
     found,
@@ -144,7 +144,7 @@ export function createDescribing(
         })),
         accounts: runtime.accounts.reports(),
         watched: watchedBy(runtime.registry.watched),
-        problems: [...(current.loaded.refused ?? []), ...current.loaded.problems, ...found()],
+        problems: [...(current.loaded.refused ?? []), ...current.loaded.problems, ...(await found())],
         waiting: changedAtStart(started, config()),
         engines: [...runtime.registry.engines.keys()],
         running: runtime.path.lanes.running(),

@@ -16,6 +16,8 @@ export const pluginDeadlines = {
   // Only in a worker; a synchronous call has no deadline.
   parse: 10_000,
   render: 10_000,
+  // `check`, `signsInAs`, `fold` and `weak` of a channel.
+  compute: 10_000,
   pause: 5_000,
   // Leaves a channel time to finish its sends before it closes.
   close: 10_000,

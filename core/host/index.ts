@@ -12,6 +12,7 @@ export {
   turnEventProblem,
 } from "./answers.ts";
 export { type Answer, type Asking, createAsking, inTurns } from "./asking.ts";
+export type { CalledChannel } from "./called-channel.ts";
 export { runChecks } from "./checks.ts";
 export { loadBundledAhead, type PluginReport } from "./collect.ts";
 export { connectionProblem } from "./connection.ts";

@@ -1,6 +1,7 @@
 /** What of a plugin's declaration crosses to the main thread: data. What cannot is named, so that its author or user can act on it. */
 import type {
   ChannelDefinition,
+  ChannelIdentity,
   CheckDefinition,
   CommandDefinition,
   EngineDefinition,
@@ -10,8 +11,15 @@ import type {
 } from "../sdk/contract.ts";
 import type { HookName } from "../stations/index.ts";
 
+/** The functions of a channel's definition, beside `open`. The core awaits what they return. */
+export type ChannelFunction = "check" | "fold" | "signsInAs" | "weak";
+
 /** A definition without its functions. */
-export type ChannelData = Omit<ChannelDefinition, "open" | "check" | "signsInAs">;
+export type ChannelData = Omit<ChannelDefinition, "check" | "identity" | "open" | "signsInAs"> & {
+  readonly identity?: Omit<ChannelIdentity, "fold" | "weak"> & { readonly weak?: boolean };
+  /** Those that it has. */
+  readonly functions: readonly ChannelFunction[];
+};
 export type PluginData = Omit<PluginDefinition, "setup" | "cli" | "channel"> & { readonly channel?: ChannelData };
 export type EngineData = Pick<EngineDefinition, "id" | "needsModel" | "stateless"> & {
   readonly prepares: boolean;
@@ -59,7 +67,13 @@ function findFunction(value: unknown, path: string, seen = new Set<unknown>()): 
   return undefined;
 }
 
-export const channelData = (channel: ChannelDefinition): ChannelData => dataOf(channel, `the channel ${channel.id}`, ["open"]);
+export function channelData({ check, signsInAs, identity, ...channel }: ChannelDefinition): ChannelData {
+  const { fold, weak, ...rest } = identity ?? {};
+  const given = { check, fold, signsInAs, weak };
+  const functions = Object.entries(given).flatMap(([name, value]) => (typeof value === "function" ? [name as ChannelFunction] : []));
+  const written = { ...rest, ...(typeof weak === "boolean" && { weak }) };
+  return dataOf({ ...channel, functions, ...(identity !== undefined && { identity: written }) }, `the channel ${channel.id}`, ["open"]);
+}
 
 export function declaredOf(definition: PluginDefinition): Declared {
   const { id } = definition;

@@ -21,13 +21,15 @@ export interface Follower {
 }
 
 export interface Supervisor {
+  /** The id of the plugin. */
+  readonly plugin: string;
   readonly report: () => WorkerReport;
   readonly isUp: () => boolean;
   /** The first thread has loaded the plugin: sets it up, and keeps it up from now on. */
   setUp(options: unknown, follower: Follower): Promise<Registered>;
   /** Asks the running thread. Rejects with `ThreadEnded` if there is none, or if it ends before it answers. */
   ask<T>(call: string, args: readonly unknown[], signal?: AbortSignal): Promise<T>;
-  /** Waits for a running thread first. `repeat`: asks the next one again, once, if the thread ends before it answers. */
+  /** Waits for a running thread first. An aborted call is not begun. `repeat`: asks the next one again, once, if the thread ends before it answers. */
   askWhenUp<T>(call: string, args: readonly unknown[], how?: { readonly signal?: AbortSignal; readonly repeat?: boolean }): Promise<T>;
   tell(call: string, args: readonly unknown[]): void;
   /** Rejects once it is closed. */
@@ -137,6 +139,7 @@ function supervise(
   }
 
   const supervisor: Supervisor = {
+    plugin,
     report: () => ({ state: isUp ? "up" : "restarting", restarts, ...(lastEnd !== undefined && { lastEnd }) }),
     isUp: () => isUp,
     async setUp(options, follower) {
@@ -149,12 +152,15 @@ function supervise(
     ask: (call, args, signal) => (isUp ? thread.peer.ask(call, args, signal) : Promise.reject(ended())),
     async askWhenUp(call, args, { signal, repeat = false } = {}) {
       await supervisor.whenUp();
+      // The caller may have given up meanwhile, and a call that ends its thread would end the next one too.
+      signal?.throwIfAborted();
       try {
         return await thread.peer.ask(call, args, signal);
       } catch (error) {
         if (!repeat || isClosed || !(error instanceof ThreadEnded)) throw error;
       }
       await supervisor.whenUp();
+      signal?.throwIfAborted();
       return await thread.peer.ask(call, args, signal);
     },
     tell(call, args) {

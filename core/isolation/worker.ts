@@ -9,6 +9,7 @@ import { declaredOf, Uncrossable } from "./declaration.ts";
 import { createPeer, type Handlers, type Message, type Peer } from "./peer.ts";
 import type { Facts, Pulse, ThreadSettings } from "./protocol.ts";
 import { createThreadAccounts } from "./thread/accounts.ts";
+import { channelHandlers } from "./thread/channels.ts";
 import { engineHandlers } from "./thread/engines.ts";
 import { createOwn, createThreadHost, registeredOf } from "./thread/host.ts";
 
@@ -26,14 +27,13 @@ function serve(port: MessagePort, { source, cacheDirectory }: ThreadSettings): v
     return one;
   };
   const at = <T>(list: readonly T[], index: number): T => list[index] ?? found([], () => false, `number ${index}`);
-  const accounts = createThreadAccounts({
-    peer: peerOf,
-    newId,
-    channel: (id) => found(own.channels, (channel) => channel.id === id, `channel ${id}`),
-  });
+  const channelOf = (id: string) =>
+    found([...own.channels, ...(definition?.channel === undefined ? [] : [definition.channel])], (one) => one.id === id, `channel ${id}`);
+  const accounts = createThreadAccounts({ peer: peerOf, newId, channel: channelOf });
 
   const handlers: Handlers = {
     ...accounts.handlers,
+    ...channelHandlers(channelOf),
     ...engineHandlers({ peer: peerOf, engine: (id) => found(own.engines, (engine) => engine.id === id, `engine ${id}`) }),
     async load() {
       const loader = createLoader({ cacheDirectory, fresh: false });

@@ -993,7 +993,8 @@ export interface ChannelIdentity {
   readonly fold?: (id: string) => string;
   /**
    * Whether another person can take an id over, such as a nick that is free once its holder has left. A weak identity never becomes owner,
-   * and an approved pairing code admits it for 24 hours only. `true`: every id. A function is handed ids in the form of `fold`. Default: none.
+   * and an approved pairing code admits it for 24 hours only. `true`: every id. A function is pure, and is handed ids in the form of `fold`.
+   * Default: none.
    */
   readonly weak?: boolean | ((id: string) => boolean);
 }
@@ -1032,13 +1033,13 @@ export interface ChannelDefinition<O extends TObject = TObject> {
   readonly credentials?: readonly string[];
   /**
    * The platform's own id of the bot that an account signs in as, if its options contain it, such as the number in a token. Of two accounts
-   * with the same id the second is refused, because they would take events from each other.
+   * with the same id the second is refused, because they would take events from each other. The answer depends on the options only.
    */
   signsInAs?(options: Static<O>): string | undefined;
   /**
    * Finds problems between options that each match the schema, such as two that need each other, or a port that an earlier account uses.
    * `config validate` shows them with the account's path, an edit that causes one is not written, and the account does not open. Never put
-   * a secret into the text.
+   * a secret into the text. The answer depends on the arguments only.
    */
   check?(options: Static<O>, around: AccountSurroundings<Static<O>>): readonly OptionProblem[];
   /** Environment variables that provide options of the account `default` if its configuration contains no credential. */

@@ -6,8 +6,9 @@ import type { EventReport } from "../../core/state/report.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import type { Message, Platform } from "../../plugins/playground/platform/index.ts";
+import { root } from "../house/sources.ts";
 import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
-import { openChannel, openPlatform, people } from "./room.ts";
+import { isIsolated, openChannel, openPlatform, people } from "./room.ts";
 
 /** Groups of the emulated platform. */
 export const kitchen = -1_001_000_000_001;
@@ -58,6 +59,9 @@ export async function converse(options: ConversationOptions = {}): Promise<Conve
   const whole = {
     agents: { defaults: { engine: "scripted" } },
     channels: { botchat: openChannel(platform, { groupPolicy: "open", streamMode: "off", ...channel }) },
+    ...(isIsolated && {
+      plugins: { load: [join(root, "plugins", "botchat")], entries: { botchat: { isolation: "worker" } } },
+    }),
     ...config,
   };
   const conversation: Conversation = {
@@ -66,7 +70,7 @@ export async function converse(options: ConversationOptions = {}): Promise<Conve
     bela,
     turns,
     async start() {
-      const { gateway } = await startGateway({ directory, config: whole, plugins: [botchat, engine, ...plugins] });
+      const { gateway } = await startGateway({ directory, config: whole, plugins: [...(isIsolated ? [] : [botchat]), engine, ...plugins] });
       onTestFinished(() => gateway.close());
       return gateway;
     },

@@ -62,7 +62,7 @@ function writeParrot(home: string): { readonly folder: string; readonly index: s
 }
 
 /** `dev` with the first version, on a platform where two people write. */
-async function openParrot() {
+async function openParrot(more: object = {}) {
   const platform = await openPlatform();
   const [ada = 0, bela = 0] = people(platform);
   const home = temporaryHome();
@@ -72,6 +72,7 @@ async function openParrot() {
     // A turn of one person does not wait for that of another.
     session: { dmScope: "per-peer" },
     channels: { botchat: openChannel(platform) },
+    ...more,
   });
   const dev = start(["dev", parrot.folder, "--config", file], { home });
   await dev.until(/take effect when they are saved/);
@@ -178,6 +179,38 @@ test("a message that was held before its turn ends on the engine and the command
   await answered(platform, bela, "command first [first]");
   platform.act.say(bela, bela, "/which");
   await answered(platform, bela, "command second [second]");
+  await stop(dev);
+});
+
+test("a plugin in a worker is replaced by one in another worker, and a version that ends its thread is not brought in", {
+  timeout: 120_000,
+}, async () => {
+  const { platform, ada, bela, home, folder, index, dev } = await openParrot({
+    plugins: { entries: { echo: { options: { delayMs: 0 } }, parrot: { isolation: "worker" } } },
+  });
+  const gate = join(home, "gate");
+  platform.act.say(ada, ada, `wait ${gate}`);
+  await expect.poll(() => platform.calls.list({ method: "sendChatAction" }).length).toBeGreaterThan(1);
+  save(index, plugin("second"));
+  const swapped = await dev.until(/parrot was replaced \d+ ms after the save/);
+  console.log(/parrot was replaced.*/.exec(swapped)?.[0]);
+  platform.act.say(bela, bela, "two");
+  await answered(platform, bela, "second has heard two [second]");
+  save(gate, "");
+  await answered(platform, ada, `first has heard wait ${gate} [first]`);
+  await dev.until(/an instance closed/);
+  save(
+    index,
+    plugin("third", (source) => source.replace("setup(host) {", "setup(host) {\n    process.exit(3);")),
+  );
+  await dev.until(/parrot.*exit code 3.*The last good version keeps running\./);
+  platform.act.say(bela, bela, "three");
+  await answered(platform, bela, "second has heard three [second]");
+  save(join(folder, "words.ts"), `export const words: string = "surely";\n`);
+  save(index, plugin("fourth"));
+  await dev.until(/(?:parrot was replaced[\s\S]*){2}/);
+  platform.act.say(bela, bela, "four");
+  await answered(platform, bela, "fourth surely heard four [fourth]");
   await stop(dev);
 });
 

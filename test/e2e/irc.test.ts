@@ -10,6 +10,7 @@ import { hasNgircd, type Ngircd, startNgircd } from "../support/irc/ngircd.ts";
 import { meet, type Person } from "../support/irc/person.ts";
 import { startScripted } from "../support/irc/scripted-server.ts";
 import { makeCertificate } from "../support/mail/certificate.ts";
+import { isIsolated } from "./room.ts";
 
 if (!hasNgircd) console.warn("left out: ngIRCd is not installed, so IRC is tested with a scripted server only (apt-get install ngircd)");
 
@@ -44,7 +45,10 @@ async function launch(
   };
   const written = {
     gateway: { port: 0, drainSeconds: 2 },
-    plugins: { load: [join(root, "plugins", "irc")], entries: { echo: { options: { delayMs: 0 } } } },
+    plugins: {
+      load: [join(root, "plugins", "irc")],
+      entries: { echo: { options: { delayMs: 0 } }, ...(isIsolated && { irc: { isolation: "worker" } }) },
+    },
     agents: { defaults: { engine: "echo" } },
     session: { dmScope: "per-channel-peer" },
     channels: { irc: { ...irc, ...options } },

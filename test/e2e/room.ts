@@ -8,6 +8,9 @@ import { type Started, start, temporaryHome } from "../core/cli/command.ts";
 export const botToken = "4242:e2e-bot-token-AbCdEf";
 export const hookToken = "e2e-hook-token-0123456789";
 
+/** With `ISOLATION=worker` in the environment, these tests run the channel in a worker, where a test does not set `plugins` itself. */
+export const isIsolated = process.env.ISOLATION === "worker";
+
 /** For many messages in one chat: a platform of one's own. */
 const noLimits = { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 };
 
@@ -49,7 +52,7 @@ export function withBasics(config: object): object {
   return {
     gateway: { port: 0, drainSeconds: 5 },
     state: { dir: "state" },
-    plugins: { entries: { echo: { options: { delayMs: 0 } } } },
+    plugins: { entries: { echo: { options: { delayMs: 0 } }, ...(isIsolated && { botchat: { isolation: "worker" } }) } },
     ...config,
   };
 }

@@ -14,9 +14,9 @@ import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 import { ignoredOf } from "./people.ts";
 
-export function checkConfiguration(patient: Patient): readonly Finding[] {
+export async function checkConfiguration(patient: Patient): Promise<readonly Finding[]> {
   const { loaded, declared, context } = patient;
-  const problems = [...loaded.problems, ...pluginProblems(declared, loaded, context.env)];
+  const problems = [...loaded.problems, ...(await pluginProblems(declared, loaded, context.env))];
   // The check of the allowlists reports these, with the accounts they concern.
   const reported = ignoredOf(patient);
   const found = problems

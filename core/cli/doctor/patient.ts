@@ -35,7 +35,7 @@ export interface StateView {
 export async function gather(context: CommandContext, loaded: LoadedConfig): Promise<Patient> {
   const stateDirectory = await context.stateDirectory();
   const declared = await readDeclarations(loaded, stateDirectory, context.terminal);
-  const accounts = configuredAccounts(loaded, declared, context.env);
+  const accounts = await configuredAccounts(loaded, declared, context.env);
   const gateway = await context.gateway();
   const [description, probes, state] = await Promise.all([
     gateway?.describe() ?? null,

@@ -1,5 +1,5 @@
 /** Checks who may write, and who shares a conversation: entries that admit no sender, empty lists, one conversation for several people. */
-import { identityRule, ignoredEntries, parseAllowlist, weakEntries } from "../../access/allowlist.ts";
+import { ignoredEntries, parseAllowlist, weakEntries, weakIds } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
 import { settingPath } from "../../access/setting-path.ts";
 import { programCommand } from "../../contract/command.ts";
@@ -18,7 +18,7 @@ export const ready = (accounts: readonly ConfiguredAccount[]): readonly ReadyAcc
 export const pathsOf = ({ loaded }: Patient, { channel, account }: Pick<ConfiguredAccount, "channel" | "account">) =>
   settingPath(loaded.config.channels[channel], channel, account);
 
-export const ruleOf = ({ settings: { definition } }: ReadyAccount) => identityRule(definition.id, definition.identity);
+export const ruleOf = ({ settings }: ReadyAccount) => settings.identity;
 
 interface Ignored {
   readonly account: ReadyAccount;
@@ -34,7 +34,7 @@ export function ignoredOf(patient: Patient): readonly Ignored[] {
   return [...new Map(found.map((one) => [`${one.path} ${one.entry}`, one])).values()];
 }
 
-export function checkAllowlists(patient: Patient): readonly Finding[] {
+export async function checkAllowlists(patient: Patient): Promise<readonly Finding[]> {
   const check = "allowlists";
   const ignored = ignoredOf(patient).map(({ account, path, entry }): Finding => {
     const shown = JSON.stringify(visibleLine(entry, 80));
@@ -65,7 +65,7 @@ export function checkAllowlists(patient: Patient): readonly Finding[] {
     ...ignored,
     ...ready(patient.accounts).flatMap((account) => shutOut(patient, account)),
     ...namedOwners(patient),
-    ...weakIds(patient),
+    ...(await takenOver(patient)),
   ];
   return orOk(found, check, "every entry is an id, and no required list is empty");
 }
@@ -111,19 +111,22 @@ function namedOwners({ loaded, accounts }: Patient): readonly Finding[] {
 }
 
 /** Entries that another person can take over. Each once, although several accounts inherit it. */
-function weakIds(patient: Patient): readonly Finding[] {
+async function takenOver(patient: Patient): Promise<readonly Finding[]> {
   const accounts = ready(patient.accounts);
   const path = "commands.ownerAllowFrom";
   const listed = patient.loaded.config.commands.ownerAllowFrom ?? [];
-  const owners = accounts.flatMap((account) =>
-    [...parseAllowlist(listed, ruleOf(account)).ids].filter(ruleOf(account).isWeak).map((entry) => ({ path, entry })),
-  );
-  const senders = accounts.flatMap((account) => weakEntries(account.settings.access, ruleOf(account), pathsOf(patient, account)));
-  const found = [...owners, ...senders].map(({ path: at, entry }): Finding => {
-    const lets = at === path ? "it makes no one owner" : "its next holder is admitted too, and it makes no one owner";
-    const reason = `another person can take over ${JSON.stringify(visibleLine(entry, 80))} in ${at}: ${lets}`;
-    return { check: "allowlists", verdict: "warn", path: at, reason, fix: "Use an id that no other person can take over." };
+  const weak = accounts.map(async (account) => {
+    const owners = (await weakIds(listed, ruleOf(account))).map((entry) => ({ path, entry }));
+    return { owners, senders: await weakEntries(account.settings.access, ruleOf(account), pathsOf(patient, account)) };
   });
+  const judged = await Promise.all(weak);
+  const found = [...judged.flatMap(({ owners }) => owners), ...judged.flatMap(({ senders }) => senders)].map(
+    ({ path: at, entry }): Finding => {
+      const lets = at === path ? "it makes no one owner" : "its next holder is admitted too, and it makes no one owner";
+      const reason = `another person can take over ${JSON.stringify(visibleLine(entry, 80))} in ${at}: ${lets}`;
+      return { check: "allowlists", verdict: "warn", path: at, reason, fix: "Use an id that no other person can take over." };
+    },
+  );
   return [...new Map(found.map((one) => [one.reason, one])).values()];
 }
 

@@ -22,7 +22,7 @@ export interface Workbench {
 export async function openWorkbench(context: CommandContext): Promise<Workbench> {
   const loaded = await context.load();
   const { config } = loaded;
-  const { table, policies } = compileHooks(
+  const { table, policies } = await compileHooks(
     readyPlugins(await readDeclarations(loaded, await context.stateDirectory(), context.terminal)),
     loaded,
     context.env,

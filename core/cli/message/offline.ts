@@ -30,7 +30,7 @@ export async function runWithoutGateway(
   const stateDirectory = await context.stateDirectory();
   if (action !== "send" && action !== "sticker-search" && !dryRun)
     throw new HostError("gateway_not_running", { directory: stateDirectory });
-  const accounts = configuredAccounts(loaded, await readDeclarations(loaded, stateDirectory, context.terminal), context.env);
+  const accounts = await configuredAccounts(loaded, await readDeclarations(loaded, stateDirectory, context.terminal), context.env);
   const { channel, account } = args;
   const found = accounts.find((one) => one.channel === channel && (account === undefined || one.account === account));
   if (found?.settings === undefined) {

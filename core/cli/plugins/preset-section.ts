@@ -48,7 +48,7 @@ export function openPreset(context: CommandContext, id: string): CliPreset {
     },
     async hooks() {
       const loaded = await context.load();
-      return hooksOf(id, { loaded, declared: await declarations(loaded), env });
+      return await hooksOf(id, { loaded, declared: await declarations(loaded), env });
     },
     set: (path, value) => edit(["hooks", id, ...path], value),
     async enableHooks() {
@@ -63,10 +63,10 @@ export function openPreset(context: CommandContext, id: string): CliPreset {
   };
 }
 
-function hooksOf(
+async function hooksOf(
   id: string,
   { loaded, declared, env }: { readonly loaded: LoadedConfig; readonly declared: readonly Declared[]; readonly env: CommandContext["env"] },
-): Awaited<ReturnType<CliPreset["hooks"]>> {
+): ReturnType<CliPreset["hooks"]> {
   const { checkable } = loaded;
   const { hooks } = checkable;
   const plugins = readyPlugins(declared);
@@ -79,7 +79,7 @@ function hooksOf(
   if (preset === undefined) return base;
   // An account brings its preset along, so the check includes the preset as if it were enabled.
   const presets = hooks.presets.includes(id) ? hooks.presets : [...hooks.presets, id];
-  const { table } = compileHooks(plugins, loaded, env, { ...checkable, hooks: { ...hooks, presets } });
+  const { table } = await compileHooks(plugins, loaded, env, { ...checkable, hooks: { ...hooks, presets } });
   const answering = table.mappings.find(({ match }) => match.path === preset.path);
   if (answering === undefined) return base;
   const answeredBy = answering.preset === undefined ? ("mapping" as const) : ("preset" as const);

@@ -17,7 +17,7 @@ export interface EditOptions {
   /** Environment for secrets that name a variable. Default: that of the process. */
   readonly env?: Environment;
   /** Returns further problems of a configuration, such as those found by plugin schemas. */
-  readonly check?: (config: CheckedConfig) => readonly Problem[];
+  readonly check?: (config: CheckedConfig) => readonly Problem[] | Promise<readonly Problem[]>;
 }
 
 export interface EditResult {
@@ -76,7 +76,7 @@ async function tryEdit(file: string, make: Change, options: EditOptions): Promis
   const before = await readConfigText(file);
   const after = make(before ?? "", file);
   if (after === (before ?? "")) return { changed: false, problems: [] };
-  const problems = newProblems(before ?? "", after, file, options);
+  const problems = await newProblems(before ?? "", after, file, options);
   const wrong = problems.find((problem) => problem.severity === "error");
   if (wrong) throw new HostError("config_invalid", { path: wrong.path, reason: wrong.message, fix: wrong.hint ?? "Nothing was written." });
   return (await replaceFile(file, before, after)) ? { changed: true, problems } : undefined;
@@ -155,13 +155,13 @@ function sorted(value: unknown): unknown {
   );
 }
 
-function newProblems(before: string, after: string, file: string, options: EditOptions): readonly Problem[] {
-  const problemsOf = (text: string) => {
+async function newProblems(before: string, after: string, file: string, options: EditOptions): Promise<readonly Problem[]> {
+  const problemsOf = async (text: string) => {
     const checked = checkConfig({ text, file, env: options.env ?? process.env });
-    return [...checked.problems, ...(options.check?.(checked) ?? [])];
+    return [...checked.problems, ...((await options.check?.(checked)) ?? [])];
   };
-  const known = new Set(problemsOf(before).map(identity));
-  return problemsOf(after).filter((problem) => !known.has(identity(problem)));
+  const known = new Set((await problemsOf(before)).map(identity));
+  return (await problemsOf(after)).filter((problem) => !known.has(identity(problem)));
 }
 
 const identity = ({ severity, path, message }: Problem) => JSON.stringify([severity, path, message]);

@@ -32,7 +32,7 @@ export function createConfigEditor(options: {
   // Only new problems reject an edit. Existing ones, which the operator wrote by hand, do not.
   const edit: EditOptions = {
     ...options.edit,
-    check: (checked) => [...(options.edit.check?.(checked) ?? []), ...modelsOutsideList(checked.config)],
+    check: async (checked) => [...((await options.edit.check?.(checked)) ?? []), ...modelsOutsideList(checked.config)],
   };
 
   async function write(path: string, value: unknown, place: ChatPlace): Promise<EditResult> {

@@ -18,14 +18,15 @@ export interface LastGood {
 interface Options {
   readonly env: Environment;
   /** Returns all problems of a configuration, including those that only plugins detect. */
-  readonly problemsOf: (checked: CheckedConfig) => readonly Problem[];
+  readonly problemsOf: (checked: CheckedConfig) => Promise<readonly Problem[]>;
 }
 
 /** Combines the new file with the last valid sections; `undefined` if no section could be kept. */
-export function keepLastGood(fresh: CheckedConfig, last: CheckedConfig, { env, problemsOf }: Options): LastGood | undefined {
-  const errors = errorsOf(problemsOf(fresh));
+export async function keepLastGood(fresh: CheckedConfig, last: CheckedConfig, { env, problemsOf }: Options): Promise<LastGood | undefined> {
+  const errors = errorsOf(await problemsOf(fresh));
   if (errors.length === 0) return undefined;
-  const before = new Set(errorsOf(problemsOf(last)).map(sectionOf));
+  const errorsBefore = errorsOf(await problemsOf(last));
+  const before = new Set(errorsBefore.map(sectionOf));
   const broken = [...new Set(errors.map(sectionOf))];
   // Keeping a section also keeps everything below it.
   const outer = broken.filter((section) => !broken.some((other) => other !== section && isBelow(section, other)));
@@ -36,9 +37,9 @@ export function keepLastGood(fresh: CheckedConfig, last: CheckedConfig, { env, p
   const refused = errors.filter((problem) =>
     kept.some((section) => sectionOf(problem) === section || isBelow(sectionOf(problem), section)),
   );
-  const known = new Set([...errors.filter((problem) => !refused.includes(problem)), ...errorsOf(problemsOf(last))].map(identity));
+  const known = new Set([...errors.filter((problem) => !refused.includes(problem)), ...errorsBefore].map(identity));
   // If old and new sections contradict each other, the whole edit is rejected.
-  if (errorsOf(problemsOf(checked)).some((problem) => !known.has(identity(problem)))) {
+  if (errorsOf(await problemsOf(checked)).some((problem) => !known.has(identity(problem)))) {
     return { checked: { ...last, locate: fresh.locate }, kept: ["the whole configuration"], refused: errors };
   }
   const problems = checked.problems.map(({ line: _line, column: _column, ...problem }) => ({ ...problem, ...fresh.locate(problem.path) }));

@@ -30,9 +30,13 @@ export interface WatchOptions {
 /**
  * Calls back with the new configuration, or with the error in the file; then keep using the last valid configuration. Touching a file, or
  * replacing it with the same text, is not a change. Does not keep the process alive. Returns a function that checks at once and resolves
- * when any change has been reported.
+ * when any change has been reported, and the callback has resolved.
  */
-export function watchConfig(file: string, onChange: (change: ConfigChange) => void, options: WatchOptions): () => Promise<void> {
+export function watchConfig(
+  file: string,
+  onChange: (change: ConfigChange) => void | Promise<void>,
+  options: WatchOptions,
+): () => Promise<void> {
   const { signal, env = process.env, debounceMs = 100, pollMs = 2_000 } = options;
   const path = resolve(file);
   let digest = options.digest;
@@ -54,8 +58,8 @@ export function watchConfig(file: string, onChange: (change: ConfigChange) => vo
     return busy;
   };
 
-  const notify = (change: ConfigChange) => {
-    if (!signal.aborted) onChange(change);
+  const notify = async (change: ConfigChange) => {
+    if (!signal.aborted) await onChange(change);
   };
 
   async function check(): Promise<void> {
@@ -67,9 +71,9 @@ export function watchConfig(file: string, onChange: (change: ConfigChange) => vo
     try {
       const loaded = await loadConfig({ file: path, env });
       digest = loaded.digest;
-      notify({ loaded });
+      await notify({ loaded });
     } catch (thrown) {
-      notify({ error: asHostError(thrown, path) });
+      await notify({ error: asHostError(thrown, path) });
     }
   }
 

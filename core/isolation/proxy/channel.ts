@@ -2,12 +2,13 @@
 import { isDeepStrictEqual } from "node:util";
 import { HostError, type Json, reasonOf } from "../../contract/index.ts";
 import type { RemoteConnection } from "../../host/index.ts";
-import type { ChannelAccount, ChannelConnection, ChannelDefinition } from "../../sdk/contract.ts";
+import type { ChannelAccount, ChannelDefinition } from "../../sdk/contract.ts";
 import type { ChannelData } from "../declaration.ts";
 import type { Handlers } from "../peer.ts";
 import type { AccountFacts, OpeningAccount } from "../protocol.ts";
 import type { Supervisor } from "../supervisor.ts";
 import { type Connected, createProxyConnections } from "./connection.ts";
+import { defineChannel } from "./definition.ts";
 
 export interface ProxyChannels {
   readonly handlers: Handlers;
@@ -81,7 +82,8 @@ export function createProxyChannels(supervisor: () => Supervisor): ProxyChannels
     define(data) {
       const before = definitions.get(data.id);
       if (before !== undefined && isDeepStrictEqual(before.data, data)) return before.definition;
-      const definition = { ...data, open: (account: ChannelAccount) => open(data, account) as unknown as ChannelConnection };
+      // The registry keeps it as every definition; the core calls it as one that may answer later.
+      const definition = defineChannel(data, supervisor, (account) => open(data, account)) as unknown as ChannelDefinition;
       definitions.set(data.id, { data, definition });
       return definition;
     },

@@ -100,14 +100,12 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
     const made = supervisor();
     previews.set(id, onMessage);
     made.ask("preview.open", [one.number, id, address, { resume, ...(trigger !== undefined && { trigger }) }]).catch(() => {});
+    let closed: Promise<readonly string[]> | undefined;
     return {
       update: (text) => made.tell("preview.update", [id, text]),
-      async close() {
-        try {
-          return await made.ask<readonly string[]>("preview.close", [id]);
-        } finally {
-          previews.delete(id);
-        }
+      close() {
+        closed ??= made.ask<readonly string[]>("preview.close", [id]).finally(() => previews.delete(id));
+        return closed;
       },
     };
   }

@@ -69,9 +69,9 @@ export function isMessage(parsed: Parsed): parsed is ChannelInbound {
 export type Ending<T> = { readonly value: T } | { readonly error: unknown } | "late";
 
 /** The options of the only account in a section, checked and completed with defaults as at a start. */
-export function readSection(definition: ChannelDefinition, section: Readonly<Record<string, unknown>>, directory: string) {
+export async function readSection(definition: ChannelDefinition, section: Readonly<Record<string, unknown>>, directory: string) {
   const from = { secrets: createSecrets({ env: {}, directory }), environment: {} };
-  const [account] = readAccounts(definition, { dmPolicy: "open", allowFrom: ["*"], ...section }, from);
+  const [account] = await readAccounts(definition, { dmPolicy: "open", allowFrom: ["*"], ...section }, from);
   return account;
 }
 
@@ -106,7 +106,7 @@ export async function withBench(
   try {
     platform = await options.platform?.open();
     const section = { ...options.options, ...platform?.options };
-    const account = readSection(definition, section, directory);
+    const account = await readSection(definition, section, directory);
     const settings = account?.settings;
     if (settings === undefined) {
       const problems = (account?.problems ?? []).map(({ path, message }) => `${path}: ${message}`);

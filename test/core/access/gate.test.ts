@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { identityRule } from "../../../core/access/allowlist.ts";
 import { createGate, type Gate } from "../../../core/access/gate.ts";
+import { identityRule } from "../../../core/access/identity.ts";
 import { createPairing, type Pairing } from "../../../core/access/pairing.ts";
 import type { AccountAccess } from "../../../core/access/policy.ts";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";

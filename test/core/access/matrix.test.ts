@@ -1,7 +1,7 @@
 /** Every kind of policy, override, sender and way in, against each other, held against a second reading of the rules. */
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { identityRule } from "../../../core/access/allowlist.ts";
+import { identityRule } from "../../../core/access/identity.ts";
 import { type AccountAccess, authorize } from "../../../core/access/policy.ts";
 import type { Inbound, InboundSender } from "../../../core/contract/types.ts";
 import { type Expected, expected, groupId, type Options, type Situation } from "./oracle.ts";

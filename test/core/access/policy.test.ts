@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { identityRule, ignoredEntries, parseAllowlist } from "../../../core/access/allowlist.ts";
+import { ignoredEntries, parseAllowlist } from "../../../core/access/allowlist.ts";
+import { identityRule } from "../../../core/access/identity.ts";
 import { createMentionMatcher, patternFromName } from "../../../core/access/mention.ts";
 import { type AccountAccess, type AuthorizeInput, authorize } from "../../../core/access/policy.ts";
 import { settingPath } from "../../../core/access/setting-path.ts";

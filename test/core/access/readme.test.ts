@@ -1,6 +1,6 @@
 import { parse } from "jsonc-parser";
 import { expect, test } from "vitest";
-import { identityRule } from "../../../core/access/allowlist.ts";
+import { identityRule } from "../../../core/access/identity.ts";
 import { type AccountAccess, authorize } from "../../../core/access/policy.ts";
 import { read } from "../../house/sources.ts";
 import { message } from "../agents/inbound.ts";

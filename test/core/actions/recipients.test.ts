@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { identityRule } from "../../../core/access/allowlist.ts";
+import { identityRule } from "../../../core/access/identity.ts";
 import { type AccountAccess, pathsBelow } from "../../../core/access/place.ts";
 import { type ActionCaller, accountFor, type RecipientDeps, recipientFor } from "../../../core/actions/recipients.ts";
 import type { ActionCall } from "../../../core/actions/schema.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { identityRule } from "../../../core/access/allowlist.ts";
+import { identityRule } from "../../../core/access/identity.ts";
 import { pathsBelow } from "../../../core/access/place.ts";
 import { createActionRunner } from "../../../core/actions/run.ts";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";

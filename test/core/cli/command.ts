@@ -31,10 +31,13 @@ export interface Finished {
   readonly err: string;
 }
 
+/** Registers what is done at the end: of a test, or of the file where several tests share it. */
+export type AtEnd = (fn: () => void | Promise<void>) => void;
+
 /** A home directory of its own, so that no test sees another's state or the user's. */
-export function temporaryHome(): string {
+export function temporaryHome(atEnd: AtEnd = onTestFinished): string {
   const home = mkdtempSync(join(tmpdir(), "service-cli-"));
-  onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+  atEnd(() => rmSync(home, { recursive: true, force: true }));
   return home;
 }
 
@@ -54,9 +57,11 @@ export function start(
     readonly nodeArgs?: readonly string[];
     /** Another build of the program than its source. */
     readonly main?: string;
+    /** When the process is killed; default: at the end of the test. */
+    readonly atEnd?: AtEnd;
   },
 ): Started {
-  const { main = source, nodeArgs = main === source ? ownFlags : [] } = options;
+  const { main = source, nodeArgs = main === source ? ownFlags : [], atEnd = onTestFinished } = options;
   const child = spawn(process.execPath, [...nodeArgs, main, ...args], {
     env: { PATH: process.env.PATH, HOME: options.home, NO_COLOR: "1", TZ: "UTC", ...inherited, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
@@ -78,7 +83,7 @@ export function start(
   const finished = new Promise<Finished>((resolve) => {
     child.on("close", (code) => resolve({ code, out, err }));
   });
-  onTestFinished(async () => {
+  atEnd(async () => {
     child.kill("SIGKILL");
     await finished;
   });

@@ -19,7 +19,7 @@ const quick = { debounceMs: 20, pollMs: 60 };
 async function watched(file: string, options: object = quick) {
   const changes: ConfigChange[] = [];
   const { digest } = await loadConfig({ file, env: {} });
-  watchConfig(file, (change) => changes.push(change), { signal: stop.signal, env: {}, digest, ...options });
+  watchConfig(file, (change) => void changes.push(change), { signal: stop.signal, env: {}, digest, ...options });
   await wait(120);
   const next = async (count: number) => {
     for (let tries = 0; tries < 1_000 && changes.length < count; tries += 1) await wait(20);

@@ -3,14 +3,14 @@ import { readAccounts } from "../../../core/channels/account-settings.ts";
 import { createSecrets } from "../../../core/config/secrets.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 
-function problemsOf(section: object, environment: Readonly<Record<string, string>> = {}) {
+async function problemsOf(section: object, environment: Readonly<Record<string, string>> = {}) {
   if (botchat.channel === undefined) throw new Error("the plugin declares no channel");
   const from = { secrets: createSecrets({ env: environment, directory: "/" }), environment };
-  return readAccounts(botchat.channel, section, from).flatMap(({ problems }) => problems);
+  return (await readAccounts(botchat.channel, section, from)).flatMap(({ problems }) => problems);
 }
 
-test("a name in a list of senders is told with the path where it stands, once, and switches nothing off", () => {
-  const found = problemsOf({
+test("a name in a list of senders is told with the path where it stands, once, and switches nothing off", async () => {
+  const found = await problemsOf({
     allowFrom: ["1001", "TG:1002", "@ada", "*"],
     groups: { "-100": { topics: { "5": { allowFrom: ["bela"] } } } },
     accounts: { home: { botToken: "1:a" }, Work: { botToken: "2:b", groupAllowFrom: ["-100"] } },
@@ -43,15 +43,15 @@ test.each([
     { accounts: { default: {}, work: { botToken: "7:token-of-it" } } },
     "channels.botchat.accounts.work.botToken: is the same as $BOTCHAT_BOT_TOKEN",
   ],
-])("an account with %s is refused in a sentence that names both places", (_name, section, expected) => {
+])("an account with %s is refused in a sentence that names both places", async (_name, section, expected) => {
   const environment = JSON.stringify(section).includes('"default":{},"work"') ? { BOTCHAT_BOT_TOKEN: "7:token-of-it" } : {};
-  const found = problemsOf(section, environment);
+  const found = await problemsOf(section, environment);
   expect(found.map(({ severity, path, message }) => [severity, `${path}: ${message}`])).toEqual([["error", expected]]);
   expect(JSON.stringify(found)).not.toContain("token-");
 });
 
-test("a token that cannot be one and a webhook without its secret are told at their places, without the token", () => {
-  const found = problemsOf({
+test("a token that cannot be one and a webhook without its secret are told at their places, without the token", async () => {
+  const found = await problemsOf({
     webhookUrl: "https://example.org/hook",
     accounts: { a: { botToken: "not-a-real-token" }, b: { botToken: "7:x" }, c: { botToken: "8:x", webhookSecret: "secret-of-the-test" } },
   });
@@ -63,8 +63,8 @@ test("a token that cannot be one and a webhook without its secret are told at th
   expect(JSON.stringify(found)).not.toContain("not-a-real");
 });
 
-const listening = (accounts: object, root: object = {}) =>
-  problemsOf({ webhookUrl: "https://example.org/hook", webhookSecret: "secret-of-the-test", ...root, accounts }).map(
+const listening = async (accounts: object, root: object = {}) =>
+  (await problemsOf({ webhookUrl: "https://example.org/hook", webhookSecret: "secret-of-the-test", ...root, accounts })).map(
     ({ path, message, hint }) => [`${path}: ${message}`, hint],
   );
 
@@ -79,8 +79,8 @@ test.each<[string, object, object, string]>([
     "accounts.b.webhookPort: is 8787",
   ],
   ["by another name", { a: { botToken: "1:a" }, b: { botToken: "2:b", webhookHost: "localhost" } }, {}, "accounts.b.webhookPort: is 8787"],
-])("of two accounts that listen on one address, %s, the second is refused, with both places", (_name, accounts, root, expected) => {
-  expect(listening(accounts, root)).toEqual([
+])("of two accounts that listen on one address, %s, the second is refused, with both places", async (_name, accounts, root, expected) => {
+  expect(await listening(accounts, root)).toEqual([
     [
       `channels.botchat.${expected}, and channels.botchat.accounts.a listens there already`,
       "Set channels.botchat.accounts.b.webhookPort to a port of its own, even if the paths differ.",
@@ -88,16 +88,16 @@ test.each<[string, object, object, string]>([
   ]);
 });
 
-test("accounts that poll, that listen elsewhere or on any free port, or beside one that is off, may run together", () => {
+test("accounts that poll, that listen elsewhere or on any free port, or beside one that is off, may run together", async () => {
   const a = { botToken: "1:a" };
-  expect(problemsOf({ accounts: { a, b: { botToken: "2:b" } } })).toEqual([]);
-  expect(listening({ a, b: { botToken: "2:b", webhookPort: 8788 } })).toEqual([]);
-  expect(listening({ a, b: { botToken: "2:b", webhookHost: "127.0.0.2" } })).toEqual([]);
-  expect(listening({ a, b: { botToken: "2:b" } }, { webhookPort: 0 })).toEqual([]);
-  expect(listening({ a: { ...a, enabled: false }, b: { botToken: "2:b" } })).toEqual([]);
+  expect(await problemsOf({ accounts: { a, b: { botToken: "2:b" } } })).toEqual([]);
+  expect(await listening({ a, b: { botToken: "2:b", webhookPort: 8788 } })).toEqual([]);
+  expect(await listening({ a, b: { botToken: "2:b", webhookHost: "127.0.0.2" } })).toEqual([]);
+  expect(await listening({ a, b: { botToken: "2:b" } }, { webhookPort: 0 })).toEqual([]);
+  expect(await listening({ a: { ...a, enabled: false }, b: { botToken: "2:b" } })).toEqual([]);
 });
 
-test("a channel whose own check fails costs its account, with the reason, and no other", () => {
+test("a channel whose own check fails costs its account, with the reason, and no other", async () => {
   const channel = {
     ...botchat.channel,
     check({ botToken }: { readonly botToken?: string }) {
@@ -109,13 +109,15 @@ test("a channel whose own check fails costs its account, with the reason, and no
     },
   } as unknown as NonNullable<typeof botchat.channel>;
   const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
-  const read = readAccounts(channel, { accounts: { a: { botToken: "7:x" }, b: { botToken: "8:x" } } }, from);
+  const read = await readAccounts(channel, { accounts: { a: { botToken: "7:x" }, b: { botToken: "8:x" } } }, from);
   expect(read.map(({ settings, problems }) => [settings !== undefined, problems.map(({ message }) => message)])).toEqual([
     [false, ["cannot be checked by its channel: no idea"]],
     [true, []],
   ]);
 });
 
-test("bots that differ, and accounts that are off, are nobody's twins", () => {
-  expect(problemsOf({ accounts: { a: { botToken: "7:x" }, b: { botToken: "77:x" }, c: { botToken: "7:x", enabled: false } } })).toEqual([]);
+test("bots that differ, and accounts that are off, are nobody's twins", async () => {
+  expect(
+    await problemsOf({ accounts: { a: { botToken: "7:x" }, b: { botToken: "77:x" }, c: { botToken: "7:x", enabled: false } } }),
+  ).toEqual([]);
 });

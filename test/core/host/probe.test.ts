@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
-import { identityRule } from "../../../core/access/allowlist.ts";
+import { identityRule } from "../../../core/access/identity.ts";
 import { type ProbedAccount, probeAccount } from "../../../core/channels/probe.ts";
 import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 

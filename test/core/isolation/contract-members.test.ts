@@ -1,8 +1,9 @@
 /** What a plugin registers works from a worker as it does inline; what cannot cross is named. */
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createLoopback, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { freePort } from "../../support/ports.ts";
 
 function pluginFile(directory: string, id: string, body: string): void {
   mkdirSync(join(directory, id));
@@ -84,13 +85,126 @@ test("an engine streams its turn, and one whose thread ends apologizes with the 
   expect(loopback.sent.at(-1)?.text).toBe("three.");
 });
 
+test("tokens of devices, callers of a channel's own listener, and the tools of an engine", async () => {
+  const doorPort = await freePort();
+  const { gateway, loopback, settled } = await startWith(
+    {
+      door: `
+        import { createServer } from "node:http";
+        const door = defineChannel({ id: "door", version: "1.0.0", host: "^0.1.0",
+          options: Type.Object({ port: Type.Integer() }), capabilities: { maxChars: 9 },
+          open(account) {
+            const server = createServer((request, response) => {
+              const verdict = account.judgeCaller(request, () => request.headers["x-secret"] === "right");
+              response.writeHead(verdict.ok ? 200 : verdict.status).end();
+            });
+            return {
+              start: () => new Promise((resolve) => server.listen(account.options.port, "127.0.0.1", resolve)),
+              parse: () => null, render: () => [], send: async () => ({ messageId: "1" }),
+              close: async () => void server.close(),
+            };
+          } });
+        export default definePlugin({ ...door, setup(host) {
+          host.channel(door.channel);
+          host.devices(async (token) => token === (await host.store.get("token")));
+          host.onReady(() => host.store.set("token", "of-a-device"));
+          host.route({ method: "GET", path: "/inside", access: "device", handler: () => ({ status: 204 }) });
+        } });`,
+      tooled: `
+        export default defineEngine({ id: "tooled", version: "1.0.0", host: "^0.1.0",
+          async *run(turn, signal) {
+            const tool = turn.tools.find(({ name }) => name === "send");
+            yield { type: "text", delta: JSON.stringify(await tool.run(JSON.parse(turn.inbound.text), signal)) };
+            yield { type: "done" };
+          } });`,
+    },
+    { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] }, door: { port: doorPort } } },
+  );
+  const asDevice = async (token: string) =>
+    (await fetch(`${gateway.url}/inside`, { headers: { authorization: `Bearer ${token}` } })).status;
+  expect(await asDevice("of-a-device")).toBe(204);
+  expect(await asDevice("of-nobody")).toBe(401);
+  const call = async (secret: string) =>
+    (await fetch(`http://127.0.0.1:${doorPort}/`, { headers: { "x-secret": secret }, signal: AbortSignal.timeout(5_000) })).status;
+  await expect.poll(() => call("right").catch(() => 0)).toBe(200);
+  const wrong = [];
+  for (let count = 0; count < 21; count += 1) wrong.push(await call("wrong"));
+  expect([wrong[0], wrong.at(-1)]).toEqual([401, 429]);
+  await settled(await loopback.say(JSON.stringify({ message: "by a tool" })));
+  await expect.poll(() => loopback.sent.map(({ text }) => text)).toContain("by a tool");
+  expect(loopback.sent.map(({ text }) => text).join("\n")).toContain('"ok":true');
+});
+
+test("no function of a channel's definition runs on the main thread, and each decides as it does inline", async () => {
+  const { gateway, directory, reasonOf } = await startWith(
+    {
+      names: `
+        import { isMainThread } from "node:worker_threads";
+        import { writeFileSync } from "node:fs";
+        import { join } from "node:path";
+        const run = (name, value) => {
+          if (isMainThread) writeFileSync(join(import.meta.dirname, "on-main"), name);
+          if (value instanceof Error) throw value;
+          return value;
+        };
+        run("the module");
+        export default defineChannel({ id: "names", version: "1.0.0", host: "^0.1.0",
+          options: Type.Object({ nick: Type.String() }), capabilities: { maxChars: 9 },
+          identity: { fold: (id) => run("fold", id === "Odd" ? new Error("no form") : id.toLowerCase()), weak: (id) => run("weak", id.startsWith("~")) },
+          signsInAs: ({ nick }) => run("signsInAs", nick === "unknown" ? new Error("not known") : nick.toLowerCase()),
+          check: ({ nick }, { before }) => run("check", nick === "broken" ? new Error("no idea")
+            : before.length > 2 ? [{ option: "nick", message: "is one too many", hint: "Remove it." }] : []),
+          open: (account) => run("open", {
+            start: async () => account.status({ state: "connected" }),
+            parse: () => run("parse", null), render: () => run("render", []), send: async () => ({ messageId: "1" }), close: async () => {},
+          }) });`,
+    },
+    {
+      channels: {
+        loopback: { dmPolicy: "open", allowFrom: ["*"] },
+        names: {
+          allowFrom: ["Odd", "names:Ada"],
+          accounts: {
+            a: { nick: "A" },
+            b: { nick: "a" },
+            c: { nick: "broken" },
+            d: { nick: "unknown" },
+            e: { nick: "E" },
+            f: { nick: "F" },
+          },
+        },
+      },
+    },
+  );
+  expect(await reasonOf("names")).toBeUndefined();
+  const accounts = async () =>
+    Object.fromEntries(
+      (await gateway.describe()).accounts
+        .filter(({ channel: id }) => id === "names")
+        .map(({ account, status: { state, detail } }) => [account, `${state} ${detail ?? ""}`.trim()]),
+    );
+  await expect.poll(async () => Object.values(await accounts()).filter((one) => one === "connected").length).toBe(3);
+  expect(await accounts()).toEqual({
+    a: "connected",
+    b: expect.stringContaining("signs in as a, and so does"),
+    c: expect.stringContaining("cannot be checked by its channel"),
+    d: "connected",
+    e: "connected",
+    f: expect.stringContaining("is one too many"),
+  });
+  expect(existsSync(join(directory, "names", "on-main"))).toBe(false);
+});
+
 const channel = (more: string) =>
-  `export default defineChannel({ id: "odd", version: "1.0.0", host: "^0.1.0", options: Type.Object({}), capabilities: { maxChars: 9 },
+  `export default defineChannel({ id: "odd", version: "1.0.0", host: "^0.1.0", options: Type.Object({}),
      open: () => { throw new Error("not opened"); }, ${more} });`;
 
 test.each([
-  ["a function of its identity", channel("identity: { fold: (id) => id }"), "identity.fold of the channel odd is a function"],
-  ["its check of options", channel("check: () => []"), "check of the channel odd is a function"],
+  [
+    "a function in its capabilities",
+    channel("capabilities: { maxChars: 9, messageIds: { pattern: '.', description: 'any', more: () => 1 } }"),
+    "capabilities.messageIds.more of the channel odd is a function",
+  ],
   [
     "a preset's settings",
     `export default definePlugin({ id: "odd", version: "1.0.0", host: "^0.1.0", presets: [{ id: "odd", path: "odd", mappings: [{}] }],

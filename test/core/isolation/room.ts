@@ -1,8 +1,9 @@
-/** A gateway in a process of its own with two channels: one makes every fault on demand, the other goes on beside it. */
+/** A gateway in a process of its own with channels that make every fault on demand, and one that goes on beside them. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { expect } from "vitest";
 import { freePort } from "../../support/ports.ts";
-import { run, type Started, start, temporaryHome } from "../cli/command.ts";
+import { type AtEnd, run, type Started, start, temporaryHome } from "../cli/command.ts";
 
 export type Isolation = "inline" | "worker";
 
@@ -11,7 +12,8 @@ export const faults = {
   rejection: "void Promise.reject(new Error('nobody cares'));",
   uncaught: "setTimeout(() => { throw new Error('thrown by a timer'); });",
   exit: "process.exit(3);",
-  loop: "const end = Date.now() + 10_000; while (Date.now() < end);",
+  // Longer than the heartbeats of a worker may be missed.
+  loop: "const end = Date.now() + (isMainThread ? 3_000 : 10_000); while (Date.now() < end);",
   memory: "const all = []; for (;;) all.push(new Array(1_000_000).fill(all.length)); ",
   buffers: "globalThis.kept = Array.from({ length: 16 }, (_, index) => Buffer.alloc(64 * 1_048_576, index));",
 } as const;
@@ -24,6 +26,7 @@ function channelSource(id: string): string {
   return `
 import { once } from "node:events";
 import { createServer } from "node:http";
+import { isMainThread } from "node:worker_threads";
 import { Type } from "service-gateway/sdk";
 import { defineChannel } from "service-gateway/sdk/channel";
 
@@ -72,40 +75,74 @@ export default defineChannel({
 export interface Room {
   readonly gateway: Started;
   /** Sends a message to a channel; resolves with the reply. */
-  say(channel: "faulty" | "steady", text: string): Promise<string>;
-  /** Sets a fault off; whether there is an answer depends on the fault. */
-  setOff(fault: Fault): Promise<void>;
+  say(channel: string, text: string): Promise<string>;
+  /** Sets a fault off; whether there is an answer depends on the fault. Default: in the channel `faulty`. */
+  setOff(fault: Fault, channel?: string): Promise<void>;
+  /** Resolves when a channel replies, whose listener may be away at first. */
+  replies(channel: string): Promise<void>;
+  /** What is known of the worker of a channel. */
+  workerOf(channel: string): Promise<Worker | undefined>;
   /** A command of the command line, with `--json`. */
   ask<T>(...args: readonly string[]): Promise<T>;
   readonly home: string;
 }
 
-export async function openRoom(isolation: Isolation, how: { readonly nodeArgs?: readonly string[] } = {}): Promise<Room> {
-  const home = temporaryHome();
-  const ports = { faulty: await freePort(), steady: await freePort() };
+interface Worker {
+  readonly state: string;
+  readonly restarts: number;
+  readonly lastEnd?: { readonly reason: string };
+}
+
+interface Listed {
+  readonly plugins: readonly { readonly id: string; readonly worker?: Worker }[];
+}
+
+export async function openRoom(
+  isolation: Isolation,
+  {
+    faulty = ["faulty"],
+    atEnd,
+    ...how
+  }: {
+    /** The names of the channels that make faults. */
+    readonly faulty?: readonly string[];
+    readonly nodeArgs?: readonly string[];
+    readonly atEnd?: AtEnd;
+  } = {},
+): Promise<Room> {
+  const home = temporaryHome(atEnd);
+  const ids = [...faulty, "steady"];
+  const ports = new Map(await Promise.all(ids.map(async (id) => [id, await freePort()] as const)));
   const directory = join(home, ".service");
-  for (const id of ["faulty", "steady"]) {
+  for (const id of ids) {
     mkdirSync(join(directory, id), { recursive: true });
     writeFileSync(join(directory, id, "index.ts"), channelSource(id));
   }
   const open = { dmPolicy: "open", allowFrom: ["*"] };
   const config = {
     gateway: { port: 0 },
-    plugins: { load: ["./faulty", "./steady"], entries: { faulty: { isolation } } },
-    channels: { faulty: { port: ports.faulty, ...open }, steady: { port: ports.steady, ...open } },
+    plugins: { load: ids.map((id) => `./${id}`), entries: Object.fromEntries(faulty.map((id) => [id, { isolation }])) },
+    channels: Object.fromEntries(ids.map((id) => [id, { port: ports.get(id), ...open }])),
   };
   writeFileSync(join(directory, "config.jsonc"), JSON.stringify(config));
-  const gateway = start(["gateway"], { home, ...how });
-  await gateway.until(/faulty[^\n]*channel connected/);
-  await gateway.until(/steady[^\n]*channel connected/);
-  const post = async (port: number, body: string) => await (await fetch(`http://127.0.0.1:${port}/`, { method: "POST", body })).text();
-  return {
+  const gateway = start(["gateway"], { home, ...how, ...(atEnd && { atEnd }) });
+  for (const id of ids) await gateway.until(new RegExp(`"channel":"${id}"[^\\n]*channel connected`));
+  const post = async (channel: string, body: string) =>
+    await (await fetch(`http://127.0.0.1:${ports.get(channel)}/`, { method: "POST", body })).text();
+  const room: Room = {
     gateway,
     home,
-    say: (channel, text) => post(ports[channel], text),
-    async setOff(fault) {
-      await post(ports.faulty, `fault ${fault}`).catch(() => {});
+    say: post,
+    async setOff(fault, channel = "faulty") {
+      await post(channel, `fault ${fault}`).catch(() => {});
     },
-    ask: async (...args) => JSON.parse((await run([...args, "--json"], { home })).out),
+    async replies(channel) {
+      await expect
+        .poll(() => post(channel, "afterwards").catch((error: unknown) => String(error)), { interval: 200 })
+        .toContain("afterwards");
+    },
+    workerOf: async (channel) => (await room.ask<Listed>("plugins", "list")).plugins.find(({ id }) => id === channel)?.worker,
+    ask: async (...args) => JSON.parse((await run([...args, "--json"], { home, ...(atEnd && { atEnd }) })).out),
   };
+  return room;
 }

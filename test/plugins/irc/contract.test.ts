@@ -1,45 +1,6 @@
-/** The channel keeps the contract, on the real server where it is installed, and on one that a test can make fail. */
+/** The channel keeps the contract, on a server that a test can make fail. */
 import { channelContract } from "service-gateway/testkit";
 import irc from "../../../plugins/irc/index.ts";
-import { openScripted } from "./platforms.ts";
+import { contract } from "./contract-options.ts";
 
-const at = 1_760_000_000_000;
-const said = { id: "m1", nick: "ada", account: null, target: "bot", me: "bot", text: "Hello", at };
-
-channelContract({
-  channel: irc,
-  options: { nick: "bot", tls: false, everyMs: 1, saslPassword: "correct horse" },
-  fixtures: {
-    messages: [
-      {
-        raw: said,
-        expect: {
-          text: "Hello",
-          sender: { id: "~ada", name: "ada", username: "ada" },
-          chat: { id: "~ada", kind: "direct" },
-          mention: true,
-        },
-      },
-      {
-        raw: { ...said, account: "Ada" },
-        expect: { sender: { id: "Ada", name: "ada", username: "ada" }, chat: { id: "Ada", kind: "direct" } },
-      },
-      {
-        raw: { ...said, target: "#room", text: "BOT: help" },
-        expect: { text: "help", chat: { id: "#room", kind: "group", title: "#room" }, mention: true },
-      },
-      { raw: { ...said, target: "#room", text: "robots" }, expect: { text: "robots", mention: false } },
-      { raw: { ...said, text: "\u0002bold\u000f \u00034,5red\u0003" }, expect: { text: "bold red" } },
-      { raw: { ...said, text: "\u0001ACTION waves\u0001" }, expect: { text: "* ada waves" } },
-    ],
-    own: [{ ...said, nick: "bot", target: "#room" }],
-    renamed: [
-      [
-        { ...said, account: "ada" },
-        { ...said, account: "ada", nick: "ada_away" },
-      ],
-    ],
-  },
-  functions: ["admit"],
-  platform: { can: ["away", "cut", "hang", "refuse"], open: openScripted },
-});
+channelContract({ channel: irc, ...contract });

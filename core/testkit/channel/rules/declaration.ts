@@ -35,11 +35,11 @@ async function refusesWrongOptions({ definition, section, test }: Bench): Promis
   const properties = Object.entries(definition.options.properties as Readonly<Record<string, { readonly type?: unknown }>>);
   for (const [name, schema] of properties) {
     if (definition.secrets?.includes(name) === true || schema.type === undefined) continue;
-    const { problems = [] } = readSection(definition, { ...section, [name]: wrongFor(schema) }, test.account.directory) ?? {};
+    const { problems = [] } = (await readSection(definition, { ...section, [name]: wrongFor(schema) }, test.account.directory)) ?? {};
     if (!problems.some(({ path, severity }) => severity === "error" && path.includes(name)))
       throw new Error(`The option ${name} accepts a value of any type. Give it a specific schema.`);
   }
-  const { problems = [] } = readSection(definition, { ...section, optionThatDoesNotExist: 1 }, test.account.directory) ?? {};
+  const { problems = [] } = (await readSection(definition, { ...section, optionThatDoesNotExist: 1 }, test.account.directory)) ?? {};
   if (problems.length === 0) throw new Error("An unknown option is accepted, so a misspelled one would have no effect.");
 }
 

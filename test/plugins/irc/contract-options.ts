@@ -1,0 +1,43 @@
+/** How the contract is held against the channel: on a server that fails on demand. */
+import type { ChannelContractOptions } from "service-gateway/testkit";
+import { openScripted } from "./platforms.ts";
+
+const at = 1_760_000_000_000;
+const said = { id: "m1", nick: "ada", account: null, target: "bot", me: "bot", text: "Hello", at };
+
+export const contract: Omit<ChannelContractOptions, "channel"> = {
+  options: { nick: "bot", tls: false, everyMs: 1, saslPassword: "correct horse" },
+  fixtures: {
+    messages: [
+      {
+        raw: said,
+        expect: {
+          text: "Hello",
+          sender: { id: "~ada", name: "ada", username: "ada" },
+          chat: { id: "~ada", kind: "direct" },
+          mention: true,
+        },
+      },
+      {
+        raw: { ...said, account: "Ada" },
+        expect: { sender: { id: "Ada", name: "ada", username: "ada" }, chat: { id: "Ada", kind: "direct" } },
+      },
+      {
+        raw: { ...said, target: "#room", text: "BOT: help" },
+        expect: { text: "help", chat: { id: "#room", kind: "group", title: "#room" }, mention: true },
+      },
+      { raw: { ...said, target: "#room", text: "robots" }, expect: { text: "robots", mention: false } },
+      { raw: { ...said, text: "\u0002bold\u000f \u00034,5red\u0003" }, expect: { text: "bold red" } },
+      { raw: { ...said, text: "\u0001ACTION waves\u0001" }, expect: { text: "* ada waves" } },
+    ],
+    own: [{ ...said, nick: "bot", target: "#room" }],
+    renamed: [
+      [
+        { ...said, account: "ada" },
+        { ...said, account: "ada", nick: "ada_away" },
+      ],
+    ],
+  },
+  functions: ["admit"],
+  platform: { can: ["away", "cut", "hang", "refuse"], open: openScripted },
+};
