@@ -1,15 +1,39 @@
-/** The lane of a channel's event. */
+/** Where a channel's event belongs: its lane, and the id by which a repetition is recognized. */
 import type { InboundChat } from "../contract/index.ts";
+import type { CompleteInbound } from "../host/index.ts";
 import { encodeLanePart } from "../state/index.ts";
+
+interface Known {
+  /** The channel and the account. */
+  readonly lead: string;
+  readonly fold: (id: string) => string;
+  newId(): string;
+}
+
+/** Completes what the channel says of an event by what its message says; an event that is no message has only what the channel says. */
+export function placeOf(
+  message: CompleteInbound | undefined,
+  given: { readonly id?: string; readonly lane?: string },
+  { lead, fold, newId }: Known,
+): { readonly id: string; readonly lane: string } {
+  const lane = laneOf(message?.chat, given.lane, { lead, fold });
+  const hasOwnId = message?.kind === "message" && message.messageId !== undefined;
+  // On many platforms the numbers of messages begin anew in each chat. An edit has the number of its message, and is another event.
+  return { lane, id: given.id ?? (hasOwnId ? `${lane}:${message.messageId}` : newId()) };
+}
 
 /**
  * A colon in an id would read as the end of it, so a lane that names the chat, or the chat and its thread, does so in their encoded form. A
- * lane of the channel's own rules stays as it is. `lead` is the channel and the account.
+ * lane of the channel's own rules stays as it is.
  */
-export function laneOf(given: string, lead: string, { id, thread }: InboundChat, fold: (id: string) => string): string {
-  if (!given.startsWith(lead)) return given;
-  const place = given.slice(lead.length);
-  if (fold(place) === id) return lead + encodeLanePart(id);
-  if (thread === undefined || !place.endsWith(`:${thread}`) || fold(place.slice(0, -thread.length - 1)) !== id) return given;
-  return `${lead}${encodeLanePart(id)}:${encodeLanePart(thread)}`;
+function laneOf(chat: InboundChat | undefined, given: string | undefined, { lead, fold }: Pick<Known, "lead" | "fold">): string {
+  if (chat === undefined) return given ?? `${lead}:`;
+  const { id, thread } = chat;
+  const ofChat = `${lead}:${encodeLanePart(id)}`;
+  const ofThread = thread === undefined ? ofChat : `${ofChat}:${encodeLanePart(thread)}`;
+  if (given === undefined) return ofThread;
+  if (!given.startsWith(`${lead}:`)) return given;
+  const place = given.slice(lead.length + 1);
+  if (fold(place) === id) return ofChat;
+  return thread !== undefined && place.endsWith(`:${thread}`) && fold(place.slice(0, -thread.length - 1)) === id ? ofThread : given;
 }

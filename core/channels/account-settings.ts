@@ -3,11 +3,15 @@ import { type AccountAccess, identityRule, ignoredEntries, openPlaces, type Path
 import {
   accessSchema,
   type ChannelAccountSection,
+  changeMarked,
   channelAccounts,
   checkOpen,
   type Environment,
+  expandPath,
   isRecord,
+  nodeOf,
   type Problem,
+  parsePath,
   renderPath,
   renderProblem,
   type Secrets,
@@ -137,16 +141,20 @@ function readAccount(
     known: Object.keys(accessSchema.properties),
   });
   const problems = [...unresolved, ...access.problems, ...own.problems];
+  const ownValue = changeMarked(nodeOf(definition.options), own.value, [], {
+    mark: "file",
+    change: (file) => (typeof file === "string" ? expandPath(file, from.secrets.directory) : file),
+  }) as Values;
   // An option that both schemas declare keeps the host's meaning and is also passed to the channel. Other values that the host's schema
   // allowed are unchanged, without defaults and with unresolved secrets, so only `own` is used for those.
-  const options: Values = { ...(own.value as object), ...accessOptions(access.value) };
+  const options: Values = { ...ownValue, ...accessOptions(access.value) };
   const settings: AccountSettings = {
     definition,
     id: account.id,
     path,
     options,
     access: { ...(access.value as AccountAccess), fold: identityRule(definition.id, definition.identity).fold },
-    fingerprint: fingerprintOf(definition, own.value as Values),
+    fingerprint: fingerprintOf(definition, ownValue),
   };
   return { problems, settings };
 }
@@ -178,14 +186,18 @@ function withCredentials(
       if (value) raw[name] = value;
     }
   }
-  const resolve = (name: string, secret: unknown, at: string) => {
+  const resolved = (secret: unknown, at: string): string | undefined => {
     try {
-      raw[name] = secrets.resolve(secret, at);
+      return secrets.resolve(secret, at);
     } catch (error) {
-      delete raw[name];
       const hint = error instanceof HostError ? { hint: error.hint } : {};
       problems.push({ severity: "error", path: at, message: withoutPath(reasonOf(error), at), ...hint });
+      return undefined;
     }
+  };
+  const resolve = (name: string, secret: unknown, at: string) => {
+    raw[name] = resolved(secret, at);
+    if (raw[name] === undefined) delete raw[name];
   };
   for (const [file, name] of Object.entries(definition.secretFiles ?? {})) {
     if (raw[file] !== undefined) resolve(name, { file: raw[file] }, `${path}.${file}`);
@@ -193,7 +205,11 @@ function withCredentials(
   for (const name of definition.secrets ?? []) {
     if (raw[name] !== undefined) resolve(name, raw[name], `${path}.${name}`);
   }
-  return { raw, problems };
+  const marked = changeMarked(nodeOf(definition.options), raw, parsePath(path) ?? [path], {
+    mark: "secret",
+    change: (value, at) => resolved(value, renderPath(at)),
+  });
+  return { raw: marked as Values, problems };
 }
 
 /** The message of an error names the path; a problem has the path as a separate field. */

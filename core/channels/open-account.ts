@@ -12,13 +12,21 @@ import {
   reasonOf,
   type Silent,
 } from "../contract/index.ts";
-import { type CalledConnection, connectionProblem, type Owned, scopedStore, whenKnown } from "../host/index.ts";
+import {
+  type CompleteInbound,
+  type CompleteParsed,
+  connectionProblem,
+  type GuardedConnection,
+  type Owned,
+  scopedStore,
+  whenKnown,
+} from "../host/index.ts";
 import { createClientAddress, createJudgeCaller } from "../http/index.ts";
 import type { Log } from "../log/index.ts";
-import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk/contract.ts";
+import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelStatus } from "../sdk/contract.ts";
 import { controlSuffix, type Store } from "../state/index.ts";
 import { createUnderWay, type TimedCall, type UnderWay } from "../stations/index.ts";
-import { laneOf } from "./account-lane.ts";
+import { placeOf } from "./account-lane.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
 import type { Contact } from "./contact.ts";
@@ -28,7 +36,7 @@ import type { LiveAccount } from "./live-account.ts";
 
 export interface OpenAccount {
   readonly live: LiveAccount;
-  readonly connection: CalledConnection;
+  readonly connection: GuardedConnection;
   readonly fingerprint: string;
   readonly stop: AbortController;
   readonly holds: readonly string[];
@@ -62,7 +70,7 @@ export interface OpenAccountOptions {
   /** Checks whether the event would be admitted; has no effect. */
   readonly check: (inbound: Inbound) => Promise<Refusal | undefined>;
   /** Must agree with the turn: a text that is not a command there is an ordinary turn, which has to wait in its lane. */
-  readonly isControlCommand: (parsed: ChannelInbound, account: LiveAccount) => boolean;
+  readonly isControlCommand: (parsed: CompleteInbound, account: LiveAccount) => boolean;
   readonly trustedProxies: () => readonly string[];
   readonly debounceMs: () => number;
   readonly room: ChannelAccount["room"];
@@ -94,7 +102,7 @@ export function openAccount(
     directory,
     now,
     newId: options.newId,
-    async receive(raw, at) {
+    async receive(raw, at = {}) {
       if (holder.open?.closed === true) throw new HostError("account_closed", { channel, account: id });
       return receiveUpdate({ holder, channel, account: id, raw, at, options });
     },
@@ -190,13 +198,13 @@ function isStatus(status: unknown): status is ChannelStatus {
 /** The reason code of a silent event if its channel gives none. */
 const nothingToDo = "nothing_to_do";
 
-function isInbound(parsed: Parsed): parsed is ChannelInbound {
+function isInbound(parsed: CompleteParsed): parsed is CompleteInbound {
   return parsed !== null && parsed !== undefined && !("silent" in parsed);
 }
 
 /** A parsed event, and whether it is a command that waits for no turn. */
 interface Read {
-  readonly parsed: Parsed;
+  readonly parsed: CompleteParsed;
   readonly control: boolean;
 }
 
@@ -225,7 +233,7 @@ function readUpdate(account: OpenAccount | undefined, raw: Json, { log, isContro
 
 /** A refused sender learns only that; the rule that applied is in the trace. */
 async function checkUpdate(
-  parsed: Parsed,
+  parsed: CompleteParsed,
   { check, ...of }: Pick<Inbound, "id" | "channel" | "account"> & Pick<OpenAccountOptions, "check">,
 ): ReturnType<ChannelAccount["check"]> {
   if (!isInbound(parsed)) {
@@ -237,7 +245,7 @@ async function checkUpdate(
 }
 
 /** Why an event needs no reply, if that is known already. */
-function silentOf(parsed: Parsed, known: string | undefined): Silent | undefined {
+function silentOf(parsed: CompleteParsed, known: string | undefined): Silent | undefined {
   if (known !== undefined) return { silent: known };
   if (parsed === null) return { silent: nothingToDo };
   return parsed !== undefined && "silent" in parsed ? parsed : undefined;
@@ -256,22 +264,22 @@ async function receiveUpdate({
   readonly channel: string;
   readonly account: string;
   readonly raw: Json;
-  readonly at: Parameters<ChannelAccount["receive"]>[1];
+  readonly at: NonNullable<Parameters<ChannelAccount["receive"]>[1]>;
   readonly options: OpenAccountOptions;
 }): Promise<Accepted> {
   const read = readUpdate(holder.open, raw, options);
   const { parsed, control } = read instanceof Promise ? await read : read;
   const silent = silentOf(parsed, at.silent);
   const { fold = String } = holder.open?.live.identity ?? {};
-  const lane = isInbound(parsed) ? laneOf(at.lane, `${channel}:${account}:`, parsed.chat, fold) : at.lane;
+  const place = placeOf(isInbound(parsed) ? parsed : undefined, at, { lead: `${channel}:${account}`, fold, newId: options.newId });
   const { eventId, duplicate } = await options.receive(
     {
       source: channel,
       kind: "update",
       account,
-      lane: control ? `${lane}${controlSuffix}` : lane,
+      lane: control ? `${place.lane}${controlSuffix}` : place.lane,
       authority: "channel",
-      dedupeKey: `${channel}:${at.identity ?? account}:${at.id}`,
+      dedupeKey: `${channel}:${at.identity ?? account}:${place.id}`,
       ...(at.gather === undefined ? {} : { gather: at.gather }),
       body: raw,
     },

@@ -1,6 +1,6 @@
 /** What people say, and what the bot says. */
 import type { Address, Inbound, Json, Reply } from "service-gateway/sdk";
-import { cutText, type Parsed, type Part, plainText } from "service-gateway/sdk/channel";
+import { type Parsed, type Part, textParts } from "service-gateway/sdk/channel";
 import { withoutFormatting } from "./line.ts";
 
 /** A line that was said, with what was known when it came. */
@@ -26,9 +26,7 @@ export const maxChars = roomBytes;
 export const fold = (id: string): string => id.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
 /** An id that can change hands has a `~`, which neither nicks nor accounts begin with. */
-export const senderOf = ({ account, nick }: Pick<Said, "account" | "nick">): string => account ?? `~${nick}`;
-
-export const isDirect = ({ target, me }: Pick<Said, "target" | "me">): boolean => fold(target) === fold(me);
+const senderOf = ({ account, nick }: Pick<Said, "account" | "nick">): string => account ?? `~${nick}`;
 
 function isSaid(raw: Json): raw is Json & Said {
   const { id, nick, account, target, me, text, at } = (raw ?? {}) as Partial<Record<keyof Said, unknown>>;
@@ -47,13 +45,11 @@ export function parseSaid(raw: Json, wanted: string): Parsed {
   const isBot = (word: string | undefined) => word !== undefined && [fold(me), fold(wanted)].includes(fold(word));
   const [lead = "", first] = /^@?([\w[\]\\`^{|}-]+)[:,]\s+/.exec(said) ?? [];
   const sender = senderOf(raw);
-  const direct = isDirect(raw);
+  const direct = fold(target) === fold(me);
   return {
-    kind: "message",
     chat: direct ? { id: sender, kind: "direct" } : { id: target, kind: "group", title: target },
     sender: { id: sender, name: nick, username: nick },
     text: isBot(first) ? said.slice(lead.length) : said,
-    media: [],
     mention: direct || said.split(/[^\w[\]\\`^{|}-]+/).some(isBot),
     timestamp: at,
     messageId: id,
@@ -61,11 +57,9 @@ export function parseSaid(raw: Json, wanted: string): Parsed {
 }
 
 /** A part for each line, cut to what the server hands on whole. In a channel it is addressed to who asked. */
-export function renderReply({ text }: Reply, { chat }: Address, about: { readonly inbound?: Inbound } = {}): readonly Part[] {
+export function renderReply(reply: Reply, { chat }: Address, about: { readonly inbound?: Inbound } = {}): readonly Part[] {
   const { inbound } = about;
   const limit = roomBytes - Math.max(Buffer.byteLength(chat), longestNick);
-  const said = plainText(text);
-  const lead = inbound?.chat.kind === "group" && inbound.sender.name !== undefined && said.trim() !== "" ? `${inbound.sender.name}: ` : "";
-  const lines = `${lead}${said}`.split("\n").flatMap((line) => cutText(line, { limit, unit: "bytes" }));
-  return lines.map((line) => ({ kind: "text", chars: [...line].length, body: line }));
+  const lead = inbound?.chat.kind === "group" && inbound.sender.name !== undefined ? `${inbound.sender.name}: ` : "";
+  return textParts(reply, { limit, unit: "bytes", eachLine: true, lead });
 }

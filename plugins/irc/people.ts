@@ -1,7 +1,7 @@
 /** Who a sender is, under which nick they are reached, and what they say. */
 import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
 import type { Handlers, Line } from "./line.ts";
-import { fold, isDirect, type Said, senderOf } from "./message.ts";
+import { fold, type Said } from "./message.ts";
 import type { Options } from "./options.ts";
 import type { Here } from "./sign-in.ts";
 
@@ -27,15 +27,10 @@ export function createPeople(account: ChannelAccount<Options>) {
     const [target = "", text = ""] = line.params;
     const { nick, tags } = line;
     const said: Said = { id: tags.msgid ?? account.newId(), nick, account: await accountOf(line, here), target, me, text, at };
-    const sender = senderOf(said);
-    try {
-      if (said.account !== null) await remember(sender, nick);
-      await account.receive({ ...said }, { id: said.id, lane: `irc:${account.id}:${isDirect(said) ? sender : target}` });
-    } catch (error) {
-      // A server keeps nothing, so the sender is asked to repeat what could not be stored.
-      account.log.warn({ error: String(error) }, "a message could not be stored");
-      here.link.write(`NOTICE ${nick} :I could not take that in. Please say it again later.`);
-    }
+    if (said.account !== null) await remember(said.account, nick);
+    // A server keeps nothing, so the sender is asked to repeat what could not be stored.
+    if (await here.link.receive({ ...said })) return;
+    here.link.write(`NOTICE ${nick} :I could not take that in. Please say it again later.`);
   }
 
   /** An answer goes to the nick that the account had last, also after a restart. */
@@ -43,7 +38,7 @@ export function createPeople(account: ChannelAccount<Options>) {
     const id = fold(sender);
     if (nicks.get(id) === nick) return;
     nicks.set(id, nick);
-    await account.store.set(`nick:${id}`, nick, { ttlSeconds: 30 * 86_400 });
+    await account.store.set(`nick:${id}`, nick, { ttlSeconds: 30 * 86_400 }).catch(() => {});
   }
 
   const handlers: Handlers = {
@@ -60,9 +55,9 @@ export function createPeople(account: ChannelAccount<Options>) {
       taking = taking.then(() => takeIn(line, here, arrived));
     },
     rename(nick: string, next: string): void {
-      for (const [id, known] of nicks) if (fold(known) === fold(nick)) taking = taking.then(() => remember(id, next)).catch(() => {});
+      for (const [id, known] of nicks) if (fold(known) === fold(nick)) taking = taking.then(() => remember(id, next));
     },
-    async targetOf(chat: string): Promise<string> {
+    async reach(chat: string): Promise<string> {
       const isAddress = /^[#&!+@%]/.test(chat);
       const target = chat.startsWith("~") ? chat.slice(1) : isAddress ? chat : ((await account.store.get(`nick:${chat}`)) ?? chat);
       if (typeof target === "string" && /^[^\s\p{Cc},:]+$/u.test(target)) return target;

@@ -1,14 +1,7 @@
 /** What the bot does on a network: it signs in, joins, listens and speaks. */
-import {
-  type ChannelAccount,
-  type ChannelConnection,
-  ChannelError,
-  connectLines,
-  createLineSession,
-  type LineLink,
-} from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, type LineLink, type LineProtocol } from "service-gateway/sdk/channel";
 import { type Handlers, type Line, parseLine } from "./line.ts";
-import { fold } from "./message.ts";
+import { fold, parseSaid, renderReply } from "./message.ts";
 import type { Options } from "./options.ts";
 import { createPeople } from "./people.ts";
 import { type Here, signInHandlers } from "./sign-in.ts";
@@ -16,7 +9,7 @@ import { type Here, signInHandlers } from "./sign-in.ts";
 /** Channels and errors about them are named so. */
 const isChannel = (name: string) => /^[#&!+]/.test(name);
 
-export function createSession(account: ChannelAccount<Options>): Pick<ChannelConnection, "start" | "send" | "close"> {
+export function ircProtocol(account: ChannelAccount<Options>): LineProtocol {
   const { options } = account;
   const people = createPeople(account);
   const keys = new Map((options.channelKeys ?? "").split(/\s+/).map((pair) => [pair.split("=", 1)[0], pair.slice(pair.indexOf("=") + 1)]));
@@ -58,42 +51,36 @@ export function createSession(account: ChannelAccount<Options>): Pick<ChannelCon
     const [, target = ""] = params;
     const detail = `The server says of ${target}: ${params.at(-1)} (${command})`;
     const code = command === "401" || command === "403" ? "chat_not_found" : "irc_refused";
-    if (link.reject(fold(target), new ChannelError(code, { detail })) || !isChannel(target)) return;
-    account.status({ state: "connected", detail, lastContactAt: account.now() });
+    if (!link.reject(target, new ChannelError(code, { detail })) && isChannel(target)) account.status({ state: "connected", detail });
   }
 
-  function begin(link: LineLink) {
-    const here: Here = { link, me: options.nick, signedIn: false, caps: new Set(), whox: false, joined: new Set() };
-    const handlers = handlersOf(here);
-    if (options.serverPassword !== undefined) link.write(`PASS :${options.serverPassword}`);
-    for (const line of ["CAP LS 302", `NICK ${options.nick}`, `USER ${options.nick} 0 * :${options.nick}`]) link.write(line);
-    return {
-      onLine(text: string) {
-        const line = parseLine(text);
-        if (line === undefined) return;
-        handlers[line.command]?.(line);
-        if (/^[45]\d\d$/.test(line.command)) refused(line, link);
-      },
-      /** What was missed or taken away is asked for again. */
-      tend() {
-        if (fold(here.me) !== fold(options.nick)) link.write(`NICK ${options.nick}`);
-        for (const name of options.channels) if (!here.joined.has(fold(name))) link.write(`JOIN ${name} ${keys.get(name) ?? ""}`.trim());
-      },
-    };
-  }
-
-  const session = createLineSession(account, {
-    connect: (onLine) => connectLines({ ...options, host: options.server }, onLine),
+  return {
     ping: (token) => `PING :${token}`,
     goodbye: "QUIT",
-    begin,
-  });
-  return {
-    ...session,
-    async send({ body }, { chat }, signal) {
-      const target = await people.targetOf(chat);
-      await session.send(`PRIVMSG ${target} :${body}`, { about: fold(target), signal });
-      return { messageId: account.newId() };
+    begin(link) {
+      const here: Here = { link, me: options.nick, signedIn: false, caps: new Set(), whox: false, joined: new Set() };
+      const handlers = handlersOf(here);
+      if (options.serverPassword !== undefined) link.write(`PASS :${options.serverPassword}`);
+      for (const line of ["CAP LS 302", `NICK ${options.nick}`, `USER ${options.nick} 0 * :${options.nick}`]) link.write(line);
+      return {
+        onLine(text) {
+          const line = parseLine(text);
+          if (line === undefined) return;
+          handlers[line.command]?.(line);
+          if (/^[45]\d\d$/.test(line.command)) refused(line, link);
+        },
+        /** What was missed or taken away is asked for again. */
+        tend() {
+          if (fold(here.me) !== fold(options.nick)) link.write(`NICK ${options.nick}`);
+          for (const name of options.channels) if (!here.joined.has(fold(name))) link.write(`JOIN ${name} ${keys.get(name) ?? ""}`.trim());
+        },
+      };
     },
+    parse: (raw) => parseSaid(raw, options.nick),
+    render: renderReply,
+    message: (text, to) => `PRIVMSG ${to} :${text}`,
+    reach: people.reach,
+    fold,
+    pace: options,
   };
 }

@@ -3,12 +3,12 @@ import { type Bench, isMessage, shown } from "../bench.ts";
 import type { Rule } from "../rule.ts";
 
 async function takesInOnce(bench: Bench): Promise<void> {
-  const { connection, test, platform, definition } = bench;
+  const { test, platform, definition } = bench;
   await bench.meet("first");
   await platform.write("second");
   const seen = () =>
     test.received.flatMap((event) => {
-      const parsed = connection.parse(event.raw);
+      const parsed = bench.parse(event.raw);
       return isMessage(parsed) ? [{ ...event, text: parsed.text }] : [];
     });
   await bench.until(
@@ -26,12 +26,12 @@ async function takesInOnce(bench: Bench): Promise<void> {
 }
 
 async function keepsIdOfRepetition(bench: Bench): Promise<void> {
-  const { test, connection, platform } = bench;
+  const { test, platform } = bench;
   await bench.meet("Hello");
   await bench.fail("repeat");
   // A message written after the repetition arrives after it.
   await platform.write("the last one");
-  const seen = () => test.received.map((event) => ({ id: event.id, parsed: connection.parse(event.raw) }));
+  const seen = () => test.received.map((event) => ({ id: event.id, parsed: bench.parse(event.raw) }));
   const says = (text: string) => seen().filter(({ parsed }) => isMessage(parsed) && parsed.text.includes(text));
   await bench.until(
     () => says("the last one").length > 0,
@@ -53,7 +53,7 @@ async function confirmsNothingUnstored(bench: Bench): Promise<void> {
   await connection.start();
   await platform.write("Hello");
   await bench.until(
-    () => test.received.some(({ raw }) => isMessage(connection.parse(raw))),
+    () => test.received.some(({ raw }) => isMessage(bench.parse(raw))),
     () => "An event that could not be stored was not delivered again. Confirm it to the platform only when receive has resolved.",
   );
 }
