@@ -33,11 +33,14 @@ import type { Contact } from "./contact.ts";
 import { createFaultLog } from "./fault-log.ts";
 import { guardConnection } from "./guarded-connection.ts";
 import type { LiveAccount } from "./live-account.ts";
+import { explainedDetail } from "./status-detail.ts";
 
 export interface OpenAccount {
   readonly live: LiveAccount;
   readonly connection: GuardedConnection;
   readonly fingerprint: string;
+  /** The codes that its channel declares. */
+  readonly codes: NonNullable<ChannelDefinition["codes"]>;
   readonly stop: AbortController;
   readonly holds: readonly string[];
   /** Calls into the connection whose answers are awaited. */
@@ -111,9 +114,11 @@ export function openAccount(
       const { parsed } = await readUpdate(holder.open, raw, options);
       return checkUpdate(parsed, { channel, account: id, id: options.newId(), check: options.check });
     },
-    status(status) {
+    status(reported) {
       if (holder.open === undefined || holder.open.closed) return;
-      if (!isStatus(status)) return accountLog.warn({ plugin }, "the channel reports a status that does not exist");
+      if (!isStatus(reported)) return accountLog.warn({ plugin }, "the channel reports a status that does not exist");
+      const explained = reported.detail === undefined ? {} : { detail: explainedDetail(reported.detail, definition.codes) };
+      const status: ChannelStatus = { ...reported, ...explained };
       const { detail, ...before } = holder.open.status;
       holder.open.status = { ...before, ...status };
       if (status.state === before.state && status.detail === detail) return;
@@ -167,6 +172,7 @@ export function openAccount(
     live,
     connection,
     fingerprint,
+    codes: definition.codes ?? {},
     stop,
     holds,
     calls,

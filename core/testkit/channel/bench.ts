@@ -36,7 +36,7 @@ export interface Bench {
   readonly section: Readonly<Record<string, unknown>>;
   fail(failure: PlatformFailure): Promise<void>;
   /** A method of the platform; throws where it is missing although `can` promises it. */
-  able<K extends "acknowledged" | "edit" | "files" | "history" | "menu" | "press" | "reactions" | "typing">(
+  able<K extends "acknowledged" | "edit" | "files" | "forge" | "history" | "menu" | "press" | "reactions" | "typing">(
     name: K,
   ): NonNullable<ChannelPlatform[K]>;
   textOf(part: Part): string;

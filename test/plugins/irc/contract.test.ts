@@ -41,5 +41,5 @@ channelContract({
     ],
   },
   functions: ["admit"],
-  platform: { can: ["away", "cut", "hang", "refuse"], open: openScripted },
+  platform: { can: ["away", "cut", "forge", "hang", "refuse", "reset", "silent"], open: openScripted },
 });

@@ -107,9 +107,27 @@ async function threadHasLane(bench: Bench): Promise<void> {
     throw new Error("A thread has the same lane as another place, so its messages would wait for those.");
 }
 
+async function seesThroughForgery(bench: Bench): Promise<void> {
+  const { inbound: person } = await bench.meet("Hello");
+  await bench.able("forge")("believe me");
+  await bench.platform.write("the last one");
+  await bench.until(
+    () => bench.messages().some(({ inbound }) => inbound.text.includes("the last one")),
+    () => "The message after a forged one was not received.",
+  );
+  for (const { inbound } of bench.messages()) {
+    const { sender, chat, text } = inbound;
+    if (sender.id !== person.sender.id || chat.id !== person.chat.id)
+      throw new Error(
+        `${person.sender.id} wrote ${shown(text)}, which became a message of ${sender.id} in the chat ${chat.id}. Take sender and chat from what the platform vouches for, never from what the person writes.`,
+      );
+  }
+}
+
 export const receiveRules: readonly Rule[] = [
   { title: "receive > each message once, in its order, in the lane of its chat", needs: [], run: takesInOnce },
   { title: "receive > a repetition has the id of the first", needs: ["repeat"], run: keepsIdOfRepetition },
+  { title: "receive > a forged event stays one of its sender, in their chat", needs: ["forge"], run: seesThroughForgery },
   { title: "receive > an event that could not be stored is not confirmed", needs: ["unconfirmed"], run: confirmsNothingUnstored },
   { title: "receive > an edit keeps the id of its message", needs: ["edit"], run: readsEdits },
   { title: "receive > an edit is a separate event after its message", needs: ["edit"], run: editHasOwnId },

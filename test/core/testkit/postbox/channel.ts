@@ -17,7 +17,11 @@ import { type Body, mailTo, render } from "./mail.ts";
 import { abilities, botId, maxUnits, openPostbox, type PostboxEvent } from "./platform.ts";
 import { createPreview } from "./preview.ts";
 
-const options = Type.Object({ url: Type.String(), token: Type.String() });
+export const options = Type.Object({
+  url: Type.String(),
+  token: Type.String(),
+  patienceMs: Type.Integer({ default: 30_000, description: "Longest wait for an answer of the platform." }),
+});
 
 /** What differs from a channel without a fault. */
 export type Change = (
