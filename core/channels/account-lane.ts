@@ -10,7 +10,7 @@ interface Known {
   newId(): string;
 }
 
-/** Completes what the channel says of an event by what its message says; an event that is no message has only what the channel says. */
+/** The lane and the id that the channel gives, or those that its message implies. */
 export function placeOf(
   message: CompleteInbound | undefined,
   given: { readonly id?: string; readonly lane?: string },
@@ -18,7 +18,7 @@ export function placeOf(
 ): { readonly id: string; readonly lane: string } {
   const lane = laneOf(message?.chat, given.lane, { lead, fold });
   const hasOwnId = message?.kind === "message" && message.messageId !== undefined;
-  // On many platforms the numbers of messages begin anew in each chat. An edit has the number of its message, and is another event.
+  // Message ids may be unique in their chat only. An edit has the id of its message but is a separate event.
   return { lane, id: given.id ?? (hasOwnId ? `${lane}:${message.messageId}` : newId()) };
 }
 

@@ -8,6 +8,6 @@ const channel = createPostbox(({ send }) => ({
 
 export const broken: Broken = {
   channel,
-  caughtBy: "send > an id that is no chat reaches nobody",
-  says: /"7,7", which is no chat, reached the person/,
+  caughtBy: "send > an id that is not a chat reaches no person",
+  says: /"7,7", which is not a chat, reached the person/,
 };
