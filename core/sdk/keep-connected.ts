@@ -51,8 +51,11 @@ export async function keepConnected(
   async function attempt(): Promise<LiveConnection> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), timeoutMs);
+    const connecting = connect(AbortSignal.any([signal, late.signal]));
+    // Nothing waits for the loss of a connection that comes too late, or while the account closes.
+    connecting.then(({ lost }) => lost.catch(() => {})).catch(() => {});
     try {
-      return await Promise.race([connect(AbortSignal.any([signal, late.signal])), expired(late.signal, timeoutMs)]);
+      return await Promise.race([connecting, expired(late.signal, timeoutMs)]);
     } finally {
       clearTimeout(timer);
     }

@@ -6,8 +6,21 @@ import { type Bench, shown } from "../bench.ts";
 import { connected, openConversation } from "../conversation.ts";
 import type { Rule } from "../rule.ts";
 
+/** Written again and again, because a platform may keep nothing for a bot that is not connected. */
+async function receivesAgain(bench: Bench, text: string, problem: string): Promise<void> {
+  await bench.until(
+    async () => {
+      await bench.platform.write(text);
+      await bench.clock.advance(500);
+      await realWait(20);
+      return bench.messages().some(({ inbound }) => inbound.text.includes(text));
+    },
+    () => problem,
+  );
+}
+
 async function reconnects(bench: Bench): Promise<void> {
-  const { test, platform } = bench;
+  const { test } = bench;
   await bench.meet("before");
   await bench.fail("away");
   const state = () => test.statuses.at(-1)?.state;
@@ -18,31 +31,18 @@ async function reconnects(bench: Bench): Promise<void> {
   // Some attempts to connect fail.
   await realWait(200);
   await bench.fail("back");
-  await platform.write("after the outage");
-  await bench.until(
-    () => bench.messages().some(({ inbound }) => inbound.text.includes("after the outage")),
-    () => "The platform is available again, but a message was not received. Reconnect automatically.",
-  );
+  await receivesAgain(bench, "after the outage", "The platform is available again, but no message was received. Reconnect automatically.");
   await bench.until(
     () => state() === "connected",
     () => `The platform is available again, but the status is ${state()}. Report connected.`,
   );
 }
 
-/** Written again and again, because a platform may keep nothing for a bot that is not connected. */
 async function returnsAfterReset(bench: Bench): Promise<void> {
   const { address } = await bench.meet("before");
   await bench.fail("reset");
-  await bench.until(
-    async () => {
-      await bench.platform.write("after the reset");
-      await bench.clock.advance(500);
-      await realWait(20);
-      return bench.messages().some(({ inbound }) => inbound.text.includes("after the reset"));
-    },
-    () =>
-      "The platform ended the connection and takes a new one, but no later message was received. Connect again whenever a connection is lost.",
-  );
+  const problem = "The platform ended the connection and takes a new one, but no later message was received.";
+  await receivesAgain(bench, "after the reset", `${problem} Connect again whenever a connection is lost.`);
   await bench.send("sent after the reset", address);
   await bench.until(
     () => bench.platform.read().some((text) => text.includes("sent after the reset")),
