@@ -2,37 +2,20 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type AccountAccess, identityRule } from "../access/index.ts";
-import {
-  type Accepted,
-  HostError,
-  type Inbound,
-  type Json,
-  type RawEvent,
-  type Refusal,
-  reasonOf,
-  type Silent,
-} from "../contract/index.ts";
-import {
-  type CompleteInbound,
-  type CompleteParsed,
-  connectionProblem,
-  type GuardedConnection,
-  type Owned,
-  scopedStore,
-  whenKnown,
-} from "../host/index.ts";
+import { type Accepted, HostError, type Inbound, type RawEvent, type Refusal, type Silent } from "../contract/index.ts";
+import { type CompleteInbound, connectionProblem, type GuardedConnection, type Owned, scopedStore } from "../host/index.ts";
 import { createClientAddress, createJudgeCaller } from "../http/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelStatus } from "../sdk/contract.ts";
-import { controlSuffix, type Store } from "../state/index.ts";
+import type { Store } from "../state/index.ts";
 import { createUnderWay, type TimedCall, type UnderWay } from "../stations/index.ts";
-import { placeOf } from "./account-lane.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
 import type { Contact } from "./contact.ts";
 import { createFaultLog } from "./fault-log.ts";
 import { guardConnection } from "./guarded-connection.ts";
 import type { LiveAccount } from "./live-account.ts";
+import { checkUpdate, readUpdate, receiveUpdate } from "./receive-update.ts";
 import { explainedDetail } from "./status-detail.ts";
 
 export interface OpenAccount {
@@ -199,100 +182,6 @@ const states: readonly string[] = ["connecting", "connected", "waiting", "stoppe
 
 function isStatus(status: unknown): status is ChannelStatus {
   return typeof status === "object" && status !== null && states.includes((status as { readonly state?: unknown }).state as string);
-}
-
-/** The reason code of a silent event if its channel gives none. */
-const nothingToDo = "nothing_to_do";
-
-function isInbound(parsed: CompleteParsed): parsed is CompleteInbound {
-  return parsed !== null && parsed !== undefined && !("silent" in parsed);
-}
-
-/** A parsed event, and whether it is a command that waits for no turn. */
-interface Read {
-  readonly parsed: CompleteParsed;
-  readonly control: boolean;
-}
-
-/**
- * An event that its channel cannot read is accepted anyway, and fails on its own. If it were refused, it would be delivered again and block
- * those after it.
- */
-function readUpdate(account: OpenAccount | undefined, raw: Json, { log, isControlCommand }: OpenAccountOptions): Read | Promise<Read> {
-  if (account === undefined) return { parsed: undefined, control: false };
-  const { live, connection } = account;
-  const unreadable = (error: unknown): Read => {
-    const { channel, id, plugin } = live;
-    log.error({ channel, account: id, plugin, error: reasonOf(error) }, "an event could not be read");
-    return { parsed: undefined, control: false };
-  };
-  try {
-    const read = whenKnown(connection.parse(raw), (parsed) => ({
-      parsed,
-      control: isInbound(parsed) && isControlCommand(parsed, live),
-    }));
-    return read instanceof Promise ? read.catch(unreadable) : read;
-  } catch (error) {
-    return unreadable(error);
-  }
-}
-
-/** A refused sender learns only that; the rule that applied is in the trace. */
-async function checkUpdate(
-  parsed: CompleteParsed,
-  { check, ...of }: Pick<Inbound, "id" | "channel" | "account"> & Pick<OpenAccountOptions, "check">,
-): ReturnType<ChannelAccount["check"]> {
-  if (!isInbound(parsed)) {
-    return { allowed: false, code: parsed?.silent ?? nothingToDo, notice: "There is nothing to do here." };
-  }
-  const refused = await check({ ...parsed, ...of, authority: "channel" });
-  if (refused === undefined) return { allowed: true };
-  return { allowed: false, code: refused.code, notice: "You may not use this here." };
-}
-
-/** Why an event needs no reply, if that is known already. */
-function silentOf(parsed: CompleteParsed, known: string | undefined): Silent | undefined {
-  if (known !== undefined) return { silent: known };
-  if (parsed === null) return { silent: nothingToDo };
-  return parsed !== undefined && "silent" in parsed ? parsed : undefined;
-}
-
-/** Parsed once here, only to find its lane and whether it needs a reply. The stored event is exactly what the platform sent. */
-async function receiveUpdate({
-  holder,
-  channel,
-  account,
-  raw,
-  at,
-  options,
-}: {
-  readonly holder: { readonly open?: OpenAccount };
-  readonly channel: string;
-  readonly account: string;
-  readonly raw: Json;
-  readonly at: NonNullable<Parameters<ChannelAccount["receive"]>[1]>;
-  readonly options: OpenAccountOptions;
-}): Promise<Accepted> {
-  const read = readUpdate(holder.open, raw, options);
-  const { parsed, control } = read instanceof Promise ? await read : read;
-  const silent = silentOf(parsed, at.silent);
-  const { fold = String } = holder.open?.live.identity ?? {};
-  const place = placeOf(isInbound(parsed) ? parsed : undefined, at, { lead: `${channel}:${account}`, fold, newId: options.newId });
-  const { eventId, duplicate } = await options.receive(
-    {
-      source: channel,
-      kind: "update",
-      account,
-      lane: control ? `${place.lane}${controlSuffix}` : place.lane,
-      authority: "channel",
-      dedupeKey: `${channel}:${at.identity ?? account}:${place.id}`,
-      ...(at.gather === undefined ? {} : { gather: at.gather }),
-      body: raw,
-    },
-    silent === undefined ? {} : { silent },
-  );
-  // The store returns more, but only these fields belong to the contract.
-  return { eventId, duplicate };
 }
 
 export function logStatus(log: Log, status: ChannelStatus, path: string): void {

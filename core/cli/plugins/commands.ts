@@ -12,7 +12,7 @@ export function addPluginCommands(program: Command, add: Add, handle: Handle): v
   const plugins = group(program, "plugins", "Create, list and check plugins.", `${programCommand} plugins list`);
   add(plugins, "create <name>", {
     summary: "Write a package for a new plugin, with tests that pass: declaration, options, contract test, README and CI.",
-    example: `${programCommand} plugins create acme-chat --kind channel\n${programCommand} plugins create acme-irc --kind channel --transport lines\n${programCommand} plugins create acme-alerts --kind preset --dir ~/plugins/alerts`,
+    example: `${programCommand} plugins create acme-chat --kind channel\n${programCommand} plugins create acme-lines --kind channel --transport lines\n${programCommand} plugins create acme-alerts --kind preset --dir ~/plugins/alerts`,
     json: true,
   })
     .addOption(new Option("--kind <kind>", "what it is").choices(pluginKinds).makeOptionMandatory())

@@ -1,6 +1,6 @@
 /** The channel as the gateway sees it before any of it runs: who it is, what it can do, which options an account has. */
 import { Type } from "service-gateway/sdk";
-import { defineChannel, secretText, type Static } from "service-gateway/sdk/channel";
+import { defineChannel, type Static, secretText } from "service-gateway/sdk/channel";
 import { openConnection } from "./connection.ts";
 import { maxChars } from "./render.ts";
 

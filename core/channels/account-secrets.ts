@@ -1,0 +1,68 @@
+/** The secrets of an account: where they are inherited from, and their texts. */
+import {
+  type ChannelAccountSection,
+  changeMarked,
+  type Environment,
+  nodeOf,
+  type Problem,
+  parsePath,
+  renderPath,
+  type Secrets,
+} from "../config/index.ts";
+import { HostError, reasonOf } from "../contract/index.ts";
+import type { ChannelDefinition } from "../sdk/contract.ts";
+
+type Values = Readonly<Record<string, unknown>>;
+
+/**
+ * Resolves secrets. Credentials at the root and in the environment belong to the account `default` alone, and only if it has none of its
+ * own.
+ */
+export function withCredentials(
+  definition: ChannelDefinition,
+  account: ChannelAccountSection,
+  path: string,
+  { secrets, environment }: { readonly secrets: Secrets; readonly environment: Environment },
+): { readonly raw: Values; readonly problems: readonly Problem[] } {
+  const raw: Record<string, unknown> = { ...account.raw };
+  const problems: Problem[] = [];
+  const credentials = definition.credentials ?? [];
+  const hasOwn = credentials.some((name) => account.own[name] !== undefined);
+  if (account.id !== "default" || hasOwn) {
+    for (const name of credentials) if (account.own[name] === undefined) delete raw[name];
+  } else if (credentials.every((name) => raw[name] === undefined)) {
+    for (const [name, variable] of Object.entries(definition.environment ?? {})) {
+      const value = environment[variable]?.trim();
+      if (value) raw[name] = value;
+    }
+  }
+  const resolved = (secret: unknown, at: string): string | undefined => {
+    try {
+      return secrets.resolve(secret, at);
+    } catch (error) {
+      const hint = error instanceof HostError ? { hint: error.hint } : {};
+      problems.push({ severity: "error", path: at, message: withoutPath(reasonOf(error), at), ...hint });
+      return undefined;
+    }
+  };
+  const resolve = (name: string, secret: unknown, at: string) => {
+    raw[name] = resolved(secret, at);
+    if (raw[name] === undefined) delete raw[name];
+  };
+  for (const [file, name] of Object.entries(definition.secretFiles ?? {})) {
+    if (raw[file] !== undefined) resolve(name, { file: raw[file] }, `${path}.${file}`);
+  }
+  for (const name of definition.secrets ?? []) {
+    if (raw[name] !== undefined) resolve(name, raw[name], `${path}.${name}`);
+  }
+  const marked = changeMarked(nodeOf(definition.options), raw, parsePath(path) ?? [path], {
+    mark: "secret",
+    change: (value, at) => resolved(value, renderPath(at)),
+  });
+  return { raw: marked as Values, problems };
+}
+
+/** The message of an error names the path; a problem has the path as a separate field. */
+function withoutPath(message: string, path: string): string {
+  return (message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message).replace(/\.$/, "");
+}
