@@ -2,8 +2,8 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { type AccountAccess, identityRule } from "../access/index.ts";
-import { type Accepted, HostError, type Inbound, type RawEvent, type Refusal, type Silent } from "../contract/index.ts";
-import { type CompleteInbound, connectionProblem, type GuardedConnection, type Owned, scopedStore } from "../host/index.ts";
+import { HostError } from "../contract/index.ts";
+import { connectionProblem, type GuardedConnection, type Owned, scopedStore } from "../host/index.ts";
 import { createClientAddress, createJudgeCaller } from "../http/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelAccount, ChannelConnection, ChannelDefinition, ChannelStatus } from "../sdk/contract.ts";
@@ -15,7 +15,7 @@ import type { Contact } from "./contact.ts";
 import { createFaultLog } from "./fault-log.ts";
 import { guardConnection } from "./guarded-connection.ts";
 import type { LiveAccount } from "./live-account.ts";
-import { checkUpdate, readUpdate, receiveUpdate } from "./receive-update.ts";
+import { checkUpdate, type ReceivingOptions, readUpdate, receiveUpdate } from "./receive-update.ts";
 import { explainedDetail } from "./status-detail.ts";
 
 export interface OpenAccount {
@@ -41,22 +41,14 @@ export interface OpenAccount {
   menu?: string;
 }
 
-export interface OpenAccountOptions {
+export interface OpenAccountOptions extends ReceivingOptions {
   readonly states: AccountStates;
   /** See `heldAlone`. */
   readonly holds: readonly string[];
   readonly channels: ReadonlyMap<string, Owned<ChannelDefinition>>;
   readonly store: Store;
   readonly stateDirectory: string;
-  readonly log: Log;
   readonly now: () => number;
-  readonly newId: () => string;
-  /** `silent` is set if the event is already known to need no reply. */
-  readonly receive: (event: RawEvent, options: { readonly silent?: Silent }) => Promise<Accepted>;
-  /** Checks whether the event would be admitted; has no effect. */
-  readonly check: (inbound: Inbound) => Promise<Refusal | undefined>;
-  /** Must agree with the turn: a text that is not a command there is an ordinary turn, which has to wait in its lane. */
-  readonly isControlCommand: (parsed: CompleteInbound, account: LiveAccount) => boolean;
   readonly trustedProxies: () => readonly string[];
   readonly debounceMs: () => number;
   readonly room: ChannelAccount["room"];

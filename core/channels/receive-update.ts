@@ -1,10 +1,29 @@
 /** A platform event on its way to the inbox: read once, to find its lane and whether it needs a reply. */
-import { type Accepted, type Inbound, type Json, reasonOf, type Silent } from "../contract/index.ts";
-import { type CompleteInbound, type CompleteParsed, whenKnown } from "../host/index.ts";
+import { type Accepted, type Inbound, type Json, type RawEvent, type Refusal, reasonOf, type Silent } from "../contract/index.ts";
+import { type CompleteInbound, type CompleteParsed, type GuardedConnection, whenKnown } from "../host/index.ts";
+import type { Log } from "../log/index.ts";
 import type { ChannelAccount } from "../sdk/contract.ts";
 import { controlSuffix } from "../state/index.ts";
 import { placeOf } from "./account-lane.ts";
-import type { OpenAccount, OpenAccountOptions } from "./open-account.ts";
+import type { LiveAccount } from "./live-account.ts";
+
+/** What an account needs to receive events. */
+export interface ReceivingOptions {
+  readonly log: Log;
+  readonly newId: () => string;
+  /** `silent` is set if the event is already known to need no reply. */
+  readonly receive: (event: RawEvent, options: { readonly silent?: Silent }) => Promise<Accepted>;
+  /** Checks whether the event would be admitted; has no effect. */
+  readonly check: (inbound: Inbound) => Promise<Refusal | undefined>;
+  /** Must agree with the turn: a text that is not a command there is an ordinary turn, which has to wait in its lane. */
+  readonly isControlCommand: (parsed: CompleteInbound, account: LiveAccount) => boolean;
+}
+
+/** An account that is open. */
+interface Receiving {
+  readonly live: LiveAccount;
+  readonly connection: GuardedConnection;
+}
 
 /** The reason code of a silent event if its channel gives none. */
 const nothingToDo = "nothing_to_do";
@@ -23,11 +42,7 @@ interface Read {
  * An event that its channel cannot read is accepted anyway, and fails on its own. If it were refused, it would be delivered again and block
  * those after it.
  */
-export function readUpdate(
-  account: OpenAccount | undefined,
-  raw: Json,
-  { log, isControlCommand }: OpenAccountOptions,
-): Read | Promise<Read> {
+export function readUpdate(account: Receiving | undefined, raw: Json, { log, isControlCommand }: ReceivingOptions): Read | Promise<Read> {
   if (account === undefined) return { parsed: undefined, control: false };
   const { live, connection } = account;
   const unreadable = (error: unknown): Read => {
@@ -49,7 +64,7 @@ export function readUpdate(
 /** A refused sender learns only that; the rule that applied is in the trace. */
 export async function checkUpdate(
   parsed: CompleteParsed,
-  { check, ...of }: Pick<Inbound, "id" | "channel" | "account"> & Pick<OpenAccountOptions, "check">,
+  { check, ...of }: Pick<Inbound, "id" | "channel" | "account"> & Pick<ReceivingOptions, "check">,
 ): ReturnType<ChannelAccount["check"]> {
   if (!isInbound(parsed)) {
     return { allowed: false, code: parsed?.silent ?? nothingToDo, notice: "There is nothing to do here." };
@@ -75,12 +90,12 @@ export async function receiveUpdate({
   at,
   options,
 }: {
-  readonly holder: { readonly open?: OpenAccount };
+  readonly holder: { readonly open?: Receiving };
   readonly channel: string;
   readonly account: string;
   readonly raw: Json;
   readonly at: NonNullable<Parameters<ChannelAccount["receive"]>[1]>;
-  readonly options: OpenAccountOptions;
+  readonly options: ReceivingOptions;
 }): Promise<Accepted> {
   const read = readUpdate(holder.open, raw, options);
   const { parsed, control } = read instanceof Promise ? await read : read;
