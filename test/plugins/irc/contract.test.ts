@@ -3,8 +3,7 @@ import { channelContract } from "service-gateway/testkit";
 import irc from "../../../plugins/irc/index.ts";
 import { openScripted } from "./platforms.ts";
 
-const at = 1_760_000_000_000;
-const said = { id: "m1", nick: "ada", account: null, target: "bot", me: "bot", text: "Hello", at };
+const said = { id: "m1", nick: "ada", account: "", target: "bot", me: "bot", text: "Hello", time: "2025-10-09T08:53:20.000Z" };
 
 channelContract({
   channel: irc,
