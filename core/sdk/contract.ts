@@ -1166,9 +1166,8 @@ export function definePlugin<O extends TObject>(definition: PluginDefinition<O>)
  *   id: "irc",
  *   version: "1.0.0",
  *   host: "^0.1.0",
- *   options: Type.Object({ server: Type.String(), password: Type.Optional(Type.String()) }),
- *   secrets: ["password"],
- *   capabilities: { maxChars: 400, markup: "plain", edits: false, threads: false, reactions: false, media: false, buttons: false, typing: false, menu: false },
+ *   options: Type.Object({ server: Type.String(), password: Type.Optional(secretText({ description: "Password of the bot." })) }),
+ *   capabilities: { maxChars: 400 },
  *   open: (account) => createConnection(account),
  * });
  */

@@ -51,10 +51,10 @@ export async function keepConnected(
   async function attempt(): Promise<LiveConnection> {
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), timeoutMs);
-    const connecting = connect(AbortSignal.any([signal, late.signal]));
-    // Nothing waits for the loss of a connection that comes too late, or while the account closes.
-    connecting.then(({ lost }) => lost.catch(() => {})).catch(() => {});
     try {
+      const connecting = connect(AbortSignal.any([signal, late.signal]));
+      // Nothing waits for the loss of a connection that comes too late, or while the account closes.
+      connecting.then(({ lost }) => lost.catch(() => {})).catch(() => {});
       return await Promise.race([connecting, expired(late.signal, timeoutMs)]);
     } finally {
       clearTimeout(timer);
