@@ -117,8 +117,8 @@ export interface ChannelFixtures {
   readonly renamed: readonly (readonly [before: Json, after: Json])[];
   /** The text of a part as a person reads it. Default: the body, or its `text`. */
   textOf?(part: Part): string;
-  /** What `maxChars` counts: Unicode characters, UTF-16 units, or bytes of UTF-8. Default: `characters`. */
-  readonly unit?: "characters" | "utf-16" | "bytes";
+  /** What `maxChars` counts, as `unit` of `cutText`: Unicode characters, UTF-16 units, or bytes of UTF-8. Default: `characters`. */
+  readonly unit?: "characters" | "utf16" | "bytes";
 }
 
 /** A function that a connection may have whatever its capabilities are. */

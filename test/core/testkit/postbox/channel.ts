@@ -193,7 +193,7 @@ export function contractOf(channel: ReturnType<typeof createPostbox>, fixtures: 
       ],
       own: [raw({ ...message, from: { id: botId, name: "Bot" } })],
       renamed: [[raw(message), raw({ ...message, from: { id: 7, name: "Ada Lind" } })]],
-      unit: "utf-16",
+      unit: "utf16",
       ...fixtures,
     },
   };
