@@ -1,6 +1,15 @@
 /** The credentials of an account: where they come from, and the secrets that they name. */
 import type { PathOf } from "../access/index.ts";
-import type { ChannelAccountSection, Environment, Problem, Secrets } from "../config/index.ts";
+import {
+  type ChannelAccountSection,
+  changeMarked,
+  type Environment,
+  nodeOf,
+  type Problem,
+  parsePath,
+  renderPath,
+  type Secrets,
+} from "../config/index.ts";
 import { HostError, reasonOf } from "../contract/index.ts";
 import type { CalledChannel } from "../host/index.ts";
 
@@ -33,14 +42,18 @@ export function withCredentials(
       if (value) raw[name] = value;
     }
   }
-  const resolve = (name: string, secret: unknown, at: string) => {
+  const resolved = (secret: unknown, at: string): string | undefined => {
     try {
-      raw[name] = secrets.resolve(secret, at);
+      return secrets.resolve(secret, at);
     } catch (error) {
-      delete raw[name];
       const hint = error instanceof HostError ? { hint: error.hint } : {};
       problems.push({ severity: "error", path: at, message: withoutPath(reasonOf(error), at), ...hint });
+      return undefined;
     }
+  };
+  const resolve = (name: string, secret: unknown, at: string) => {
+    raw[name] = resolved(secret, at);
+    if (raw[name] === undefined) delete raw[name];
   };
   for (const [file, name] of Object.entries(definition.secretFiles ?? {})) {
     if (raw[file] !== undefined) resolve(name, { file: raw[file] }, `${path}.${file}`);
@@ -48,7 +61,11 @@ export function withCredentials(
   for (const name of definition.secrets ?? []) {
     if (raw[name] !== undefined) resolve(name, raw[name], `${path}.${name}`);
   }
-  return { raw, problems };
+  const marked = changeMarked(nodeOf(definition.options), raw, parsePath(path) ?? [path], {
+    mark: "secret",
+    change: (value, at) => resolved(value, renderPath(at)),
+  });
+  return { raw: marked as Values, problems };
 }
 
 /** The message of an error names the path; a problem has the path as a separate field. */

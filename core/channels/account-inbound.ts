@@ -1,7 +1,6 @@
 /** Completes a platform event for the core, and checks its time. */
 import type { Inbound, Silent } from "../contract/index.ts";
-import { whenKnown } from "../host/index.ts";
-import type { ChannelInbound } from "../sdk/contract.ts";
+import { type CompleteInbound, whenKnown } from "../host/index.ts";
 import type { StoredEvent } from "../state/index.ts";
 import type { OpenAccount } from "./open-account.ts";
 
@@ -23,7 +22,7 @@ export function parseEvent(
 const lastTime = 8.64e15;
 const isTime = (at: number | undefined): at is number => at !== undefined && at > 0 && at <= lastTime;
 
-function toInbound(parsed: ChannelInbound, event: StoredEvent): Inbound {
+function toInbound(parsed: CompleteInbound, event: StoredEvent): Inbound {
   const { id, source, account = "", authority, acceptedAt } = event;
   const timestamp = isTime(parsed.timestamp) ? parsed.timestamp : acceptedAt;
   const { forward } = parsed;

@@ -8,6 +8,7 @@ import type { ChannelStatus } from "../sdk/contract.ts";
 import { accountDuty, type Duties } from "../state/index.ts";
 import type { AccountStates } from "./account-states.ts";
 import { logStatus, type OpenAccount, type OpenAccountOptions } from "./open-account.ts";
+import { startFailure } from "./status-detail.ts";
 
 /** An account that is closing. */
 interface Closing {
@@ -72,7 +73,7 @@ export function createAccountLife(options: {
     account.connection.start().catch((error: unknown) => {
       if (account.closed) return;
       const { channel, id, path } = account.live;
-      const status: ChannelStatus = { state: "failed", detail: reasonOf(error) };
+      const status: ChannelStatus = { state: "failed", detail: startFailure(error, account.codes) };
       const known = account.status.state === status.state && account.status.detail === status.detail;
       account.status = status;
       if (known) return;

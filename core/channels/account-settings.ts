@@ -13,9 +13,12 @@ import {
 import {
   accessSchema,
   type ChannelAccountSection,
+  changeMarked,
   channelAccounts,
   checkOpen,
+  expandPath,
   isRecord,
+  nodeOf,
   type Problem,
   renderPath,
   renderProblem,
@@ -182,9 +185,13 @@ function readSettings(
     known: Object.keys(accessSchema.properties),
   });
   const problems = [...unresolved, ...access.problems, ...own.problems];
+  const ownValue = changeMarked(nodeOf(definition.options), own.value, [], {
+    mark: "file",
+    change: (file) => (typeof file === "string" ? expandPath(file, from.secrets.directory) : file),
+  }) as Values;
   // An option that both schemas declare keeps the host's meaning and is also passed to the channel. Other values that the host's schema
   // allowed are unchanged, without defaults and with unresolved secrets, so only `own` is used for those.
-  const options: Values = { ...(own.value as object), ...accessOptions(access.value) };
+  const options: Values = { ...ownValue, ...accessOptions(access.value) };
   const settings: AccountSettings = {
     definition,
     id: account.id,
@@ -192,7 +199,7 @@ function readSettings(
     options,
     access: access.value as AccountAccess,
     identity: identityRule(definition.id, definition.identity),
-    fingerprint: fingerprintOf(definition, own.value as Values),
+    fingerprint: fingerprintOf(definition, ownValue),
   };
   return { problems, settings };
 }

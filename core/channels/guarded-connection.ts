@@ -5,6 +5,9 @@
 import type { Part, Receipt } from "../contract/index.ts";
 import {
   type CalledConnection,
+  type CompleteParsed,
+  completeParsed,
+  type GuardedConnection,
   inboundProblem,
   isObject,
   isRemote,
@@ -23,10 +26,10 @@ import { isThenable } from "../stations/index.ts";
 import { createGuardedCalls, type GuardedCalls, type GuardOptions } from "./guarded-calls.ts";
 import { openPreview } from "./guarded-preview.ts";
 
-export function guardConnection(connection: CalledConnection, options: GuardOptions): CalledConnection {
+export function guardConnection(connection: CalledConnection, options: GuardOptions): GuardedConnection {
   const calls = createGuardedCalls(options);
   const { asked, onFault } = calls;
-  const guarded: CalledConnection = {
+  const guarded: GuardedConnection = {
     async start() {
       const late = setTimeout(() => {
         // The plugin has reported that its platform is away, so it is not at fault.
@@ -59,14 +62,15 @@ function guardComputing(
   connection: CalledConnection,
   calls: GuardedCalls,
   fold: GuardOptions["fold"],
-): Pick<CalledConnection, "parse" | "render"> {
+): Pick<GuardedConnection, "parse" | "render"> {
   const { asked, noted } = calls;
   const answer = <T>(call: "parse" | "render", run: () => T | Promise<T>): T | Promise<T> =>
     isRemote(connection) ? calls.timely(call, pluginDeadlines[call], run) : calls.atOnce(call, run as () => T);
-  const checkedInbound = (parsed: Parsed): Parsed | Promise<Parsed> => {
-    const problem = parsed === undefined ? undefined : inboundProblem(parsed);
+  const checkedInbound = (parsed: Parsed): CompleteParsed | Promise<CompleteParsed> => {
+    const complete = completeParsed(parsed);
+    const problem = complete === undefined ? undefined : inboundProblem(complete);
     if (problem !== undefined) throw unusable(asked("parse"), problem);
-    return folded(parsed, fold);
+    return folded(complete, fold);
   };
   const checkedParts = (parts: readonly Part[]): readonly Part[] => {
     const problem = partsProblem(parts);
@@ -97,10 +101,10 @@ function guardComputing(
 }
 
 /** Every later step compares ids, so they are brought into their one form where they come in. */
-function folded(parsed: Parsed, fold: GuardOptions["fold"]): Parsed | Promise<Parsed> {
+function folded(parsed: CompleteParsed, fold: GuardOptions["fold"]): CompleteParsed | Promise<CompleteParsed> {
   if (fold === undefined || parsed === null || parsed === undefined || "silent" in parsed) return parsed;
   const { chat, sender } = parsed;
-  const inForm = (chatId: string, senderId: string): Parsed => ({
+  const inForm = (chatId: string, senderId: string): CompleteParsed => ({
     ...parsed,
     chat: { ...chat, id: chatId },
     sender: { ...sender, id: senderId },
@@ -112,7 +116,11 @@ function folded(parsed: Parsed, fold: GuardOptions["fold"]): Parsed | Promise<Pa
 }
 
 /** The calls that a channel may leave out. */
-function guardOptional(connection: CalledConnection, calls: GuardedCalls, fold: GuardOptions["fold"]): Partial<ChannelConnection> {
+function guardOptional(
+  connection: CalledConnection,
+  calls: GuardedCalls,
+  fold: GuardOptions["fold"],
+): Partial<Omit<ChannelConnection, "parse" | "render">> {
   const foldId = fold ?? ((id) => id);
   const { within, timely, withoutAnswer } = calls;
   const { remove, preview, react, typing, menu, findMedia, resolve, probe, members, fetchMedia, admit, pause, update } = connection;

@@ -1,5 +1,6 @@
 /** Accounts of chat platforms and what belongs to them. */
 
+export { placeOf } from "./account-lane.ts";
 export { readAccounts } from "./account-settings.ts";
 export { type AccountReport, type Accounts, createAccounts } from "./accounts.ts";
 export type { Contact } from "./contact.ts";

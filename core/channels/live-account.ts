@@ -1,7 +1,7 @@
 /** A connected account, as the stations see it. */
 
 import type { AccountAccess, IdentityRule } from "../access/index.ts";
-import type { CalledConnection } from "../host/index.ts";
+import type { GuardedConnection } from "../host/index.ts";
 import type { ChannelCapabilities, ChannelStatus } from "../sdk/contract.ts";
 
 export interface LiveAccount {
@@ -12,7 +12,7 @@ export interface LiveAccount {
   /** Configuration path, such as `channels.botchat` or `channels.botchat.accounts.work`. */
   readonly path: string;
   /** Guarded: each call ends within its deadline, and its errors name the plugin. */
-  readonly connection: CalledConnection;
+  readonly connection: GuardedConnection;
   readonly capabilities: ChannelCapabilities;
   readonly access: AccountAccess;
   readonly identity: IdentityRule;

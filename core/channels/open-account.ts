@@ -2,34 +2,35 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { AccountAccess, IdentityRule } from "../access/index.ts";
+import { HostError } from "../contract/index.ts";
 import {
-  type Accepted,
-  HostError,
-  type Inbound,
-  type Json,
-  type RawEvent,
-  type Refusal,
-  reasonOf,
-  type Silent,
-} from "../contract/index.ts";
-import { type CalledChannel, type CalledConnection, connectionProblem, type Owned, scopedStore, whenKnown } from "../host/index.ts";
+  type CalledChannel,
+  type CalledConnection,
+  connectionProblem,
+  type GuardedConnection,
+  type Owned,
+  scopedStore,
+} from "../host/index.ts";
 import { createClientAddress, createJudgeCaller } from "../http/index.ts";
 import type { Log } from "../log/index.ts";
-import type { ChannelAccount, ChannelDefinition, ChannelInbound, ChannelStatus, Parsed } from "../sdk/contract.ts";
-import { controlSuffix, type Store } from "../state/index.ts";
+import type { ChannelAccount, ChannelDefinition, ChannelStatus } from "../sdk/contract.ts";
+import type { Store } from "../state/index.ts";
 import { createUnderWay, type TimedCall, type UnderWay } from "../stations/index.ts";
-import { laneOf } from "./account-lane.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
 import type { Contact } from "./contact.ts";
 import { createFaultLog } from "./fault-log.ts";
 import { guardConnection } from "./guarded-connection.ts";
 import type { LiveAccount } from "./live-account.ts";
+import { checkUpdate, type ReceivingOptions, readUpdate, receiveUpdate } from "./receive-update.ts";
+import { explainedDetail } from "./status-detail.ts";
 
 export interface OpenAccount {
   readonly live: LiveAccount;
-  readonly connection: CalledConnection;
+  readonly connection: GuardedConnection;
   readonly fingerprint: string;
+  /** The codes that its channel declares. */
+  readonly codes: NonNullable<ChannelDefinition["codes"]>;
   readonly stop: AbortController;
   readonly holds: readonly string[];
   /** Calls into the connection whose answers are awaited. */
@@ -50,22 +51,14 @@ export interface OpenAccount {
   menu?: string;
 }
 
-export interface OpenAccountOptions {
+export interface OpenAccountOptions extends ReceivingOptions {
   readonly states: AccountStates;
   /** See `heldAlone`. */
   readonly holds: readonly string[];
   readonly channels: ReadonlyMap<string, Owned<ChannelDefinition>>;
   readonly store: Store;
   readonly stateDirectory: string;
-  readonly log: Log;
   readonly now: () => number;
-  readonly newId: () => string;
-  /** `silent` is set if the event is already known to need no reply. */
-  readonly receive: (event: RawEvent, options: { readonly silent?: Silent }) => Promise<Accepted>;
-  /** Checks whether the event would be admitted; has no effect. */
-  readonly check: (inbound: Inbound) => Promise<Refusal | undefined>;
-  /** Must agree with the turn: a text that is not a command there is an ordinary turn, which has to wait in its lane. */
-  readonly isControlCommand: (parsed: ChannelInbound, account: LiveAccount) => boolean;
   readonly trustedProxies: () => readonly string[];
   readonly debounceMs: () => number;
   readonly room: ChannelAccount["room"];
@@ -97,7 +90,7 @@ export function openAccount(
     directory,
     now,
     newId: options.newId,
-    async receive(raw, at) {
+    async receive(raw, at = {}) {
       if (holder.open?.closed === true) throw new HostError("account_closed", { channel, account: id });
       return receiveUpdate({ holder, channel, account: id, raw, at, options });
     },
@@ -106,9 +99,11 @@ export function openAccount(
       const { parsed } = await readUpdate(holder.open, raw, options);
       return checkUpdate(parsed, { channel, account: id, id: options.newId(), check: options.check });
     },
-    status(status) {
+    status(reported) {
       if (holder.open === undefined || holder.open.closed) return;
-      if (!isStatus(status)) return accountLog.warn({ plugin }, "the channel reports a status that does not exist");
+      if (!isStatus(reported)) return accountLog.warn({ plugin }, "the channel reports a status that does not exist");
+      const explained = reported.detail === undefined ? {} : { detail: explainedDetail(reported.detail, definition.codes) };
+      const status: ChannelStatus = { ...reported, ...explained };
       const { detail, ...before } = holder.open.status;
       holder.open.status = { ...before, ...status };
       if (status.state === before.state && status.detail === detail) return;
@@ -163,6 +158,7 @@ export function openAccount(
     live,
     connection,
     fingerprint,
+    codes: definition.codes ?? {},
     stop,
     holds,
     calls,
@@ -190,101 +186,6 @@ const states: readonly string[] = ["connecting", "connected", "waiting", "stoppe
 
 function isStatus(status: unknown): status is ChannelStatus {
   return typeof status === "object" && status !== null && states.includes((status as { readonly state?: unknown }).state as string);
-}
-
-/** The reason code of a silent event if its channel gives none. */
-const nothingToDo = "nothing_to_do";
-
-function isInbound(parsed: Parsed): parsed is ChannelInbound {
-  return parsed !== null && parsed !== undefined && !("silent" in parsed);
-}
-
-/** A parsed event, and whether it is a command that waits for no turn. */
-interface Read {
-  readonly parsed: Parsed;
-  readonly control: boolean;
-}
-
-/**
- * An event that its channel cannot read is accepted anyway, and fails on its own. If it were refused, it would be delivered again and block
- * those after it.
- */
-function readUpdate(account: OpenAccount | undefined, raw: Json, { log, isControlCommand }: OpenAccountOptions): Read | Promise<Read> {
-  if (account === undefined) return { parsed: undefined, control: false };
-  const { live, connection } = account;
-  const unreadable = (error: unknown): Read => {
-    const { channel, id, plugin } = live;
-    log.error({ channel, account: id, plugin, error: reasonOf(error) }, "an event could not be read");
-    return { parsed: undefined, control: false };
-  };
-  try {
-    const read = whenKnown(connection.parse(raw), (parsed) => ({
-      parsed,
-      control: isInbound(parsed) && isControlCommand(parsed, live),
-    }));
-    return read instanceof Promise ? read.catch(unreadable) : read;
-  } catch (error) {
-    return unreadable(error);
-  }
-}
-
-/** A refused sender learns only that; the rule that applied is in the trace. */
-async function checkUpdate(
-  parsed: Parsed,
-  { check, ...of }: Pick<Inbound, "id" | "channel" | "account"> & Pick<OpenAccountOptions, "check">,
-): ReturnType<ChannelAccount["check"]> {
-  if (!isInbound(parsed)) {
-    return { allowed: false, code: parsed?.silent ?? nothingToDo, notice: "There is nothing to do here." };
-  }
-  const refused = await check({ ...parsed, ...of, authority: "channel" });
-  if (refused === undefined) return { allowed: true };
-  return { allowed: false, code: refused.code, notice: "You may not use this here." };
-}
-
-/** Why an event needs no reply, if that is known already. */
-function silentOf(parsed: Parsed, known: string | undefined): Silent | undefined {
-  if (known !== undefined) return { silent: known };
-  if (parsed === null) return { silent: nothingToDo };
-  return parsed !== undefined && "silent" in parsed ? parsed : undefined;
-}
-
-/** Parsed once here, only to find its lane and whether it needs a reply. The stored event is exactly what the platform sent. */
-async function receiveUpdate({
-  holder,
-  channel,
-  account,
-  raw,
-  at,
-  options,
-}: {
-  readonly holder: { readonly open?: OpenAccount };
-  readonly channel: string;
-  readonly account: string;
-  readonly raw: Json;
-  readonly at: Parameters<ChannelAccount["receive"]>[1];
-  readonly options: OpenAccountOptions;
-}): Promise<Accepted> {
-  const read = readUpdate(holder.open, raw, options);
-  const { parsed, control } = read instanceof Promise ? await read : read;
-  const silent = silentOf(parsed, at.silent);
-  const { fold = String } = holder.open?.live.identity ?? {};
-  const known = isInbound(parsed) ? laneOf(at.lane, `${channel}:${account}:`, parsed.chat, fold) : at.lane;
-  const lane = known instanceof Promise ? await known : known;
-  const { eventId, duplicate } = await options.receive(
-    {
-      source: channel,
-      kind: "update",
-      account,
-      lane: control ? `${lane}${controlSuffix}` : lane,
-      authority: "channel",
-      dedupeKey: `${channel}:${at.identity ?? account}:${at.id}`,
-      ...(at.gather === undefined ? {} : { gather: at.gather }),
-      body: raw,
-    },
-    silent === undefined ? {} : { silent },
-  );
-  // The store returns more, but only these fields belong to the contract.
-  return { eventId, duplicate };
 }
 
 export function logStatus(log: Log, status: ChannelStatus, path: string): void {

@@ -1,4 +1,5 @@
 import type { TObject, TSchema } from "typebox";
+import { changeMarkedSchemas } from "./marked-values.ts";
 import type { Segment } from "./path.ts";
 import { accessSchema } from "./schema/channels.ts";
 import { configSchema } from "./schema.ts";
@@ -34,7 +35,10 @@ function channelSchemas({ channels = {} }: PluginSchemas): SchemaNode {
 }
 
 function channelSchema(options: SchemaNode, secrets: readonly string[]): SchemaNode {
-  const own = Object.entries(options.properties ?? {}).map(([name, schema]) => [name, secrets.includes(name) ? secretOf(schema) : schema]);
+  const own = Object.entries(options.properties ?? {}).map(([name, schema]) => [
+    name,
+    secrets.includes(name) ? secretOf(schema) : changeMarkedSchemas(schema, "secret", secretOf),
+  ]);
   const properties = { ...nodeOf(accessSchema).properties, ...Object.fromEntries(own) } as Readonly<Record<string, SchemaNode>>;
   const free = options === anything || options.additionalProperties === true;
   const account: SchemaNode = {

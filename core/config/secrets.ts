@@ -9,6 +9,8 @@ export { expandPath };
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 export interface Secrets {
+  /** The directory of the configuration, where relative paths begin. */
+  readonly directory: string;
   /** Resolves a secret to its text. Throws `secret_unavailable`, which names `path` and never quotes a value. */
   resolve(value: unknown, path: string): string;
   /** Every resolved value, oldest first, including values replaced by a reload. */
@@ -24,6 +26,7 @@ const maxRemembered = 4_096;
 export function createSecrets(options: { readonly env: Environment; readonly directory: string }): Secrets {
   const remembered = new Set<string>();
   return {
+    directory: options.directory,
     resolve(value, path) {
       const text = readSecret(value, path, options);
       remembered.delete(text);

@@ -31,9 +31,11 @@ export {
   sniff,
 } from "./contract.ts";
 export { keepConnected, type LiveConnection } from "./keep-connected.ts";
-export { createLineSession, type LineLink, type LineProtocol, type LineSession } from "./line-session.ts";
+export { createLineChannel, type LineLink, type LineProtocol } from "./line-channel.ts";
+export { filePath, secretText } from "./marked-options.ts";
 export { checkEncryption, serverOptions } from "./server-options.ts";
 export { cutText } from "./text/cut-text.ts";
 export { type MarkdownBlock, type MarkdownInline, parseMarkdown } from "./text/markdown-tree.ts";
 export { plainText } from "./text/plain-text.ts";
+export { textParts } from "./text/text-parts.ts";
 export { createTokenBucket, type TokenBucket } from "./token-bucket.ts";

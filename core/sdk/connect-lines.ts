@@ -82,7 +82,7 @@ function readCertificate(file: string): Buffer {
     return readFileSync(file);
   } catch (cause) {
     const detail = `The certificate ${file} cannot be read: ${reasonOf(cause)}`;
-    throw new ChannelError("certificate_refused", { detail, hint: "Correct caFile. An absolute path works from every directory.", cause });
+    throw new ChannelError("certificate_refused", { detail, hint: "Correct caFile.", cause });
   }
 }
 

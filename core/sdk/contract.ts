@@ -742,18 +742,24 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
    * if it could not be stored, or once the account closes (`account_closed`): do not confirm it.
    *
    * - `id`: the platform's id of the event (an update id). An id that arrives again within seven days is a duplicate and is not processed
-   *   again.
+   *   again. Default: the `messageId` of a message within its lane; a new id for every other event, so that none is a duplicate.
    * - `identity`: the owner of these ids, if it is not the account but the bot behind it. Defaults to the account's id.
    * - `lane`: channel, account, chat and thread, such as `irc:default:#room`. Events of one lane run one at a time; control
    *   commands such as `/stop` get a separate lane. Ids may contain colons: if the lane names the chat of `parse`, the host encodes them.
+   *   Default: the lane of the chat and thread that `parse` returns.
    * - `gather`: events that belong together (an album) and are handled as one; `parse` receives all of them.
    * - `silent`: the reason why the event needs no reply, if that is known already; the event is stored and ends with this reason.
+   *
+   * @example
+   * // The photos of an album come as separate events and belong to one message. `parse` receives the first, and the others as `more`.
+   * const gather = { key: `album:${event.album}`, due: account.now() + 500, extend: true } as const;
+   * await account.receive(event, { gather });
    */
   receive(
     raw: Json,
-    at: {
-      readonly id: string;
-      readonly lane: string;
+    at?: {
+      readonly id?: string;
+      readonly lane?: string;
       readonly identity?: string;
       readonly gather?: RawEvent["gather"];
       readonly silent?: string;
@@ -943,8 +949,18 @@ export interface ChannelMembership {
   readonly seesAll?: boolean;
 }
 
-/** What `parse` returns. The host adds id, channel, account and authority. */
-export type ChannelInbound = Omit<Inbound, "id" | "channel" | "account" | "authority" | "request">;
+/**
+ * What `parse` returns for a message: `chat`, `sender` and `text`, and what else the event has. The host adds id, channel, account and
+ * authority. Default of `kind`: `message`; of `media`: none; of `mention`: true in a direct chat; of `timestamp`: the time of acceptance.
+ *
+ * @example
+ * return { chat: { id: from, kind: "direct" }, sender: { id: from }, text };
+ */
+export type ChannelInbound = Omit<
+  Inbound,
+  "id" | "channel" | "account" | "authority" | "request" | "kind" | "media" | "mention" | "timestamp"
+> &
+  Partial<Pick<Inbound, "kind" | "media" | "mention" | "timestamp">>;
 
 /** What `parse` returns for a platform event. */
 export type Parsed = ChannelInbound | Silent | null | undefined;
@@ -1012,8 +1028,8 @@ export interface ChannelDefinition<O extends TObject = TObject> {
   /** Options of one account. The host adds the access options (`dmPolicy`, `allowFrom`, `groups`, ...). */
   readonly options: O;
   /**
-   * Names of options that contain a secret: a string, `{ env }` or `{ file }` in the configuration, a string in `open`. Only an option of the
-   * account itself can be one, not a value inside a list or an object.
+   * Names of options of the account that contain a secret: a string, `{ env }` or `{ file }` in the configuration, a string in `open`.
+   * `secretText` of the SDK declares one in its place, also inside a list or an object.
    */
   readonly secrets?: readonly string[];
   /**
@@ -1154,9 +1170,8 @@ export function definePlugin<O extends TObject>(definition: PluginDefinition<O>)
  *   id: "irc",
  *   version: "1.0.0",
  *   host: "^0.1.0",
- *   options: Type.Object({ server: Type.String(), password: Type.Optional(Type.String()) }),
- *   secrets: ["password"],
- *   capabilities: { maxChars: 400, markup: "plain", edits: false, threads: false, reactions: false, media: false, buttons: false, typing: false, menu: false },
+ *   options: Type.Object({ server: Type.String(), password: Type.Optional(secretText({ description: "Password of the bot." })) }),
+ *   capabilities: { maxChars: 400 },
  *   open: (account) => createConnection(account),
  * });
  */

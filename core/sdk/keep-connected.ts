@@ -12,6 +12,8 @@ import type { ChannelAccount, ChannelStatus } from "./contract.ts";
 export interface LiveConnection {
   /** The bot's own name and id. */
   readonly identity?: NonNullable<ChannelStatus["identity"]>;
+  /** What the operator should know of a connection that works, as a sentence, such as a room that the bot may not enter. */
+  readonly detail?: string;
   /** Resolves when the connection is gone, with the reason where it is known. A rejection counts as the reason. */
   readonly lost: Promise<unknown>;
 }
@@ -30,7 +32,7 @@ const longestWaitMs = 60_000;
  * `ChannelError` that is not retryable, such as `unauthorized`: the first time it rejects, later it is reported as `failed`. It is not tried again.
  *
  * Once `connect` has resolved, its signal aborts only when the account closes. A server that stays silent is not noticed here: ask it from time
- * to time, and let `lost` resolve when it does not answer. `createLineSession` does so.
+ * to time, and let `lost` resolve when it does not answer. `createLineChannel` does so.
  *
  * @example
  * start: () => keepConnected(account, async (signal) => {
@@ -50,7 +52,10 @@ export async function keepConnected(
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), timeoutMs);
     try {
-      return await Promise.race([connect(AbortSignal.any([signal, late.signal])), expired(late.signal, timeoutMs)]);
+      const connecting = connect(AbortSignal.any([signal, late.signal]));
+      // Nothing waits for the loss of a connection that comes too late, or while the account closes.
+      connecting.then(({ lost }) => lost.catch(() => {})).catch(() => {});
+      return await Promise.race([connecting, expired(late.signal, timeoutMs)]);
     } finally {
       clearTimeout(timer);
     }
@@ -91,7 +96,8 @@ export async function keepConnected(
         continue;
       }
       if (signal.aborted) break;
-      account.status({ state: "connected", lastContactAt: now(), ...(live.identity && { identity: live.identity }) });
+      const { identity, detail } = live;
+      account.status({ state: "connected", lastContactAt: now(), ...(identity && { identity }), ...(detail !== undefined && { detail }) });
       settled();
       await stay(live);
     }

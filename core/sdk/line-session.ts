@@ -1,52 +1,25 @@
-/** A bot on a platform that speaks in lines: one connection after another, and sends that the server confirms. */
+/** A bot at a server that speaks in lines: one connection after another, and sends that the server confirms. */
 import { ChannelError } from "../contract/index.ts";
 import type { LineConnection } from "./connect-lines.ts";
 import type { ChannelAccount } from "./contract.ts";
 import { keepConnected, type LiveConnection } from "./keep-connected.ts";
 
-/**
- * One connection of a line session. The protocol reports to it what the server's lines mean.
- *
- * @example
- * if (line === "WELCOME") link.welcome({ id: "bot", username: "bot" });
- */
-export interface LineLink extends Pick<LineConnection, "write" | "fail" | "lost"> {
-  /** The server lets the bot in, under this id and name: the account is connected, and messages are sent. */
-  welcome(identity?: LiveConnection["identity"]): void;
-  /** The server does not let the bot in. A `ChannelError` that is not retryable is final, as in `keepConnected`. */
+/** What a session has to know of a protocol. `LineProtocol` of `line-channel.ts` describes each member. */
+export interface SessionProtocol {
+  connect(onLine: (line: string) => void): LineConnection;
+  ping(token: string): string;
+  readonly goodbye?: string;
+  begin(link: SessionLink): { onLine(line: string): void; tend?(): void };
+}
+
+/** One connection, as the protocol sees it. `LineLink` of `line-channel.ts` describes each member. */
+export interface SessionLink extends Pick<LineConnection, "write" | "fail" | "lost"> {
+  welcome(identity?: LiveConnection["identity"], detail?: string): void;
   refuse(error: Error): void;
-  /** The server has answered a ping, so it has handled what was sent before. Unknown tokens are ignored. */
   confirm(token: string): void;
-  /** The server does not take what was sent about `about`. Returns whether such a send waits; the oldest one throws the error. */
   reject(about: string, error: ChannelError): boolean;
 }
 
-/**
- * What a session has to know of a protocol.
- *
- * @example
- * const protocol: LineProtocol = { connect, ping: (token) => `PING ${token}`, goodbye: "BYE", begin: (link) => ({ onLine: (line) => handle(line, link) }) };
- */
-export interface LineProtocol {
-  /** Opens a connection, such as `(onLine) => connectLines({ host, port, tls }, onLine)`. It must not call `onLine` before it returns. */
-  connect(onLine: (line: string) => void): LineConnection;
-  /** A line that the server answers with its token, after all that was sent before. */
-  ping(token: string): string;
-  /** The last line that the bot sends. */
-  readonly goodbye?: string;
-  /**
-   * Begins a connection: writes the first lines and returns what handles those of the server. `tend`, where there is one, is called once the bot was let in and
-   * then every minute, for what has to be asked for again, such as rooms that the bot was removed from.
-   */
-  begin(link: LineLink): { onLine(line: string): void; tend?(): void };
-}
-
-/**
- * The session of an account, as `createLineSession` returns it.
- *
- * @example
- * return { start: session.start, close: session.close, ...rest };
- */
 export interface LineSession {
   /** Connects and stays connected, as `keepConnected` does. */
   start(): Promise<void>;
@@ -73,21 +46,13 @@ interface Waiting {
 
 const away = (detail: string, fate: "not-sent" | "unknown") => new ChannelError("network", { detail, retryable: true, fate });
 
+const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
+
 /**
- * Makes the session of an account with a server that speaks in lines. It connects again after each loss, reports the account's state, confirms
- * each send by a ping behind it, and leaves a server that does not answer a ping for 30 s.
- *
- * @example
- * const session = createLineSession(account, {
- *   connect: (onLine) => connectLines({ host: "chat.example.org", port: 7000, tls: true }, onLine),
- *   ping: (token) => `PING ${token}`,
- *   begin(link) {
- *     link.write("HELLO bot");
- *     return { onLine: (line) => (line.startsWith("PONG ") ? link.confirm(line.slice(5)) : link.welcome()) };
- *   },
- * });
+ * Connects again after each loss, reports the account's state, confirms each send by a ping behind it, and leaves a server that does not answer
+ * a ping in time.
  */
-export function createLineSession(account: LineAccount, protocol: LineProtocol): LineSession {
+export function createLineSession(account: LineAccount, protocol: SessionProtocol): LineSession {
   let live: ReturnType<typeof createLink> | undefined;
 
   async function connect(signal: AbortSignal): Promise<LiveConnection> {
@@ -97,12 +62,12 @@ export function createLineSession(account: LineAccount, protocol: LineProtocol):
       if (live === link) live = undefined;
     });
     try {
-      const identity = await link.welcomed;
+      const welcome = await link.welcomed;
       if (link.isOpen()) live = link;
       await link.tend();
       const alive = setInterval(() => void link.tend().catch(() => {}), aliveMs);
       void link.lost.then(() => clearInterval(alive));
-      return { lost: link.lost, ...(identity && { identity }) };
+      return { lost: link.lost, ...welcome };
     } catch (error) {
       link.close();
       throw error;
@@ -121,16 +86,18 @@ export function createLineSession(account: LineAccount, protocol: LineProtocol):
 }
 
 /** One connection, from its first line to its last. */
-function createLink(account: LineAccount, { connect, ping, goodbye, begin }: LineProtocol) {
+function createLink(account: LineAccount, { connect, ping, goodbye, begin }: SessionProtocol) {
   /** Sends that the server has not confirmed, by the token of the ping behind them. */
   const waiting = new Map<string, Waiting>();
-  const welcome = Promise.withResolvers<LiveConnection["identity"]>();
+  const welcome = Promise.withResolvers<Omit<LiveConnection, "lost">>();
+  // It may be rejected while nothing waits for it: where `begin` throws.
+  welcome.promise.catch(() => {});
   const connection = connect((line) => {
     try {
       conversation.onLine(line);
     } catch (error) {
       // Thrown into the socket, it would end the gateway.
-      connection.fail(error instanceof Error ? error : new Error(String(error)));
+      connection.fail(errorOf(error));
     }
   });
   let isOpen = true;
@@ -139,9 +106,9 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Lin
     welcome.reject(error);
     for (const { end } of waiting.values()) end(away(`${error.message}, before the server had confirmed the message`, "unknown"));
   });
-  const conversation = begin({
+  const link: SessionLink = {
     ...connection,
-    welcome: welcome.resolve,
+    welcome: (identity, detail) => welcome.resolve({ ...(identity && { identity }), ...(detail !== undefined && { detail }) }),
     refuse: welcome.reject,
     confirm: (token) => waiting.get(token)?.end(),
     reject(about, error) {
@@ -149,7 +116,18 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Lin
       found?.end(error);
       return found !== undefined;
     },
-  });
+  };
+  const conversation = begun();
+
+  function begun(): ReturnType<SessionProtocol["begin"]> {
+    try {
+      return begin(link);
+    } catch (error) {
+      // Otherwise each attempt would leave an open socket.
+      connection.fail(errorOf(error));
+      throw error;
+    }
+  }
 
   /** The server handles lines in their order, so its answer to the ping says that it has handled the line. */
   function send(line: string | undefined, about: string, signal: AbortSignal): Promise<void> {
@@ -173,6 +151,17 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Lin
     });
   }
 
+  /** A ping that the server has to answer in time. */
+  async function pinged(): Promise<void> {
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), silentMs);
+    try {
+      await send(undefined, "", late.signal);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   return {
     welcomed: welcome.promise,
     lost: connection.lost,
@@ -183,7 +172,7 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Lin
     async tend(): Promise<void> {
       if (isOpen) conversation.tend?.();
       try {
-        if (isOpen) return await send(undefined, "", AbortSignal.timeout(silentMs));
+        if (isOpen) return await pinged();
       } catch {
         connection.fail(new Error("The server does not answer"));
       }

@@ -1,10 +1,11 @@
 /** Options of an account that connects to a server which its operator names. */
 import { isIP } from "node:net";
 import { type OptionProblem, Type } from "./contract.ts";
+import { filePath } from "./marked-options.ts";
 
 /**
  * The options `server`, `port`, `tls` and `caFile`, to be spread into those of a channel. TLS is on unless it is switched off. `port` is the default
- * port. `connectLines` takes them, with `server` as its `host`.
+ * port. `createLineChannel` connects with them; `connectLines` takes them with `server` as its `host`.
  *
  * @example
  * options: Type.Object({ ...serverOptions({ port: 6697 }), room: Type.String() }),
@@ -15,8 +16,7 @@ export function serverOptions({ port }: { readonly port: number }) {
     port: Type.Integer({ minimum: 1, maximum: 65_535, default: port, description: "Port of the server." }),
     tls: Type.Boolean({ default: true, description: "Whether the connection is encrypted." }),
     caFile: Type.Optional(
-      Type.String({
-        minLength: 1,
+      filePath({
         description: "File with the certificate (PEM) that the server's own is checked against. Default: the public authorities.",
       }),
     ),

@@ -1,34 +1,19 @@
 /** The channel for IRC: one account is one nick on one network. */
-import { checkEncryption, createTokenBucket, defineChannel } from "service-gateway/sdk/channel";
-import { fold, maxChars, parseSaid, renderReply } from "./message.ts";
+import { checkEncryption, createLineChannel, defineChannel } from "service-gateway/sdk/channel";
+import { fold, maxChars } from "./message.ts";
 import { options } from "./options.ts";
-import { createSession } from "./session.ts";
+import { ircProtocol } from "./session.ts";
 
 export default defineChannel({
   id: "irc",
   version: "1.0.0",
   host: "^0.1.0",
   options,
-  secrets: ["saslPassword", "serverPassword", "channelKeys"],
   capabilities: { maxChars },
   // A nick that is not bound to an account belongs to the next person once its holder has left.
   identity: { fold, weak: (id) => id.startsWith("~"), pattern: "~?[^\\s,:!@*?~#&]+" },
-  codes: {
-    irc_refused: {
-      meaning: "The IRC server did not let the bot in, or did not take a message.",
-      hint: "The detail has the server's words.",
-    },
-  },
+  codes: { irc_refused: { meaning: "The IRC server did not take a message.", hint: "The detail has the server's words." } },
   signsInAs: ({ nick, server, port }) => `${fold(nick)} at ${server}:${port}`,
   check: (account) => checkEncryption(account, [account.saslPassword, account.serverPassword, account.channelKeys]),
-  open(account) {
-    const session = createSession(account);
-    const bucket = createTokenBucket({ ...account.options, now: account.now });
-    return {
-      ...session,
-      parse: (raw) => parseSaid(raw, account.options.nick),
-      render: renderReply,
-      admit: (_part, _address, signal) => bucket.take(signal),
-    };
-  },
+  open: (account) => createLineChannel(account, ircProtocol(account)),
 });

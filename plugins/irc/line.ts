@@ -12,9 +12,9 @@ export type Handlers = Readonly<Record<string, (line: Line) => void>>;
 
 const shape = /^(?:@(\S+) +)?(?::([^\s!@\0]+)(?:[!@]\S*)? +)?(\S+)(?: +(.*))?$/s;
 
-export function parseLine(text: string): Line | undefined {
-  const [, tags = "", nick = "", command, rest = ""] = shape.exec(text) ?? [];
-  if (command === undefined) return undefined;
+/** Total: a line that is none has an empty command. */
+export function parseLine(text: string): Line {
+  const [, tags = "", nick = "", command = "", rest = ""] = shape.exec(text) ?? [];
   // The last parameter may contain spaces: it begins with a colon.
   const colon = ` ${rest}`.indexOf(" :");
   const words = (colon < 0 ? rest : rest.slice(0, colon)).split(" ").filter((word) => word !== "");

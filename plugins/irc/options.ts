@@ -1,17 +1,17 @@
 /** What the operator sets for an account. */
 import { Type } from "service-gateway/sdk";
-import { type Static, serverOptions } from "service-gateway/sdk/channel";
+import { type Static, secretText, serverOptions } from "service-gateway/sdk/channel";
 
-const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }));
+const secret = (description: string) => Type.Optional(secretText({ description }));
 
 export const options = Type.Object({
   ...serverOptions({ port: 6697 }),
   nick: Type.String({ pattern: "^[A-Za-z\\[\\]\\\\`_^{|}][\\w\\[\\]\\\\`^{|}-]{0,29}$", description: "The bot's nick." }),
   channels: Type.Array(Type.String({ pattern: "^[#&!+][^\\s,:]+$" }), { default: [], description: "Channels that the bot joins." }),
-  channelKeys: text("Keys of channels, such as `#bread=crust #cake=cream`."),
-  saslUser: text("Account at the network's services. Default: the nick."),
-  saslPassword: text("Its password, for SASL PLAIN."),
-  serverPassword: text("Password of the server itself (PASS)."),
+  channelKeys: secret("Keys of channels, such as `#bread=crust #cake=cream`."),
+  saslUser: Type.Optional(Type.String({ minLength: 1, description: "Account at the network's services. Default: the nick." })),
+  saslPassword: secret("Its password, for SASL PLAIN."),
+  serverPassword: secret("Password of the server itself (PASS)."),
   burst: Type.Integer({ minimum: 1, default: 5, description: "Lines that are sent at once." }),
   everyMs: Type.Integer({ minimum: 1, default: 2_000, description: "Milliseconds between the lines after them." }),
 });

@@ -1,99 +1,75 @@
 /** What the bot does on a network: it signs in, joins, listens and speaks. */
-import {
-  type ChannelAccount,
-  type ChannelConnection,
-  ChannelError,
-  connectLines,
-  createLineSession,
-  type LineLink,
-} from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, type LineLink, type LineProtocol } from "service-gateway/sdk/channel";
 import { type Handlers, type Line, parseLine } from "./line.ts";
-import { fold } from "./message.ts";
+import { fold, parseSaid, renderReply } from "./message.ts";
 import type { Options } from "./options.ts";
 import { createPeople } from "./people.ts";
 import { type Here, signInHandlers } from "./sign-in.ts";
 
-/** Channels and errors about them are named so. */
-const isChannel = (name: string) => /^[#&!+]/.test(name);
-
-export function createSession(account: ChannelAccount<Options>): Pick<ChannelConnection, "start" | "send" | "close"> {
+export function ircProtocol(account: ChannelAccount<Options>): LineProtocol {
   const { options } = account;
   const people = createPeople(account);
   const keys = new Map((options.channelKeys ?? "").split(/\s+/).map((pair) => [pair.split("=", 1)[0], pair.slice(pair.indexOf("=") + 1)]));
   let lastCtcp = Number.NEGATIVE_INFINITY;
 
-  function ctcp(text: string, nick: string, { link }: Here): void {
+  function ctcp({ nick, params: [, text = ""] }: Line, { link }: Here): void {
     const [, query, rest] = /^\cA(PING|VERSION)([^\cA\r\0]*)/.exec(text) ?? [];
     if (query === undefined || account.now() - lastCtcp < 10_000) return;
     lastCtcp = account.now();
     link.write(`NOTICE ${nick} :\u0001${query}${query === "PING" ? rest : " service-gateway"}\u0001`);
   }
 
-  function handlersOf(here: Here): Handlers {
-    const { link, joined } = here;
-    const isMe = (nick: string) => fold(nick) === fold(here.me);
-    return {
-      ...signInHandlers(here, options),
-      ...people.handlers,
-      PING: ({ params }) => link.write(`PONG :${params.at(-1)}`),
-      PONG: ({ params }) => link.confirm(params.at(-1) ?? ""),
-      ERROR: ({ params }) => link.fail(new Error(`The server ended the connection: ${params.at(-1)}`)),
-      PRIVMSG(line) {
-        const text = line.params[1] ?? "";
-        if (text.startsWith("\u0001") && !text.startsWith("\u0001ACTION ")) ctcp(text, line.nick, here);
-        else people.take(line, here);
-      },
-      NICK({ nick, params: [next = ""] }) {
-        if (isMe(nick)) here.me = next;
-        people.rename(nick, next);
-      },
-      QUIT: ({ nick }) => void (fold(nick) === fold(options.nick) && link.write(`NICK ${options.nick}`)),
-      JOIN: ({ nick, params: [name = ""] }) => void (isMe(nick) && joined.add(fold(name))),
-      KICK: ({ params: [name = "", nick = ""] }) => void (isMe(nick) && joined.delete(fold(name))),
-    };
-  }
+  const handlersOf = (here: Here): Handlers => ({
+    ...signInHandlers(here, options),
+    ...people.handlers,
+    PING: ({ params }) => here.link.write(`PONG :${params.at(-1)}`),
+    PONG: ({ params }) => here.link.confirm(params.at(-1) ?? ""),
+    ERROR: ({ params }) => here.link.fail(new Error(`The server ended the connection: ${params.at(-1)}`)),
+    PRIVMSG(line) {
+      if (/^\cA(?!ACTION )/.test(line.params[1] ?? "")) ctcp(line, here);
+      else people.take(line, here);
+    },
+    NICK({ nick, params: [next = ""] }) {
+      if (fold(nick) === fold(here.me)) here.me = next;
+      people.rename(nick, next);
+    },
+    QUIT: ({ nick }) => void (fold(nick) === fold(options.nick) && here.link.write(`NICK ${options.nick}`)),
+  });
 
-  /** An error names what it is about behind the bot's nick. */
+  /** An error names what it is about behind the bot's nick. What is wrong with a channel is for the operator to read. */
   function refused({ command, params }: Line, link: LineLink): void {
     const [, target = ""] = params;
     const detail = `The server says of ${target}: ${params.at(-1)} (${command})`;
     const code = command === "401" || command === "403" ? "chat_not_found" : "irc_refused";
-    if (link.reject(fold(target), new ChannelError(code, { detail })) || !isChannel(target)) return;
-    account.status({ state: "connected", detail, lastContactAt: account.now() });
+    if (!link.reject(target, new ChannelError(code, { detail })) && /^[#&!+]/.test(target)) account.status({ state: "connected", detail });
   }
 
-  function begin(link: LineLink) {
-    const here: Here = { link, me: options.nick, signedIn: false, caps: new Set(), whox: false, joined: new Set() };
-    const handlers = handlersOf(here);
-    if (options.serverPassword !== undefined) link.write(`PASS :${options.serverPassword}`);
-    for (const line of ["CAP LS 302", `NICK ${options.nick}`, `USER ${options.nick} 0 * :${options.nick}`]) link.write(line);
-    return {
-      onLine(text: string) {
-        const line = parseLine(text);
-        if (line === undefined) return;
-        handlers[line.command]?.(line);
-        if (/^[45]\d\d$/.test(line.command)) refused(line, link);
-      },
-      /** What was missed or taken away is asked for again. */
-      tend() {
-        if (fold(here.me) !== fold(options.nick)) link.write(`NICK ${options.nick}`);
-        for (const name of options.channels) if (!here.joined.has(fold(name))) link.write(`JOIN ${name} ${keys.get(name) ?? ""}`.trim());
-      },
-    };
-  }
-
-  const session = createLineSession(account, {
-    connect: (onLine) => connectLines({ ...options, host: options.server }, onLine),
+  return {
+    begin(link) {
+      const here: Here = { link, me: options.nick, signedIn: false, caps: new Set() };
+      const handlers = handlersOf(here);
+      if (options.serverPassword !== undefined) link.write(`PASS :${options.serverPassword}`);
+      for (const line of ["CAP LS 302", `NICK ${options.nick}`, `USER ${options.nick} 0 * :${options.nick}`]) link.write(line);
+      return {
+        onLine(text) {
+          const line = parseLine(text);
+          handlers[line.command]?.(line);
+          if (/^[45]\d\d$/.test(line.command)) refused(line, link);
+        },
+        /** What was missed or taken away is asked for again; a server ignores a bot that joins twice. */
+        tend() {
+          if (fold(here.me) !== fold(options.nick)) link.write(`NICK ${options.nick}`);
+          for (const name of options.channels) link.write(`JOIN ${name} ${keys.get(name) ?? ""}`.trim());
+        },
+      };
+    },
     ping: (token) => `PING :${token}`,
     goodbye: "QUIT",
-    begin,
-  });
-  return {
-    ...session,
-    async send({ body }, { chat }, signal) {
-      const target = await people.targetOf(chat);
-      await session.send(`PRIVMSG ${target} :${body}`, { about: fold(target), signal });
-      return { messageId: account.newId() };
-    },
+    message: (text, to) => `PRIVMSG ${to} :${text}`,
+    reach: people.reach,
+    fold,
+    pace: options,
+    parse: (raw) => parseSaid(raw, options.nick),
+    render: renderReply,
   };
 }

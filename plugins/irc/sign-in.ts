@@ -3,26 +3,16 @@ import { ChannelError, type LineLink } from "service-gateway/sdk/channel";
 import type { Handlers, Line } from "./line.ts";
 import type { Options } from "./options.ts";
 
-/** What is known on one connection. */
-export interface Here {
-  readonly link: LineLink;
-  /** The nick that the bot has. */
-  me: string;
-  signedIn: boolean;
-  readonly caps: Set<string>;
-  /** Whether the server answers WHO with accounts. */
-  whox: boolean;
-  readonly joined: Set<string>;
-}
+/** What is known on one connection: what the server grants and can do, the nick that the bot has, and whether it was let in. */
+export type Here = { readonly link: LineLink; readonly caps: Set<string>; me: string; signedIn: boolean };
 
 const wanted = ["message-tags", "server-time", "account-tag", "sasl"];
-const hint = "Check server, nick and passwords of the account.";
 
 export function signInHandlers(here: Here, { nick, saslUser = nick, saslPassword }: Options): Handlers {
   const { link, caps } = here;
   const offered = new Set<string>();
   const needsSasl = saslPassword !== undefined;
-  const refuse = (detail: string) => link.refuse(new ChannelError("unauthorized", { detail, hint }));
+  const refuse = (detail: string) => link.refuse(new ChannelError("unauthorized", { detail, hint: "Check server, nick and passwords." }));
   const noSasl = () => refuse("The server offers no SASL, and saslPassword is set");
   const saslFailed = ({ params }: Line) => refuse(`SASL failed: ${params.at(-1)}`);
   const shutOut = ({ params }: Line) => refuse(`The server does not let the bot in: ${params.at(-1)}`);
@@ -61,9 +51,7 @@ export function signInHandlers(here: Here, { nick, saslUser = nick, saslPassword
       // A server that does not know CAP would let the bot in without its account.
       if (needsSasl && !caps.has("sasl")) noSasl();
     },
-    "005"({ params }) {
-      here.whox ||= params.includes("WHOX");
-    },
+    "005": ({ params }) => void (params.includes("WHOX") && caps.add("WHOX")),
     ...{ 376: ready, 422: ready },
   };
 }

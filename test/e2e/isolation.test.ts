@@ -52,8 +52,9 @@ test("two gateways with the same configuration share nothing, and one goes on wh
   ]);
   expect(left.loopback.sent.map(({ text }) => text)).toEqual(["left heard: hello"]);
   expect(right.loopback.sent.map(({ text }) => text)).toEqual(["right heard: hello"]);
-  expect(left.settled).toHaveLength(1);
-  expect(right.settled).toHaveLength(1);
+  // Observers are not waited for.
+  await expect.poll(() => left.settled).toHaveLength(1);
+  await expect.poll(() => right.settled).toHaveLength(1);
   expect(left.settled).not.toEqual(right.settled);
 
   await two.settled(await right.loopback.say("/only_left"));

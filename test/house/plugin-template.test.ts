@@ -1,19 +1,23 @@
 import { execFileSync } from "node:child_process";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { templateFiles } from "../../core/cli/plugins/plugin-template.ts";
+import { type Transport, templateFiles } from "../../core/cli/plugins/plugin-template.ts";
 import { root } from "./sources.ts";
 
-const folder = "examples/plugin-template";
+const folders: readonly (readonly [folder: string, transport: Transport])[] = [
+  ["examples/plugin-template", "poll"],
+  ["examples/plugin-template-lines", "lines"],
+];
 
-describe("examples/plugin-template", () => {
-  test("is what `plugins create acme-chat --kind channel` writes: after a change, write it with `vitest run test/house -u`", async () => {
-    for (const { path, text } of templateFiles("channel", "acme-chat")) await expect(text).toMatchFileSnapshot(join(root, folder, path));
+describe.each(folders)("%s", (folder, transport) => {
+  test(`is what \`plugins create acme-chat --kind channel --transport ${transport}\` writes: after a change, write it with \`vitest run test/house -u\``, async () => {
+    for (const { path, text } of templateFiles("channel", "acme-chat", transport))
+      await expect(text).toMatchFileSnapshot(join(root, folder, path));
   });
 
   test("has no other files", () => {
     const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", folder], { cwd: root, encoding: "utf8" });
-    const written = templateFiles("channel", "acme-chat").map(({ path }) => `${folder}/${path}`);
+    const written = templateFiles("channel", "acme-chat", transport).map(({ path }) => `${folder}/${path}`);
     expect(listed.trim().split("\n").sort()).toEqual(written.sort());
   });
 });

@@ -2,18 +2,26 @@
 import { type Command, Option } from "commander";
 import { programCommand } from "../../contract/command.ts";
 import { type Add, group, type Handle } from "../declare.ts";
-import type { PluginKind } from "./plugin-template.ts";
+import type { PluginKind, Transport } from "./plugin-template.ts";
 
 export const pluginKinds: readonly PluginKind[] = ["channel", "engine", "preset", "plugin", "transform"];
+
+const transports: readonly Transport[] = ["poll", "lines"];
 
 export function addPluginCommands(program: Command, add: Add, handle: Handle): void {
   const plugins = group(program, "plugins", "Create, list and check plugins.", `${programCommand} plugins list`);
   add(plugins, "create <name>", {
     summary: "Write a package for a new plugin, with tests that pass: declaration, options, contract test, README and CI.",
-    example: `${programCommand} plugins create acme-chat --kind channel\n${programCommand} plugins create acme-alerts --kind preset --dir ~/plugins/alerts`,
+    example: `${programCommand} plugins create acme-chat --kind channel\n${programCommand} plugins create acme-lines --kind channel --transport lines\n${programCommand} plugins create acme-alerts --kind preset --dir ~/plugins/alerts`,
     json: true,
   })
     .addOption(new Option("--kind <kind>", "what it is").choices(pluginKinds).makeOptionMandatory())
+    .addOption(
+      new Option(
+        "--transport <transport>",
+        "how a channel reaches its platform: HTTP requests (poll, the default) or a connection of lines",
+      ).choices(transports),
+    )
     .option("--dir <directory>", "folder to write into, new or empty (default: ./<name>)")
     .action(handle(async () => (await import("./plugin-create.ts")).createPlugin, { looks: false }));
   add(plugins, "list", {

@@ -5,19 +5,22 @@ import { basename, dirname, join, relative, resolve } from "node:path";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
 import { checkPluginName } from "./plugin-name.ts";
-import { type PluginKind, type TemplateFile, templateFiles } from "./plugin-template.ts";
+import { type PluginKind, type TemplateFile, type Transport, templateFiles } from "./plugin-template.ts";
 
 interface Options {
   readonly kind: PluginKind;
+  readonly transport?: Transport;
   readonly dir?: string;
   readonly json?: boolean;
 }
 
-export async function createPlugin({ terminal }: CommandContext, [name]: readonly [string], { kind, dir, json }: Options): Promise<number> {
+export async function createPlugin({ terminal }: CommandContext, [name]: readonly [string], options: Options): Promise<number> {
+  const { kind, transport, dir, json } = options;
   checkPluginName(name);
+  if (transport !== undefined && kind !== "channel") throw new HostError("usage", { reason: "--transport is for channels" });
   const directory = resolve(dir ?? name);
   checkUnused(directory);
-  const files = templateFiles(kind, name);
+  const files = templateFiles(kind, name, transport);
   writeAll(directory, files);
   const paths = files.map(({ path }) => path).sort();
   if (json === true) {

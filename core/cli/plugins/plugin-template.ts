@@ -8,6 +8,9 @@ import { wordsOf } from "./plugin-name.ts";
 /** What `plugins create` can write. */
 export type PluginKind = "channel" | "engine" | "preset" | "plugin" | "transform";
 
+/** How a channel reaches its platform: by asking it for events over HTTP, or over a connection of lines. */
+export type Transport = "poll" | "lines";
+
 export interface TemplateFile {
   /** Below the package, with `/`. */
   readonly path: string;
@@ -18,9 +21,10 @@ const templates = join(import.meta.dirname, "templates");
 /** Keeps compilers, linters and npm from taking a template for what it will become. */
 const ending = ".txt";
 
-export function templateFiles(kind: PluginKind, name: string): readonly TemplateFile[] {
+export function templateFiles(kind: PluginKind, name: string, transport: Transport = "poll"): readonly TemplateFile[] {
   const values = valuesOf(kind, name);
-  return ["common", kind].flatMap((folder) =>
+  const folders = ["common", kind, ...(kind === "channel" ? [`channel-${transport}`] : [])];
+  return folders.flatMap((folder) =>
     // Names that begin with a dot have to be asked for.
     globSync([`**/*${ending}`, `**/.*${ending}`, `.*/**/*${ending}`], { cwd: join(templates, folder) })
       .map((path) => path.replaceAll("\\", "/"))

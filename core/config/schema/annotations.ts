@@ -4,6 +4,8 @@ import Type from "typebox";
 export interface Annotations {
   /** The value is a secret: `config get` shows `(set)`, and problems never quote it. */
   readonly secret?: true;
+  /** The value is the path of a file: a relative one begins at the directory of the configuration. */
+  readonly file?: true;
   /** Replaces an invalid value where `default` would allow more than was intended. */
   readonly fallback?: unknown;
   /** Describes the allowed values in words if the pattern alone is not clear, such as `a time such as 30m`. */

@@ -3,12 +3,13 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readAccounts } from "../../channels/index.ts";
-import { createSecrets } from "../../config/index.ts";
-import type { Address, Part } from "../../contract/index.ts";
-import type { ChannelConnection, ChannelDefinition, ChannelInbound, Parsed, Reply } from "../../sdk/contract.ts";
+import { changeMarked, createSecrets, nodeOf } from "../../config/index.ts";
+import type { Address, Json, Part } from "../../contract/index.ts";
+import { type CompleteInbound, type CompleteParsed, completeParsed } from "../../host/index.ts";
+import type { ChannelConnection, ChannelDefinition, Reply } from "../../sdk/contract.ts";
 import { type PlayedClock, realWait, usePlayedClock } from "../host/played-clock.ts";
 import type { ChannelContractOptions, ChannelPlatform, PlatformFailure } from "./options.ts";
-import { createTestAccount, type Received, type TestAccount } from "./test-account.ts";
+import { createTestAccount, isMessage, type Received, type TestAccount } from "./test-account.ts";
 
 type At = Omit<Received, "raw">;
 
@@ -35,14 +36,16 @@ export interface Bench {
   readonly section: Readonly<Record<string, unknown>>;
   fail(failure: PlatformFailure): Promise<void>;
   /** A method of the platform; throws where it is missing although `can` promises it. */
-  able<K extends "acknowledged" | "edit" | "files" | "history" | "menu" | "press" | "reactions" | "typing">(
+  able<K extends "acknowledged" | "edit" | "files" | "forge" | "history" | "menu" | "press" | "reactions" | "typing">(
     name: K,
   ): NonNullable<ChannelPlatform[K]>;
   textOf(part: Part): string;
   /** Starts the connection, lets the person write, and resolves with the message and the chat to reply in. */
-  meet(text: string): Promise<{ readonly inbound: ChannelInbound; readonly address: Address }>;
+  meet(text: string): Promise<{ readonly inbound: CompleteInbound; readonly address: Address }>;
   /** What was received so far and is a message, oldest first. */
-  messages(): readonly (At & { readonly inbound: ChannelInbound })[];
+  messages(): readonly (At & { readonly inbound: CompleteInbound })[];
+  /** What the channel reads in an event, completed as the host does. */
+  parse(raw: Json, more?: readonly Json[]): CompleteParsed;
   /** Sends a text as one message, as the host does. Resolves with the message's id. */
   send(text: string, address: Address, more?: Partial<Part>): Promise<string>;
   render(text: string, address: Address): readonly Part[];
@@ -56,13 +59,11 @@ export interface Bench {
   ending<T>(work: Promise<T>): Promise<Ending<T>>;
 }
 
+export { isMessage };
+
 /** A reply that contains only a text. */
 export function textReply(text: string, more: Partial<Reply> = {}): Reply {
   return { text, media: [], buttons: [], ...more };
-}
-
-export function isMessage(parsed: Parsed): parsed is ChannelInbound {
-  return parsed !== null && parsed !== undefined && !("silent" in parsed);
 }
 
 /** How a promise ended; `late`: it is still pending. */
@@ -76,8 +77,15 @@ export async function readSection(definition: ChannelDefinition, section: Readon
 }
 
 /** Where a message is answered. */
-function addressOf({ id: channel }: ChannelDefinition, { chat: { id, thread } }: ChannelInbound): Address {
+function addressOf({ id: channel }: ChannelDefinition, { chat: { id, thread } }: CompleteInbound): Address {
   return { channel, account: "default", chat: id, ...(thread === undefined ? {} : { thread }) };
+}
+
+/** The secrets among the options: those that are listed, and those that the schema marks. */
+function secretsIn({ options, secrets = [] }: ChannelDefinition, values: Readonly<Record<string, unknown>>): readonly string[] {
+  const found: unknown[] = secrets.map((name) => values[name]);
+  changeMarked(nodeOf(options), values, [], { mark: "secret", change: (value) => void found.push(value) });
+  return found.filter((value) => typeof value === "string");
 }
 
 function channelOf({ channel }: ChannelContractOptions): ChannelDefinition {
@@ -145,7 +153,7 @@ function createBench({
   const bench: Bench = {
     ...parts,
     ...{ definition, fixtures, functions },
-    secrets: (definition.secrets ?? []).flatMap((name) => (typeof values[name] === "string" ? [values[name]] : [])),
+    secrets: secretsIn(definition, values),
     get platform() {
       if (platform === undefined) throw new Error("This rule requires a platform.");
       return platform;
@@ -163,9 +171,10 @@ function createBench({
     textOf: (part) => (fixtures.textOf ?? defaultText)(part),
     messages: () =>
       test.received.flatMap(({ raw, ...at }) => {
-        const parsed = connection.parse(raw);
+        const parsed = bench.parse(raw);
         return isMessage(parsed) ? [{ ...at, inbound: parsed }] : [];
       }),
+    parse: (raw, more) => completeParsed(connection.parse(raw, more)),
     async meet(text) {
       await connection.start();
       await bench.platform.write(text);
@@ -206,6 +215,14 @@ function createBench({
       );
       return await Promise.race([ended, realWait(patienceMs).then(() => "late" as const)]);
     },
+  };
+  test.read = (raw) => {
+    try {
+      return bench.parse(raw);
+    } catch {
+      // An event that its channel cannot read is accepted all the same.
+      return undefined;
+    }
   };
   return bench;
 }

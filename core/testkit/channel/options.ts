@@ -14,8 +14,10 @@ import type { ContractSkip } from "../skips.ts";
  * - `lose`: it no longer has the files that were sent to it.
  * - `refuse`: it refuses every send into the chat for good, as after a block.
  * - `repeat`: it delivers the last event of the person once more.
+ * - `reset`: it ends the bot's connection at once, and takes a new one.
+ * - `silent`: it takes what the bot sends, and answers nothing any more, as behind a network that drops all packets.
  */
-export type PlatformFailure = "away" | "back" | "cut" | "hang" | "limit" | "lose" | "refuse" | "repeat";
+export type PlatformFailure = "away" | "back" | "cut" | "hang" | "limit" | "lose" | "refuse" | "repeat" | "reset" | "silent";
 
 /**
  * What the author's platform can do. The rules that need an ability exist only where it is listed.
@@ -24,6 +26,7 @@ export type PlatformFailure = "away" | "back" | "cut" | "hang" | "limit" | "lose
  * - `unconfirmed`: it delivers an event again that the channel did not confirm, without being asked.
  * - `acknowledge`: it counts, with `acknowledged`, the presses that the channel has answered.
  * - `edit`, `press`: the person edits a message, or presses a button.
+ * - `forge`: the person sends an event that pretends to come from elsewhere.
  * - `files`: `write` takes a file, and `files` returns those that the bot sent.
  * - `groups`: there is a group; `write` and `read` take `group`, and `groups` names it.
  * - `lasting`: the person's chat lasts while the process of the bot ends and another begins.
@@ -35,6 +38,7 @@ export type PlatformAbility =
   | "acknowledge"
   | "edit"
   | "files"
+  | "forge"
   | "groups"
   | "history"
   | "lasting"
@@ -73,6 +77,11 @@ export interface ChannelPlatform {
   edit?(text: string): Promise<void>;
   /** The person presses a button with this value. No message needs to have such a button: an old client can send any value. */
   press?(value: string): Promise<void>;
+  /**
+   * The person writes `text` in their own chat, and names another sender or another chat by what the platform leaves to them, such as a text that
+   * looks like an event of its own. Resolves when the platform has the message.
+   */
+  forge?(text: string): Promise<void>;
   /** How many answers to presses the platform has received from the channel. */
   acknowledged?(): number;
   /** Every text that the bot has sent to the person, edits included, oldest first. */
@@ -108,8 +117,8 @@ export interface ChannelFixtures {
   readonly renamed: readonly (readonly [before: Json, after: Json])[];
   /** The text of a part as a person reads it. Default: the body, or its `text`. */
   textOf?(part: Part): string;
-  /** What `maxChars` counts: Unicode characters, UTF-16 units, or bytes of UTF-8. Default: `characters`. */
-  readonly unit?: "characters" | "utf-16" | "bytes";
+  /** What `maxChars` counts, as `unit` of `cutText`: Unicode characters, UTF-16 units, or bytes of UTF-8. Default: `characters`. */
+  readonly unit?: "characters" | "utf16" | "bytes";
 }
 
 /** A function that a connection may have whatever its capabilities are. */

@@ -1,12 +1,15 @@
 /** An account as the host passes it to `open`. It records everything that the channel reports. */
+
+import { placeOf } from "../../channels/index.ts";
 import type { Accepted, Json } from "../../contract/index.ts";
+import type { CompleteInbound, CompleteParsed } from "../../host/index.ts";
 import { createJudgeCaller } from "../../http/index.ts";
 import type { ChannelAccount, ChannelStatus, PluginLog, PluginStore } from "../../sdk/contract.ts";
 
-type At = Parameters<ChannelAccount["receive"]>[1];
-
-/** An event that the channel submitted. */
-export interface Received extends At {
+/** An event that the channel submitted, with the id and the lane that the host gives to one without. */
+export interface Received extends NonNullable<Parameters<ChannelAccount["receive"]>[1]> {
+  readonly id: string;
+  readonly lane: string;
   readonly raw: Json;
 }
 
@@ -16,6 +19,8 @@ export interface TestAccount {
   readonly statuses: readonly ChannelStatus[];
   /** Each line with its fields, as text. */
   readonly logged: readonly string[];
+  /** What the channel reads in an event. */
+  read: (raw: Json) => CompleteParsed;
   /** Awaited before an event is regarded as stored. If it throws, the channel receives the error. */
   beforeStore: (event: Received) => void | Promise<void>;
   /** What the gate says of a sender. */
@@ -43,10 +48,15 @@ export function createTestAccount({
   const closing = new AbortController();
   const store = createMemoryStore(now);
   let ids = 0;
+  const newId = () => {
+    ids += 1;
+    return `id-${ids}`;
+  };
   const test: TestAccount = {
     received,
     statuses,
     logged,
+    read: () => undefined,
     beforeStore: () => {},
     check: async () => ({ allowed: true }),
     abort: () => closing.abort(),
@@ -58,16 +68,15 @@ export function createTestAccount({
       signal: closing.signal,
       directory,
       now,
-      newId: () => {
-        ids += 1;
-        return `id-${ids}`;
-      },
-      async receive(raw, at): Promise<Accepted> {
-        const event = { raw, ...at };
+      newId,
+      async receive(raw, at = {}): Promise<Accepted> {
+        const parsed = test.read(raw);
+        const place = await placeOf(isMessage(parsed) ? parsed : undefined, at, { lead: `${channel}:default`, fold: String, newId });
+        const event = { raw, ...at, ...place };
         await test.beforeStore(event);
-        const duplicate = received.some(({ id }) => id === at.id);
+        const duplicate = received.some(({ id }) => id === place.id);
         received.push(event);
-        return { eventId: `${channel}-${at.id}`, duplicate };
+        return { eventId: `${channel}-${place.id}`, duplicate };
       },
       check: (raw) => test.check(raw),
       debounceMs: () => 0,
@@ -79,6 +88,11 @@ export function createTestAccount({
     },
   };
   return test;
+}
+
+/** Whether an event is a message, or another event of a person. */
+export function isMessage(parsed: CompleteParsed): parsed is CompleteInbound {
+  return parsed !== null && parsed !== undefined && !("silent" in parsed);
 }
 
 export function recordingLog(lines: string[]): PluginLog {

@@ -13,6 +13,8 @@ interface Entry {
   /** Milliseconds between two runs; absent if it runs once. */
   readonly every?: number;
   readonly run: () => void;
+  /** A time limit of `AbortSignal.timeout`: it ends on its own, and keeps nothing alive. */
+  readonly isLimit?: true;
 }
 
 export interface PlayedClock {
@@ -22,7 +24,7 @@ export interface PlayedClock {
   elapsed(): number;
   /** Runs the timers due within `ms`, in order. After each timer, all ready work runs first. */
   advance(ms: number): Promise<void>;
-  /** Number of pending timers of this process, including those that do not keep it alive. */
+  /** Number of pending timers of this process, including those that do not keep it alive, but no time limits of signals. */
   timers(): number;
   /** Restores Node's timers, once every host has released the clock. */
   release(): void;
@@ -38,6 +40,7 @@ const real = {
   setInterval: globalThis.setInterval,
   clearInterval: globalThis.clearInterval,
   setImmediate: globalThis.setImmediate,
+  timeout: AbortSignal.timeout,
 };
 
 /** Waits in real time. */
@@ -62,20 +65,21 @@ function delayOf(ms: unknown): number {
   return delay >= 1 && delay <= 2_147_483_647 ? Math.trunc(delay) : 1;
 }
 
-function start(kind: "once" | "repeated", run: Callback, ms: unknown, values: readonly unknown[]): NodeJS.Timeout {
+function start(kind: "once" | "repeated" | "limit", run: Callback, ms: unknown, values: readonly unknown[]): NodeJS.Timeout {
   const delay = delayOf(ms);
-  const entry: Entry = { due: now() + delay, ...(kind === "repeated" && { every: delay }), run: () => run(...values) };
+  const kinds = { ...(kind === "repeated" && { every: delay }), ...(kind === "limit" && { isLimit: true as const }) };
+  const entry: Entry = { due: now() + delay, ...kinds, run: () => run(...values) };
   const fire = () => {
-    if (kind === "once") entries.delete(handle);
+    if (kind !== "repeated") entries.delete(handle);
     else entry.due = now() + delay;
     entry.run();
   };
-  const handle: NodeJS.Timeout = kind === "once" ? real.setTimeout(fire, delay) : real.setInterval(fire, delay);
+  const handle: NodeJS.Timeout = kind === "repeated" ? real.setInterval(fire, delay) : real.setTimeout(fire, delay);
   entries.set(handle, entry);
   const { refresh, close } = handle;
   handle.refresh = () => {
     entry.due = now() + delay;
-    if (kind === "once") entries.set(handle, entry);
+    if (kind !== "repeated") entries.set(handle, entry);
     return refresh.call(handle);
   };
   handle.close = () => {
@@ -106,11 +110,20 @@ function install(): void {
     clearInterval: stop,
   };
   Object.assign(globalThis, timers);
+  AbortSignal.timeout = limit;
+}
+
+/** As `AbortSignal.timeout`. */
+function limit(ms: number): AbortSignal {
+  const controller = new AbortController();
+  start("limit", () => controller.abort(new DOMException("The operation was aborted due to timeout", "TimeoutError")), ms, []).unref();
+  return controller.signal;
 }
 
 function uninstall(): void {
   const { setTimeout, clearTimeout, setInterval, clearInterval } = real;
   Object.assign(globalThis, { setTimeout, clearTimeout, setInterval, clearInterval });
+  AbortSignal.timeout = real.timeout;
   entries.clear();
   offsetMs = 0;
 }
@@ -159,7 +172,7 @@ export function usePlayedClock(): PlayedClock {
     now,
     elapsed: () => performance.now() + offsetMs,
     advance,
-    timers: () => entries.size,
+    timers: () => [...entries.values()].filter(({ isLimit }) => isLimit !== true).length,
     release() {
       if (released) return;
       released = true;

@@ -21,12 +21,16 @@ export interface Api {
   post(chat: string, text: string, signal: AbortSignal): Promise<string>;
 }
 
+/** Longest wait for an answer, in milliseconds. Events are held for 25 s: a platform that is silent for longer is away. */
+const patienceMs = 40_000;
+
 /** `calling` reports each call: it returns what to call when the platform has answered. */
 export function createApi({ server, token }: Options, calling: () => () => void): Api {
-  async function call<T>(path: string, init: RequestInit): Promise<T> {
+  async function call<T>(path: string, signal: AbortSignal, init: RequestInit = {}): Promise<T> {
     const answered = calling();
     const response = await fetch(new URL(path, server), {
       ...init,
+      signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]),
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     }).catch((cause: unknown) => {
       throw unreachable(cause);
@@ -40,10 +44,10 @@ export function createApi({ server, token }: Options, calling: () => () => void)
   }
 
   return {
-    me: (signal) => call("/me", { signal }),
-    events: (after, signal) => call(`/events?after=${after}`, { signal }),
+    me: (signal) => call("/me", signal),
+    events: (after, signal) => call(`/events?after=${after}`, signal),
     async post(chat, text, signal) {
-      const { id } = await call<{ readonly id: number }>("/messages", { method: "POST", body: JSON.stringify({ chat, text }), signal });
+      const { id } = await call<{ readonly id: number }>("/messages", signal, { method: "POST", body: JSON.stringify({ chat, text }) });
       return String(id);
     },
   };

@@ -15,16 +15,13 @@ export function parse(raw: Json): Parsed {
   if (from === bot) return null;
   if (text.trim() === "") return { silent: "no_text" };
   return {
-    kind: "message",
     // A chat with one person. Groups are `{ kind: "group" }`, and `mention` says there whether the bot is addressed.
     chat: { id: chat, kind: "direct" },
     // The id is what the access policy knows a person by: use one that never changes. The name is for people only.
     sender: { id: from, ...(typeof name === "string" ? { name } : {}) },
     text,
-    media: [],
-    mention: true,
-    // In milliseconds. The gateway uses its own clock for 0.
-    timestamp: typeof at === "number" ? at : 0,
+    // In milliseconds. Without it, the gateway uses its own clock.
+    ...(typeof at === "number" ? { timestamp: at } : {}),
     messageId: String(id),
   };
 }

@@ -9,5 +9,8 @@ channelContract({
   options,
   fixtures,
   functions,
-  platform: { can: ["away", "cut", "hang", "limit", "refuse", "repeat", "unconfirmed"], open: () => openPlatform() },
+  platform: {
+    can: ["away", "back", "cut", "hang", "limit", "refuse", "repeat", "reset", "silent", "unconfirmed"],
+    open: () => openPlatform(),
+  },
 });

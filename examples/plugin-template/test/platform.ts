@@ -25,9 +25,10 @@ export async function openPlatform(onMessage: (text: string) => void = () => {})
     waiting = [];
   };
 
-  function takeMessage({ text }: { readonly text: string }, response: ServerResponse): void {
+  function takeMessage({ chat: to, text }: Pick<Event, "chat" | "text">, response: ServerResponse): void {
     if (failure === "hang") return;
-    if (failure === "refuse") answer(response, 403, {});
+    if (to !== chat) answer(response, 404, {});
+    else if (failure === "refuse") answer(response, 403, {});
     else if (failure === "limit") {
       failure = undefined;
       answer(response, 429, {}, { "retry-after": "2" });
@@ -51,37 +52,42 @@ export async function openPlatform(onMessage: (text: string) => void = () => {})
   }
 
   async function handle(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    if (failure === "silent") return;
     const { pathname, searchParams } = new URL(request.url ?? "/", "http://platform");
     if (pathname === "/me") answer(response, 200, { id: "bot", name: "bot" });
     else if (pathname === "/events") giveEvents(Number(searchParams.get("after")), response);
-    else if (pathname === "/messages") takeMessage((await json(request)) as { readonly text: string }, response);
+    else if (pathname === "/messages") takeMessage((await json(request)) as Pick<Event, "chat" | "text">, response);
     else answer(response, 404, {});
   }
 
   // Connections are not kept, so that a test that waits for the last one to close need not wait long.
   const server = createServer({ keepAliveTimeout: 1 }, (request, response) => {
     handle(request, response).catch(() => response.destroy());
-  }).listen(0, "127.0.0.1");
-  await once(server, "listening");
+  });
+  const listen = async (port: number) => void (await once(server.listen(port, "127.0.0.1"), "listening"));
+  await listen(0);
+  const { port } = server.address() as AddressInfo;
   const stop = () => {
     server.close();
     server.closeAllConnections();
   };
 
   return {
-    options: { server: `http://127.0.0.1:${(server.address() as AddressInfo).port}` },
+    options: { server: `http://127.0.0.1:${port}` },
     async write(text) {
       nextId += 1;
       events.push({ id: nextId, chat, from: "u1", name: "Ada", text, at: 1_760_000_000_000 });
       wake();
     },
     read: () => seen,
-    fail(ability) {
+    async fail(ability) {
       if (ability === "repeat") {
         repeated = events.slice(-1);
         wake();
       } else failure = ability;
       if (ability === "away") stop();
+      if (ability === "back") await listen(port);
+      if (ability === "reset") server.closeAllConnections();
     },
     close: async () => stop(),
   };

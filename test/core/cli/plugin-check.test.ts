@@ -120,7 +120,7 @@ describe("the package of a plugin", { timeout: 120_000 }, () => {
     const { found } = await packageWith("channel", {
       "src/index.ts": (text) =>
         text
-          .replace('secrets: ["token"]', "secrets: []")
+          .replace("token: secretText(", "token: Type.String(")
           .replace(
             "const options = Type.Object({",
             "const options = Type.Object({\n  allowFrom: Type.Optional(Type.String()),\n  retries: Type.Integer({ default: -1, minimum: 0, description: 'How often.' }),",
@@ -135,7 +135,7 @@ describe("the package of a plugin", { timeout: 120_000 }, () => {
         "option-description src/index.ts:8",
         "option-name src/index.ts:8",
         "option-default src/index.ts:9",
-        "option-secret src/index.ts:11",
+        "option-secret src/index.ts:12",
       ]),
     );
   });

@@ -45,6 +45,21 @@ describe("plugins create", () => {
     });
   });
 
+  test("a channel begins with requests or with lines, as asked; no other kind has a transport", async () => {
+    const filesOf = async (...more: readonly string[]) => {
+      const { out } = await create("acme-chat", "--kind", "channel", "--json", ...more);
+      return (JSON.parse(out) as { readonly files: readonly string[] }).files.filter((path) => path.startsWith("src/"));
+    };
+    expect(await filesOf("--transport", "lines")).toEqual(["src/index.ts", "src/protocol.ts"]);
+    const polling = await filesOf("--transport", "poll");
+    expect(polling).toContain("src/api.ts");
+    expect(await filesOf()).toEqual(polling);
+    expect(await create("acme-chat", "--kind", "engine", "--transport", "lines")).toMatchObject({
+      code: 2,
+      err: expect.stringContaining("--transport is for channels"),
+    });
+  });
+
   test.each([
     ["Acme", "beginning with a letter, such as acme-chat"],
     ["acme--chat", "use at most 64 of a to z"],

@@ -1,22 +1,16 @@
-import { afterEach, describe, expect, test } from "vitest";
+import { definePlugin, type PluginDefinition, type PluginHost } from "service-gateway/sdk";
+import { createTestHost } from "service-gateway/testkit";
+import { describe, expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
-import { definePlugin, type PluginDefinition, type PluginHost } from "../../../core/sdk/contract.ts";
-import { removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
-
-let running: TestGateway | undefined;
-
-afterEach(async () => {
-  await running?.gateway.close();
-  if (running !== undefined) removeDirectory(running.directory);
-  running = undefined;
-});
 
 const plugin = (id: string, setup: (host: PluginHost) => void): PluginDefinition =>
   definePlugin({ id, version: "1.0.0", host: "^0.1.0", setup });
 
 test("a token opens the management routes when one plugin vouches for it; one that fails vouches for nobody", async () => {
   let late: PluginHost | undefined;
-  running = await startGateway({
+  await using host = await createTestHost({
+    // What the broken plugin says is logged.
+    allowErrors: [/no disk/, /careless/],
     plugins: [
       plugin("broken", (host) => host.devices(() => Promise.reject(new Error("no disk")))),
       plugin("careless", (host) => host.devices(() => "yes" as unknown as boolean)),
@@ -26,9 +20,7 @@ test("a token opens the management routes when one plugin vouches for it; one th
       }),
     ],
   });
-  const { url } = running.gateway;
-  const status = async (token: string, path = "/gateway/describe") =>
-    (await fetch(`${url}${path}`, { headers: { authorization: `Bearer ${token}` } })).status;
+  const status = async (token: string) => (await host.fetch("/gateway/describe", { headers: { authorization: `Bearer ${token}` } })).status;
   expect(await status("tablet")).toBe(200);
   expect(await status("phone")).toBe(401);
   expect(() => late?.devices(() => true)).toThrow("devices was called after setup");

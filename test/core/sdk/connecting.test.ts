@@ -125,6 +125,33 @@ describe("a connection that is kept", () => {
     expect(statuses.at(-1)?.detail).toMatch(/^The platform did not let the bot in within 5 s\./);
   });
 
+  test("that comes too late, or as the account closes, is lost without an unhandled rejection", async () => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown) => void unhandled.push(reason);
+    process.on("unhandledRejection", note);
+    const late = Promise.withResolvers<LiveConnection>();
+    const losses = [Promise.withResolvers<never>(), Promise.withResolvers<never>()];
+    const starting = keepConnected(account(), () => late.promise, { timeoutMs: 1_000 });
+    await advance(1_000);
+    await starting;
+    const closing = Promise.withResolvers<LiveConnection>();
+    const other = new AbortController();
+    const second = keepConnected({ ...account(), signal: other.signal }, () => closing.promise);
+    other.abort();
+    for (const [index, connecting] of [late, closing].entries()) connecting.resolve({ lost: losses[index]?.promise as Promise<never> });
+    await second;
+    for (const { reject } of losses) reject(new Error("read ECONNRESET"));
+    vi.useRealTimers();
+    await new Promise((resolve) => setTimeout(resolve, 20));
+    process.off("unhandledRejection", note);
+    expect(unhandled).toEqual([]);
+  });
+
+  test("with something that the operator should know is reported with it", async () => {
+    await keepConnected(account(), async () => ({ ...connection().live, detail: "The room #hall is locked." }));
+    expect(statuses.at(-1)).toMatchObject({ state: "connected", detail: "The room #hall is locked." });
+  });
+
   test("leaves no timer and reports nothing more when the account closes", async () => {
     await keepConnected(account(), async () => {
       throw new Error("away");

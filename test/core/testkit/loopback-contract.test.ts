@@ -66,7 +66,9 @@ channelContract({
           await loopback.say(text, { id, ...(thread && { thread: "3" }) });
         },
         read: ({ thread = false } = {}) =>
-          loopback.sent.slice(from).flatMap((sent) => ((sent.thread !== undefined) === thread ? [sent.text] : [])),
+          loopback.sent
+            .slice(from)
+            .flatMap((sent) => (sent.chat === message.chat.id && (sent.thread !== undefined) === thread ? [sent.text] : [])),
         async fail(ability) {
           if (ability === "repeat") return void (await loopback.say("Hello", { id }));
           const retryable = ability !== "refuse";

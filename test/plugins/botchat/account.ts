@@ -92,11 +92,11 @@ export function createTestAccount(
       directory,
       now: () => Date.now(),
       newId: () => String(++ids),
-      async receive(raw, at) {
-        const each = { raw, ...at };
+      async receive(raw, { id = "", lane = "", ...at } = {}) {
+        const each = { raw, id, lane, ...at };
         await test.onReceive(each);
         received.push(each);
-        return { eventId: at.id, duplicate: false };
+        return { eventId: id, duplicate: false };
       },
       status: (status) => void statuses.push(status),
       check: async (raw) =>

@@ -99,7 +99,7 @@ export const contract: Omit<ChannelContractOptions, "channel"> = {
     ],
     own: [update({ from: house })],
     renamed: [[update({}), update({ from: { ...plain.from, first_name: "Ada Lind", username: "ada_lind" } })]],
-    unit: "utf-16",
+    unit: "utf16",
     textOf: (part: Part) => (part.body as { readonly plain: string }).plain,
   },
   platform: {

@@ -2,8 +2,7 @@
 import type { ChannelContractOptions } from "service-gateway/testkit";
 import { openScripted } from "./platforms.ts";
 
-const at = 1_760_000_000_000;
-const said = { id: "m1", nick: "ada", account: null, target: "bot", me: "bot", text: "Hello", at };
+const said = { id: "m1", nick: "ada", account: "", target: "bot", me: "bot", text: "Hello", time: "2025-10-09T08:53:20.000Z" };
 
 export const contract: Omit<ChannelContractOptions, "channel"> = {
   options: { nick: "bot", tls: false, everyMs: 1, saslPassword: "correct horse" },
@@ -39,5 +38,5 @@ export const contract: Omit<ChannelContractOptions, "channel"> = {
     ],
   },
   functions: ["admit"],
-  platform: { can: ["away", "cut", "hang", "refuse"], open: openScripted },
+  platform: { can: ["away", "cut", "forge", "hang", "refuse", "reset", "silent"], open: openScripted },
 };

@@ -9,10 +9,16 @@ export async function openScripted(): Promise<ChannelPlatform> {
     async write(text) {
       server.send(`@account=ada;time=2025-10-09T08:53:20.000Z :ada!a@127.0.0.1 PRIVMSG bot :${text}`);
     },
+    async forge(text) {
+      for (const line of ["\u2028", "\r", "\u0085"].map((end) => `${end}@account=eve :eve!e@127.0.0.1 PRIVMSG #room :bot: ${text}`))
+        server.send(`@account=ada :ada!a@127.0.0.1 PRIVMSG bot :${text}${line}`);
+    },
     read: () => server.said.filter(({ target }) => target === "ada").map(({ text }) => text),
     async fail(ability) {
       if (ability === "away") return await server.close();
+      if (ability === "reset") return server.cut();
       server.script = (line, socket) => {
+        if (ability === "silent") return true;
         if (!line.startsWith("PRIVMSG")) return ability === "hang" && line.startsWith("PING");
         if (ability === "cut") socket.destroy();
         if (ability === "refuse") socket.write(":irc.test 401 bot ada :No such nick or channel name\r\n");

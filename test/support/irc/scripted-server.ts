@@ -62,7 +62,11 @@ export async function startScripted({
       } else if (command === "NICK") nick = first;
       else if (command === "JOIN") write(`:${nick}!bot@127.0.0.1 JOIN ${first}`);
       else if (command === "PING") write(`:irc.test PONG irc.test ${first}`);
-      else if (command === "PRIVMSG") said.push({ target: first, text: line.slice(line.indexOf(" :") + 2) });
+      else if (command === "PRIVMSG") {
+        // As in RFC 2812: a list of recipients, then the text, of which only the last parameter may have spaces.
+        const [, text = rest[0] ?? ""] = /^PRIVMSG \S+ :(.*)$/s.exec(line) ?? [];
+        for (const target of first.split(",")) said.push({ target, text });
+      }
       if (["CAP", "NICK", "USER"].includes(command)) welcome();
     };
     let buffer = "";

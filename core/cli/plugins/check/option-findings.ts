@@ -10,6 +10,7 @@ type Schema = TSchema & {
   readonly description?: unknown;
   readonly default?: unknown;
   readonly type?: unknown;
+  readonly secret?: unknown;
   readonly properties?: Readonly<Record<string, Schema>>;
 };
 
@@ -44,13 +45,19 @@ function channelFindings(
   entry: string,
 ): readonly Finding[] {
   const taken = hostKeys();
-  return Object.entries(options.properties as Readonly<Record<string, Schema>>).flatMap(([name, { type }]) => {
+  return Object.entries(options.properties as Readonly<Record<string, Schema>>).flatMap(([name, { type, secret }]) => {
     const at = placeOfKey(name, entry);
-    const isSecret = (type === undefined || type === "string") && isSecretName(name);
+    const isSecret = secret !== true && (type === undefined || type === "string") && isSecretName(name);
     return [
       ...(taken.has(name) ? [finding("option-name", `The option ${name} has the name of a gateway option`, at)] : []),
       ...(isSecret && !secrets.includes(name) && secretFiles[name] === undefined
-        ? [finding("option-secret", `The option ${name} looks like a secret and is not listed in secrets`, at)]
+        ? [
+            finding(
+              "option-secret",
+              `The option ${name} looks like a secret, and is neither listed in secrets nor declared with secretText`,
+              at,
+            ),
+          ]
         : []),
     ];
   });

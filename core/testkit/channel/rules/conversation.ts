@@ -10,7 +10,7 @@ async function converses(bench: Bench, where: PlatformPlace): Promise<void> {
   const place = where.thread === true ? " in a thread" : where.group === true ? " in a group" : "";
   await platform.write("How are you?", { ...where, mention: true });
   await bench.until(
-    () => platform.read(where).some((text) => text.includes("heard: How are you?")),
+    () => platform.read(where).some((text) => /heard: .*How are you\?/s.test(text)),
     () => `The person wrote${place} and sees ${shown(platform.read(where))} there. The reply is missing.`,
   );
 }

@@ -32,9 +32,11 @@ function wrongFor({ type }: { readonly type?: unknown }): unknown {
 }
 
 async function refusesWrongOptions({ definition, section, test }: Bench): Promise<void> {
-  const properties = Object.entries(definition.options.properties as Readonly<Record<string, { readonly type?: unknown }>>);
+  const properties = Object.entries(
+    definition.options.properties as Readonly<Record<string, { readonly type?: unknown; readonly secret?: true }>>,
+  );
   for (const [name, schema] of properties) {
-    if (definition.secrets?.includes(name) === true || schema.type === undefined) continue;
+    if (definition.secrets?.includes(name) === true || schema.secret === true || schema.type === undefined) continue;
     const { problems = [] } = (await readSection(definition, { ...section, [name]: wrongFor(schema) }, test.account.directory)) ?? {};
     if (!problems.some(({ path, severity }) => severity === "error" && path.includes(name)))
       throw new Error(`The option ${name} accepts a value of any type. Give it a specific schema.`);
@@ -47,8 +49,11 @@ function declaresSecrets({ options, secrets = [], secretFiles = {} }: ChannelDef
   const looksSecret = /(?:token|secret|password|passphrase|api_?key|private_?key)$/i;
   for (const [name, schema] of Object.entries(options.properties)) {
     if (!looksSecret.test(name) || (isObject(schema) && schema.type !== undefined && schema.type !== "string")) continue;
+    if (isObject(schema) && schema.secret === true) continue;
     if (!secrets.includes(name) && secretFiles[name] === undefined)
-      throw new Error(`The option ${name} looks like a secret. List it in secrets, so that it can be a reference and is never logged.`);
+      throw new Error(
+        `The option ${name} looks like a secret. Declare it with secretText, or list it in secrets, so that it can be a reference and is never logged.`,
+      );
   }
 }
 

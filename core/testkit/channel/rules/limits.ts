@@ -6,7 +6,7 @@ import { partsOf, textsIn } from "./render.ts";
 /** The length of a text in the platform's unit. */
 function lengthOf(text: string, { fixtures: { unit = "characters" } }: Bench): number {
   if (unit === "bytes") return Buffer.byteLength(text);
-  return unit === "utf-16" ? text.length : [...text].length;
+  return unit === "utf16" ? text.length : [...text].length;
 }
 
 /** Texts whose length depends on the unit: each takes more UTF-16 units or bytes than it has characters. */

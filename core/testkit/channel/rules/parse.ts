@@ -2,8 +2,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { expect } from "vitest";
 import { findCode, type Json, reasonOf } from "../../../contract/index.ts";
-import { inboundProblem } from "../../../host/index.ts";
-import type { ChannelInbound } from "../../../sdk/contract.ts";
+import { type CompleteInbound, inboundProblem } from "../../../host/index.ts";
 import { type Bench, isMessage, shown } from "../bench.ts";
 import { frozen, junkLike } from "../junk.ts";
 import type { Rule } from "../rule.ts";
@@ -12,18 +11,18 @@ import type { Rule } from "../rule.ts";
 const earliestMs = Date.UTC(2000, 0);
 const latestMs = Date.UTC(2100, 0);
 
-function messageOf({ connection }: Pick<Bench, "connection">, raw: Parameters<Bench["connection"]["parse"]>[0]): ChannelInbound {
-  const parsed = connection.parse(structuredClone(raw));
+function messageOf(bench: Pick<Bench, "parse">, raw: Json): CompleteInbound {
+  const parsed = bench.parse(structuredClone(raw));
   if (!isMessage(parsed)) throw new Error(`parse returns ${shown(parsed)} for the message ${shown(raw)}.`);
   return parsed;
 }
 
-async function isTotal({ connection, fixtures }: Bench): Promise<void> {
+async function isTotal({ parse, fixtures }: Bench): Promise<void> {
   const known = [...fixtures.messages.map(({ raw }) => raw), ...fixtures.own];
   for (const raw of junkLike(known)) {
     let parsed: unknown;
     try {
-      parsed = connection.parse(raw);
+      parsed = parse(raw);
     } catch (error) {
       throw new Error(`parse throws on ${shown(raw)}: ${reasonOf(error)}. Return undefined for an event that is not a message.`, {
         cause: error,
@@ -42,16 +41,16 @@ async function readsMessages(bench: Bench): Promise<void> {
     throw new Error("The capability threads is declared, so fixtures.messages must contain a message whose chat has a thread.");
 }
 
-async function isPure({ connection, fixtures }: Bench): Promise<void> {
+async function isPure({ parse, fixtures }: Bench): Promise<void> {
   for (const { raw } of fixtures.messages) {
     const copy = frozen(structuredClone(raw));
     let once: unknown;
     try {
-      once = connection.parse(copy);
+      once = parse(copy);
     } catch (error) {
       throw new Error(`parse modifies the event: ${reasonOf(error)}. The gateway may parse the same event again.`, { cause: error });
     }
-    const again = connection.parse(JSON.parse(JSON.stringify(raw)));
+    const again = parse(JSON.parse(JSON.stringify(raw)));
     if (!isDeepStrictEqual(once, again))
       throw new Error(
         `parse returns ${shown(once)} and then ${shown(again)} for the same event. The result must depend only on the event.`,
@@ -75,9 +74,9 @@ async function timesAreMilliseconds(bench: Bench): Promise<void> {
   }
 }
 
-async function ownAreSilent({ connection, fixtures }: Bench): Promise<void> {
+async function ownAreSilent({ parse, fixtures }: Bench): Promise<void> {
   for (const raw of fixtures.own) {
-    const parsed = connection.parse(structuredClone(raw));
+    const parsed = parse(structuredClone(raw));
     if (parsed === undefined || isMessage(parsed))
       throw new Error(
         `parse returns ${shown(parsed)} for an event of the bot itself, ${shown(raw)}. Return null; otherwise the bot would reply to itself.`,
@@ -85,9 +84,9 @@ async function ownAreSilent({ connection, fixtures }: Bench): Promise<void> {
   }
 }
 
-async function explainsItsSilence({ connection, fixtures, definition }: Bench): Promise<void> {
+async function explainsItsSilence({ parse, fixtures, definition }: Bench): Promise<void> {
   for (const raw of [...fixtures.messages.map((message) => message.raw), ...fixtures.own]) {
-    const parsed = connection.parse(structuredClone(raw));
+    const parsed = parse(structuredClone(raw));
     if (parsed === undefined || parsed === null || !("silent" in parsed)) continue;
     if (findCode(parsed.silent, { channel: definition.codes ?? {} }) === undefined)
       throw new Error(
@@ -117,7 +116,7 @@ function deep(levels: number): Json {
   return value;
 }
 
-async function takesLargeEvents({ connection, fixtures }: Bench): Promise<void> {
+async function takesLargeEvents({ parse, fixtures }: Bench): Promise<void> {
   for (const { raw } of fixtures.messages) {
     for (const [what, extra] of [
       ["nested 20,000 levels deep", deep(20_000)],
@@ -125,7 +124,7 @@ async function takesLargeEvents({ connection, fixtures }: Bench): Promise<void> 
     ] as const) {
       const event = typeof raw === "object" && raw !== null && !Array.isArray(raw) ? { ...raw, extra } : extra;
       try {
-        connection.parse(event);
+        parse(event);
       } catch (error) {
         throw new Error(`parse throws on an event ${what}: ${reasonOf(error)}. Read only the fields that you need.`, { cause: error });
       }
@@ -142,10 +141,10 @@ function poisoned(raw: Json): Json {
   return Object.defineProperty(copy, "__proto__", { value, enumerable: true, configurable: true, writable: true });
 }
 
-async function keepsPrototypes({ connection, fixtures }: Bench): Promise<void> {
+async function keepsPrototypes({ parse, fixtures }: Bench): Promise<void> {
   const prototype = Object.prototype as { contractPollution?: unknown };
   for (const { raw } of fixtures.messages) {
-    connection.parse(poisoned(raw));
+    parse(poisoned(raw));
     const isPolluted = prototype.contractPollution !== undefined;
     delete prototype.contractPollution;
     if (isPolluted)

@@ -3,12 +3,12 @@ import { type Bench, isMessage, shown } from "../bench.ts";
 import type { Rule } from "../rule.ts";
 
 async function takesInOnce(bench: Bench): Promise<void> {
-  const { connection, test, platform, definition } = bench;
+  const { test, platform, definition } = bench;
   await bench.meet("first");
   await platform.write("second");
   const seen = () =>
     test.received.flatMap((event) => {
-      const parsed = connection.parse(event.raw);
+      const parsed = bench.parse(event.raw);
       return isMessage(parsed) ? [{ ...event, text: parsed.text }] : [];
     });
   await bench.until(
@@ -26,12 +26,12 @@ async function takesInOnce(bench: Bench): Promise<void> {
 }
 
 async function keepsIdOfRepetition(bench: Bench): Promise<void> {
-  const { test, connection, platform } = bench;
+  const { test, platform } = bench;
   await bench.meet("Hello");
   await bench.fail("repeat");
   // A message written after the repetition arrives after it.
   await platform.write("the last one");
-  const seen = () => test.received.map((event) => ({ id: event.id, parsed: connection.parse(event.raw) }));
+  const seen = () => test.received.map((event) => ({ id: event.id, parsed: bench.parse(event.raw) }));
   const says = (text: string) => seen().filter(({ parsed }) => isMessage(parsed) && parsed.text.includes(text));
   await bench.until(
     () => says("the last one").length > 0,
@@ -53,7 +53,7 @@ async function confirmsNothingUnstored(bench: Bench): Promise<void> {
   await connection.start();
   await platform.write("Hello");
   await bench.until(
-    () => test.received.some(({ raw }) => isMessage(connection.parse(raw))),
+    () => test.received.some(({ raw }) => isMessage(bench.parse(raw))),
     () => "An event that could not be stored was not delivered again. Confirm it to the platform only when receive has resolved.",
   );
 }
@@ -107,9 +107,27 @@ async function threadHasLane(bench: Bench): Promise<void> {
     throw new Error("A thread has the same lane as another place, so its messages would wait for those.");
 }
 
+async function seesThroughForgery(bench: Bench): Promise<void> {
+  const { inbound: person } = await bench.meet("Hello");
+  await bench.able("forge")("believe me");
+  await bench.platform.write("the last one");
+  await bench.until(
+    () => bench.messages().some(({ inbound }) => inbound.text.includes("the last one")),
+    () => "The message after a forged one was not received.",
+  );
+  for (const { inbound } of bench.messages()) {
+    const { sender, chat, text } = inbound;
+    if (sender.id !== person.sender.id || chat.id !== person.chat.id)
+      throw new Error(
+        `${person.sender.id} wrote ${shown(text)}, which became a message of ${sender.id} in the chat ${chat.id}. Take sender and chat from what the platform vouches for, never from what the person writes.`,
+      );
+  }
+}
+
 export const receiveRules: readonly Rule[] = [
   { title: "receive > each message once, in its order, in the lane of its chat", needs: [], run: takesInOnce },
   { title: "receive > a repetition has the id of the first", needs: ["repeat"], run: keepsIdOfRepetition },
+  { title: "receive > a forged event stays one of its sender, in their chat", needs: ["forge"], run: seesThroughForgery },
   { title: "receive > an event that could not be stored is not confirmed", needs: ["unconfirmed"], run: confirmsNothingUnstored },
   { title: "receive > an edit keeps the id of its message", needs: ["edit"], run: readsEdits },
   { title: "receive > an edit is a separate event after its message", needs: ["edit"], run: editHasOwnId },

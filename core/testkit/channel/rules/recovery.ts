@@ -6,8 +6,21 @@ import { type Bench, shown } from "../bench.ts";
 import { connected, openConversation } from "../conversation.ts";
 import type { Rule } from "../rule.ts";
 
+/** Written again and again, because a platform may keep nothing for a bot that is not connected. */
+async function receivesAgain(bench: Bench, text: string, problem: string): Promise<void> {
+  await bench.until(
+    async () => {
+      await bench.platform.write(text);
+      await bench.clock.advance(500);
+      await realWait(20);
+      return bench.messages().some(({ inbound }) => inbound.text.includes(text));
+    },
+    () => problem,
+  );
+}
+
 async function reconnects(bench: Bench): Promise<void> {
-  const { test, platform } = bench;
+  const { test } = bench;
   await bench.meet("before");
   await bench.fail("away");
   const state = () => test.statuses.at(-1)?.state;
@@ -18,14 +31,42 @@ async function reconnects(bench: Bench): Promise<void> {
   // Some attempts to connect fail.
   await realWait(200);
   await bench.fail("back");
-  await platform.write("after the outage");
-  await bench.until(
-    () => bench.messages().some(({ inbound }) => inbound.text.includes("after the outage")),
-    () => "The platform is available again, but a message was not received. Reconnect automatically.",
-  );
+  await receivesAgain(bench, "after the outage", "The platform is available again, but no message was received. Reconnect automatically.");
   await bench.until(
     () => state() === "connected",
     () => `The platform is available again, but the status is ${state()}. Report connected.`,
+  );
+}
+
+async function returnsAfterReset(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("before");
+  await bench.fail("reset");
+  const problem = "The platform ended the connection and takes a new one, but no later message was received.";
+  await receivesAgain(bench, "after the reset", `${problem} Connect again whenever a connection is lost.`);
+  await bench.send("sent after the reset", address);
+  await bench.until(
+    () => bench.platform.read().some((text) => text.includes("sent after the reset")),
+    () => "The platform ended the connection and took a new one, but a message that is sent over it does not arrive.",
+  );
+}
+
+/** Longer than any platform that is well makes a bot wait. */
+const silenceMs = 600_000;
+
+async function noticesSilence(bench: Bench): Promise<void> {
+  const { test, clock } = bench;
+  await bench.meet("before");
+  await bench.fail("silent");
+  // What was answered before is read first.
+  await realWait(50);
+  const before = test.statuses.length;
+  for (let playedMs = 0; playedMs < silenceMs; playedMs += 5_000) {
+    if (test.statuses.slice(before).some(({ state }) => state !== "connected")) return;
+    await clock.advance(5_000);
+    await realWait(5);
+  }
+  throw new Error(
+    "The platform has answered nothing for ten minutes, but the status is still connected. Ask it something from time to time, and give every call a time limit.",
   );
 }
 
@@ -148,6 +189,8 @@ async function repeatsLost(bench: Bench): Promise<void> {
 
 export const recoveryRules: readonly Rule[] = [
   { title: "recovery > the account reconnects after an outage", needs: ["away", "back"], run: reconnects },
+  { title: "recovery > the account reconnects after a reset", needs: ["reset"], run: returnsAfterReset },
+  { title: "recovery > a platform that falls silent is noticed", needs: ["silent"], run: noticesSilence },
   { title: "recovery > an answer arrives once after a wait", needs: ["limit"], run: arrivesAfterWait },
   { title: "recovery > an answer arrives once after an outage", needs: ["away", "back"], run: arrivesAfterOutage },
   { title: "recovery > a process killed after the platform's acceptance repeats at most once", needs: ["lasting"], run: countsRepetition },

@@ -8,9 +8,9 @@ import { type Bench, shown, textReply } from "../bench.ts";
 import { frozen } from "../junk.ts";
 import type { Rule } from "../rule.ts";
 
-function addressOf({ definition, fixtures, connection }: Bench): Address {
+function addressOf({ definition, fixtures, parse }: Bench): Address {
   const [first] = fixtures.messages;
-  const parsed = first === undefined ? undefined : connection.parse(first.raw);
+  const parsed = first === undefined ? undefined : parse(first.raw);
   const chat = parsed !== null && parsed !== undefined && "chat" in parsed ? parsed.chat.id : "1";
   return { channel: definition.id, account: "default", chat };
 }

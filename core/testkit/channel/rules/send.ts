@@ -188,9 +188,41 @@ async function keepsNoListener(bench: Bench): Promise<void> {
   );
 }
 
+/** What a webhook may name as a recipient. Where it is written into a command of the platform, a part of it may be read as a command. */
+const misleading: readonly ((chat: string) => string)[] = [
+  (chat) => `${chat},${chat}`,
+  (chat) => `${chat} ${chat}`,
+  (chat) => `${chat}\r\n${chat}`,
+  (chat) => `${chat}\u0000${chat}`,
+];
+
+async function reachesOneChat(bench: Bench): Promise<void> {
+  const { address } = await bench.meet("Hello");
+  const before = bench.platform.read().length;
+  const [part] = bench.render("misdirected", address);
+  for (const chat of misleading.map((mislead) => mislead(address.chat))) {
+    const outcome = await bench.ending(bench.connection.send(part as Part, { ...address, chat }, never));
+    if (outcome === "late") throw new Error(`A send to ${shown(chat)}, which is not a chat, does not end in time.`);
+    if ("error" in outcome) await errorOf(bench, () => again(outcome), `${shown(chat)} is not a chat`);
+    const seen = bench.platform.read().slice(before);
+    if (seen.length > 0)
+      throw new Error(
+        `A message to ${shown(chat)}, which is not a chat, reached the person as ${shown(seen)}. Throw chat_not_found for an id that the platform cannot have.`,
+      );
+  }
+  await bench.send("the last one", address);
+  await bench.until(
+    () => bench.platform.read().length > before,
+    () => "A message does not arrive after sends to chats that do not exist.",
+  );
+  const seen = bench.platform.read().slice(before);
+  if (seen.length > 1) throw new Error(`Messages to recipients that do not exist reached the person as ${shown(seen)}.`);
+}
+
 export const sendRules: readonly Rule[] = [
   { title: "send > a text arrives, from parts that were JSON", needs: [], run: arrives },
   { title: "send > messages arrive in their order", needs: [], run: ordered },
+  { title: "send > an id that is not a chat reaches no person", needs: [], run: reachesOneChat },
   { title: "send > every text is accepted", needs: [], run: takesHostileTexts },
   { title: "send > an abort ends the send", needs: [], run: stopsAtAbort },
   { title: "send > an abort ends the send while the platform does not respond", needs: ["hang"], run: stopsWhileItHangs },

@@ -5,7 +5,7 @@ import type { Broken } from "./index.ts";
 const channel = createPostbox((_, account) => {
   const { receive } = account;
   Object.assign(account, {
-    receive: (raw: Parameters<typeof receive>[0], at: Parameters<typeof receive>[1]) =>
+    receive: (raw: Parameters<typeof receive>[0], at: { readonly id: string; readonly lane: string }) =>
       receive(raw, { ...at, lane: `postbox:default:all:${at.lane.split(":")[3]}` }),
   });
   return {};

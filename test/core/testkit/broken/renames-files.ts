@@ -6,7 +6,7 @@ const channel = createPostbox(({ parse }) => ({
   parse(raw) {
     const parsed = parse(raw);
     if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;
-    return { ...parsed, media: parsed.media.map((one) => ({ ...one, fileName: "file.bin" })) };
+    return { ...parsed, media: (parsed.media ?? []).map((one) => ({ ...one, fileName: "file.bin" })) };
   },
 }));
 

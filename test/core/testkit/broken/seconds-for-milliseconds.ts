@@ -6,7 +6,7 @@ const channel = createPostbox(({ parse }) => ({
   parse(raw) {
     const parsed = parse(raw);
     if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;
-    return { ...parsed, timestamp: parsed.timestamp / 1_000 };
+    return { ...parsed, timestamp: (parsed.timestamp ?? 0) / 1_000 };
   },
 }));
 

@@ -1,7 +1,7 @@
 /** The calls of the platform in `platform.ts`, and what its failures mean. */
 import { type ChannelAccount, ChannelError } from "service-gateway/sdk/channel";
 
-export type Account = ChannelAccount<{ readonly url: string; readonly token: string }>;
+export type Account = ChannelAccount<{ readonly url: string; readonly token: string; readonly patienceMs: number }>;
 
 interface Answer {
   readonly status: number;
@@ -14,7 +14,7 @@ export type Call = (method: string, path: string, body?: object, signal?: AbortS
 const answers: ReadonlySet<number> = new Set([200, 304, 404]);
 
 export function createCalls(account: Account): Call {
-  const { url, token } = account.options;
+  const { url, token, patienceMs } = account.options;
   return async (method, path, body, signal = account.signal) => {
     const done = account.calling();
     let response: Response;
@@ -22,7 +22,7 @@ export function createCalls(account: Account): Call {
       response = await fetch(`${url}/${path}${path.includes("?") ? "&" : "?"}token=${token}`, {
         method,
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-        signal,
+        signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]),
       });
     } catch (error) {
       const refused = (error as { readonly cause?: { readonly code?: string } }).cause?.code === "ECONNREFUSED";

@@ -17,7 +17,11 @@ import { type Body, mailTo, render } from "./mail.ts";
 import { abilities, botId, maxUnits, openPostbox, type PostboxEvent } from "./platform.ts";
 import { createPreview } from "./preview.ts";
 
-const options = Type.Object({ url: Type.String(), token: Type.String() });
+export const options = Type.Object({
+  url: Type.String(),
+  token: Type.String(),
+  patienceMs: Type.Integer({ default: 30_000, description: "Longest wait for an answer of the platform." }),
+});
 
 /** What differs from a channel without a fault. */
 export type Change = (
@@ -189,7 +193,7 @@ export function contractOf(channel: ReturnType<typeof createPostbox>, fixtures: 
       ],
       own: [raw({ ...message, from: { id: botId, name: "Bot" } })],
       renamed: [[raw(message), raw({ ...message, from: { id: 7, name: "Ada Lind" } })]],
-      unit: "utf-16",
+      unit: "utf16",
       ...fixtures,
     },
   };

@@ -7,7 +7,7 @@ import { botId, groupId, type PostboxEvent } from "./platform.ts";
 const isNumber = (value: unknown): value is number => typeof value === "number";
 const isText = (value: unknown): value is string => typeof value === "string";
 
-function fileOf(file: PostboxEvent["file"]): ChannelInbound["media"] {
+function fileOf(file: PostboxEvent["file"]): NonNullable<ChannelInbound["media"]> {
   if (typeof file !== "object" || file === null || !isNumber(file.ref)) return [];
   const { ref, name, type } = file;
   return [{ kind: "document", ref: String(ref), ...(isText(name) && { fileName: name }), ...(isText(type) && { mimeType: type }) }];

@@ -14,6 +14,8 @@ export interface PostboxEvent {
   readonly message: number;
   readonly text: string;
   readonly mention?: boolean;
+  /** What the person says of where the message comes from. */
+  readonly onBehalfOf?: { readonly id: number; readonly chat: number };
   readonly file?: { readonly ref: number; readonly name?: string; readonly type?: string };
   /** Seconds. */
   readonly date: number;
@@ -41,8 +43,21 @@ export const groupId = 500;
 /** UTF-16 units of one message. */
 export const maxUnits = 200;
 export const abilities: readonly PlatformAbility[] = [
-  ...(["away", "back", "cut", "hang", "limit", "lose", "refuse", "repeat"] satisfies PlatformFailure[]),
-  ...(["acknowledge", "edit", "files", "groups", "history", "lasting", "menu", "press", "reactions", "typing", "unconfirmed"] as const),
+  ...(["away", "back", "cut", "hang", "limit", "lose", "refuse", "repeat", "reset", "silent"] satisfies PlatformFailure[]),
+  ...([
+    "acknowledge",
+    "edit",
+    "files",
+    "forge",
+    "groups",
+    "history",
+    "lasting",
+    "menu",
+    "press",
+    "reactions",
+    "typing",
+    "unconfirmed",
+  ] as const),
 ];
 
 const seconds = 1_760_000_000;
@@ -67,6 +82,9 @@ class World {
   failure: PlatformFailure | undefined;
   repeated: PostboxEvent | undefined;
   lost = false;
+  silent = false;
+  /** The next request for events is cut off. */
+  cutsNext = false;
   posts = 0;
 
   add(event: Omit<PostboxEvent, "id" | "from" | "date" | "message"> & { readonly message?: number }): void {
@@ -168,7 +186,12 @@ function createPostboxServer(world: World) {
       void response
         .writeHead(status, { "content-type": "application/json", connection: "close", ...headers })
         .end(status === 304 ? undefined : JSON.stringify(body));
+    if (world.silent) return;
     if (url.searchParams.get("token") !== token) return answer(401, { error: "token" });
+    if (world.cutsNext && url.pathname === "/events") {
+      world.cutsNext = false;
+      return void request.socket.resetAndDestroy();
+    }
     const isSend = request.method === "POST" && url.pathname === "/messages";
     const work = isSend ? send(world, request, response, answer) : handle(world, request, url, answer);
     void work.catch(() => response.destroy());
@@ -213,6 +236,9 @@ export async function openPostbox(): Promise<ChannelPlatform> {
       const { chat, thread } = place(where);
       return world.posted.filter((one) => one.chat === chat && one.thread === thread).map(({ text }) => text);
     },
+    async forge(text) {
+      world.add({ text, ...place({}), onBehalfOf: { id: 8, chat: groupId } });
+    },
     async edit(text) {
       const { message = 0 } = last() ?? {};
       world.add({ kind: "edit", chat: personId, text, message });
@@ -231,6 +257,8 @@ export async function openPostbox(): Promise<ChannelPlatform> {
       else if (failure === "back") await listen(port);
       else if (failure === "repeat") world.repeated = last();
       else if (failure === "lose") world.lost = true;
+      else if (failure === "silent") world.silent = true;
+      else if (failure === "reset") world.cutsNext = true;
       else world.failure = failure;
     },
     close: closeServer,

@@ -1,0 +1,24 @@
+/** Options that the gateway reads for the channel: secrets and files. */
+import { Type } from "./contract.ts";
+
+/**
+ * An option that contains a secret, anywhere in the options of a channel, also inside an object or a list. In the configuration it is a text,
+ * `{ env }` or `{ file }`; `open` receives the text. It is never logged or shown. An option of this kind need not be named in `secrets`.
+ *
+ * @example
+ * options: Type.Object({ proxy: Type.Optional(Type.Object({ url: Type.String(), password: secretText({ description: "Password of the proxy." }) })) }),
+ */
+export function secretText({ description }: { readonly description: string }) {
+  return Type.String({ minLength: 1, description, secret: true });
+}
+
+/**
+ * An option that names a file. A relative path begins at the directory of the configuration, and `~/` is the home; `open` receives the absolute
+ * path. The file need not exist.
+ *
+ * @example
+ * options: Type.Object({ keyFile: filePath({ description: "File with the bot's key." }) }),
+ */
+export function filePath({ description }: { readonly description: string }) {
+  return Type.String({ minLength: 1, description, file: true });
+}

@@ -1,0 +1,134 @@
+/** A channel that says only what it knows: the gateway completes its events, reads its secrets and files, and explains its codes. */
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Json, Type } from "service-gateway/sdk";
+import { type ChannelAccount, ChannelError, defineChannel, filePath, type Parsed, secretText } from "service-gateway/sdk/channel";
+import { expect, onTestFinished, test } from "vitest";
+import { wholeSchema } from "../../../core/config/plugin-schemas.ts";
+import { redactConfig } from "../../../core/config/showing/redact.ts";
+import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+
+const options = Type.Object({
+  proxies: Type.Array(Type.Object({ url: Type.String(), password: secretText({ description: "Password of the proxy." }) }), {
+    default: [],
+  }),
+  keyFile: Type.Optional(filePath({ description: "File with the bot's key." })),
+});
+
+/** Opens it in a gateway; `state` is what the account reports of itself. */
+async function open({ start = async () => {}, section = {} }: { readonly start?: () => Promise<void>; readonly section?: object } = {}) {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, "proxy-password"), "swordfish-2\n");
+  const opened = Promise.withResolvers<ChannelAccount<{ proxies: readonly object[]; keyFile?: string }>>();
+  const sent: string[] = [];
+  const definition = defineChannel({
+    id: "plain",
+    version: "1.0.0",
+    host: "^0.1.0",
+    options,
+    capabilities: { maxChars: 400 },
+    codes: { door_shut: { meaning: "The door of the platform is shut.", hint: "Knock." } },
+    open(account) {
+      opened.resolve(account as never);
+      return {
+        start,
+        parse: (raw) => raw as unknown as Parsed,
+        render: ({ text }) => [{ kind: "text", chars: text.length, body: text }],
+        async send({ body }, { chat }) {
+          sent.push(`${chat}: ${String(body)}`);
+          return { messageId: String(sent.length) };
+        },
+        close: async () => {},
+      };
+    },
+  });
+  const heard = createEngine(({ inbound }) => `${inbound.kind} ${inbound.text}, ${inbound.mention ? "for the bot" : "for others"}`);
+  const running = await startGateway({
+    directory,
+    plugins: [definition, heard],
+    config: { channels: { plain: { dmPolicy: "open", allowFrom: ["*"], ...section } } },
+    gateway: { environment: { PROXY_PASSWORD: "swordfish-1" } },
+  });
+  onTestFinished(async () => {
+    await running.gateway.close();
+    removeDirectory(directory);
+  });
+  const state = async () => (await running.gateway.describe()).accounts[0]?.status;
+  return { ...running, definition, sent, state, account: await opened.promise };
+}
+
+const readLog = (directory: string) => readFileSync(join(directory, "state", "logs", "gateway.log"), "utf8");
+
+const said = (more: object) => ({ chat: { id: "7", kind: "direct" }, sender: { id: "7" }, text: "hi", ...more }) as unknown as Json;
+
+test("a message of a chat, a sender and a text is answered", async () => {
+  const { account, settled, sent } = await open();
+  const { eventId } = await account.receive(said({}));
+  const { lane } = (await settled(eventId)) as { readonly lane?: string };
+  expect(sent).toEqual(["7: message hi, for the bot"]);
+  expect(lane).toBe("plain:default:7");
+});
+
+test("a repetition is known by the message's id in its chat; an edit and the same id elsewhere are other events", async () => {
+  const { account } = await open();
+  const receive = async (more: object) => await account.receive(said(more));
+  const first = await receive({ messageId: "1" });
+  expect(await receive({ messageId: "1" })).toEqual({ eventId: first.eventId, duplicate: true });
+  const others = [{ messageId: "1", kind: "edit" }, { messageId: "1", chat: { id: "8", kind: "direct" } }, {}, {}];
+  for (const other of others) expect(await receive(other)).toMatchObject({ duplicate: false });
+  // An id of the channel's own goes before that of the message.
+  expect(await account.receive(said({ messageId: "1" }), { id: "update-9" })).toMatchObject({ duplicate: false });
+  expect(await account.receive(said({ messageId: "2" }), { id: "update-9" })).toMatchObject({ duplicate: true });
+});
+
+test("secrets are read wherever they are, and shown nowhere; a file is found from the directory of the configuration", async () => {
+  const proxies = [
+    { url: "http://a", password: { env: "PROXY_PASSWORD" } },
+    { url: "http://b", password: { file: "proxy-password" } },
+  ];
+  const section = { proxies, keyFile: "keys/bot.pem" };
+  const { account, directory, definition } = await open({ section });
+  expect(account.options).toMatchObject({
+    proxies: [
+      { url: "http://a", password: "swordfish-1" },
+      { url: "http://b", password: "swordfish-2" },
+    ],
+    keyFile: join(directory, "keys", "bot.pem"),
+  });
+  account.log.warn({ tried: "swordfish-2" }, "the proxy does not take swordfish-1");
+  const schema = wholeSchema({ channels: { plain: definition.channel as never } });
+  expect(redactConfig({ channels: { plain: section } }, schema)).toMatchObject({
+    channels: { plain: { proxies: [{ password: "(set)" }, { password: "(set)" }], keyFile: "keys/bot.pem" } },
+  });
+  await expect.poll(() => readLog(directory)).toContain("the proxy does not take");
+  expect(readLog(directory)).not.toContain("swordfish");
+});
+
+test("a secret that cannot be read costs the account, and is named by its place", async () => {
+  const running = await startGateway({
+    config: { channels: { plain: { proxies: [{ url: "http://a", password: { env: "NOT_SET" } }] } } },
+    plugins: [
+      defineChannel({ id: "plain", version: "1.0.0", host: "^0.1.0", options, capabilities: { maxChars: 1 }, open: () => ({}) as never }),
+    ],
+  });
+  onTestFinished(async () => {
+    await running.gateway.close();
+    removeDirectory(running.directory);
+  });
+  const [{ status } = { status: undefined }] = (await running.gateway.describe()).accounts;
+  expect(status).toMatchObject({ state: "failed", detail: expect.stringContaining("channels.plain.proxies[0].password") });
+});
+
+test("a state that a channel gives by one of its codes reads as the code's meaning", async () => {
+  const refused = await open({
+    async start() {
+      throw new ChannelError("door_shut");
+    },
+  });
+  await expect.poll(refused.state).toMatchObject({ state: "failed", detail: "The door of the platform is shut. Knock." });
+  const { account, state } = await open();
+  account.status({ state: "waiting", detail: "door_shut. The next attempt is in 2 s." });
+  expect(await state()).toMatchObject({ detail: "The door of the platform is shut. Knock. The next attempt is in 2 s." });
+  account.status({ state: "waiting", detail: "door_shut is what the server says." });
+  expect(await state()).toMatchObject({ detail: "door_shut is what the server says." });
+});
