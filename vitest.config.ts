@@ -7,8 +7,14 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const timed = "test/**/*.timed.test.ts";
 /** What compares the processor time of one thread, in a process of its own: other work beside it changes little. */
 const costs = "test/**/*.cost.test.ts";
-/** Whole programs, and mailboxes that are polled: much waiting, beside which the rest runs. */
-const long = ["test/e2e/**/*.test.ts", "test/plugins/mail/**/*.test.ts"];
+/** Whole programs, mailboxes that are polled, and packages that are installed: much waiting, beside which the rest runs. */
+const long = [
+  "test/e2e/**/*.test.ts",
+  "test/plugins/mail/**/*.test.ts",
+  "test/core/isolation/faults.test.ts",
+  "test/core/testkit/broken-channels.test.ts",
+  "test/house/published.test.ts",
+];
 /** Changes its own process, or measures it, so that it needs one that no other file has used. */
 const alone = ["test/e2e/hook-flood.test.ts"];
 
