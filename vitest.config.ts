@@ -18,7 +18,17 @@ const long = [
 /** Changes its own process, or measures it, so that it needs one that no other file has used. */
 const alone = ["test/e2e/hook-flood.test.ts"];
 
+/** The store of a gateway inside a test starts the thread of the bundled program, as those in processes do. Most such gateways are this thread. */
+const bundledThread = {
+  name: "bundled-thread",
+  transform: (code: string, file: string) =>
+    file.endsWith("/core/state/sqlite/thread/queue.ts")
+      ? code.replaceAll("import.meta.url", '("file://" + process.env.TEST_PROGRAM + "/core/state/sqlite/thread/queue.js")')
+      : undefined,
+};
+
 export default defineConfig({
+  plugins: [bundledThread],
   resolve: {
     alias: {
       // The longer name first: a name matches as a prefix.
@@ -29,7 +39,7 @@ export default defineConfig({
   },
   test: {
     pool: "forks",
-    globalSetup: [source("./test/support/temporary.ts")],
+    globalSetup: [source("./test/support/temporary.ts"), source("./test/support/program.ts")],
     setupFiles: [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")],
     // Child processes and worker threads of the tests strip and compile each file once, not at every start.
     env: { NODE_COMPILE_CACHE: source("./node_modules/.cache/tests") },

@@ -40,10 +40,10 @@ const nameOf = (from, file) =>
     .replace(/\.[jt]s$/, "");
 
 /**
- * A module that moves into another file still finds what lies beside it: `import.meta` is what it was in the module's own place. `inPlace`
- * are modules for which that place is the source.
+ * A module that moves into another file still finds what lies beside it: `import.meta` is what it would be in a file of its own below `to`,
+ * or what it is in the source for those that remain there.
  */
-function ownPlace(from, inPlace) {
+function ownPlace(from, remains) {
   const place = (kind, name) => `__place_${kind}("${name}")`;
   return {
     name: "own-place",
@@ -51,7 +51,10 @@ function ownPlace(from, inPlace) {
       filter: { code: /import\.meta\.(?:url|dirname)\b/ },
       handler(code, file) {
         const name = nameOf(from, file);
-        if (inPlace.has(name)) return code.replaceAll("import.meta.url", JSON.stringify(pathToFileURL(file).href));
+        if (remains(name))
+          return code
+            .replaceAll("import.meta.url", JSON.stringify(pathToFileURL(file).href))
+            .replaceAll("import.meta.dirname", JSON.stringify(dirname(file)));
         return code.replaceAll("import.meta.url", place("url", name)).replaceAll("import.meta.dirname", place("dirname", name));
       },
     },
@@ -77,13 +80,14 @@ function ownName(from, extension) {
 
 /**
  * Writes the program below `to`.
- * @param {{ from: string, to: string, extension: string, inPlace?: ReadonlySet<string>, bundled?: readonly string[] }} options
- *   `from`: where the modules are, with `extension`. `bundled`: libraries that become part of the program.
- * @returns the paths of the files.
+ * @param {{ from: string, to: string, extension: string, remains?: (name: string) => boolean, more?: readonly string[] }} options
+ *   `from`: where the modules are, with `extension`. `remains`: modules that look for files beside their source. `more`: entries.
+ * @returns {Promise<ReadonlySet<string>>} the paths of the files.
  */
-async function bundleProgram({ from, to, extension, inPlace = new Set(), bundled = [] }) {
+async function bundleProgram({ from, to, extension, remains = () => false, more = [] }) {
   const { rolldown } = await import("rolldown");
-  const isOwn = (id) => /^[./]|^service-gateway\//.test(id) || bundled.includes(id);
+  // `dist` contains the schema library as a file of its own. Beside the source, it becomes part of the program.
+  const isOwn = (id) => /^(?:[./]|service-gateway\/|typebox$)/.test(id) && !id.endsWith("libraries/typebox.js");
   const write = async (names) => {
     const input = Object.fromEntries(
       names.map((name) => [name.replace(/\.js$/, ""), join(from, name.endsWith(".js") ? name : `${name}${extension}`)]),
@@ -92,15 +96,15 @@ async function bundleProgram({ from, to, extension, inPlace = new Set(), bundled
       input,
       platform: "node",
       tsconfig: false,
-      external: (id, importer) => importer !== undefined && ((!isOwn(id) && !id.startsWith(sep)) || id.endsWith("libraries/typebox.js")),
+      external: (id, importer) => importer !== undefined && !isOwn(id),
       makeAbsoluteExternalsRelative: true,
-      plugins: [ownName(from, extension), ownPlace(from, inPlace)],
+      plugins: [ownName(from, extension), ownPlace(from, remains)],
     });
     const { output } = await bundle.generate({ format: "esm", entryFileNames: "[name].js", chunkFileNames: "chunks/[name].js" });
     await bundle.close();
     return output;
   };
-  const files = [...(await write([...entries, ...plugins(from, extension)])), ...(await write([thread]))];
+  const files = [...(await write([...entries, ...more, ...plugins(from, extension)])), ...(await write([thread]))];
   for (const { fileName, code } of files) {
     const file = join(to, fileName);
     mkdirSync(dirname(file), { recursive: true });
