@@ -44,7 +44,7 @@ export default defineConfig({
     // Child processes and worker threads of the tests strip and compile each file once, not at every start.
     env: { NODE_COMPILE_CACHE: source("./node_modules/.cache/tests") },
     // On two cores: most of what the tests do is waiting, for polls, leases and processes.
-    maxWorkers: 6,
+    maxWorkers: 8,
     // Longer than a busy machine takes: what is waited for comes, or the test fails for another reason.
     testTimeout: 120_000,
     hookTimeout: 120_000,
