@@ -79,6 +79,19 @@ function ownName(from, extension) {
 }
 
 /**
+ * An `import` of a built-in module makes all of its exports, the streams of `node:fs` among them, which is a tenth of a thread's start. This
+ * takes only what is named.
+ */
+const namedBuiltins = {
+  name: "named-builtins",
+  renderChunk: (code) =>
+    code.replaceAll(
+      /^import \{ (.+) \} from "(node:\w+)";$/gm,
+      (_, names, id) => `const { ${names.replaceAll(" as ", ": ")} } = process.getBuiltinModule("${id}");`,
+    ),
+};
+
+/**
  * Writes the program below `to`.
  * @param {{ from: string, to: string, extension: string, remains?: (name: string) => boolean, more?: readonly string[] }} options
  *   `from`: where the modules are, with `extension`. `remains`: modules that look for files beside their source. `more`: entries.
@@ -88,7 +101,7 @@ async function bundleProgram({ from, to, extension, remains = () => false, more 
   const { rolldown } = await import("rolldown");
   // `dist` contains the schema library as a file of its own. Beside the source, it becomes part of the program.
   const isOwn = (id) => /^(?:[./]|service-gateway\/|typebox$)/.test(id) && !id.endsWith("libraries/typebox.js");
-  const write = async (names) => {
+  const write = async (names, ...others) => {
     const input = Object.fromEntries(
       names.map((name) => [name.replace(/\.js$/, ""), join(from, name.endsWith(".js") ? name : `${name}${extension}`)]),
     );
@@ -98,13 +111,14 @@ async function bundleProgram({ from, to, extension, remains = () => false, more 
       tsconfig: false,
       external: (id, importer) => importer !== undefined && !isOwn(id),
       makeAbsoluteExternalsRelative: true,
-      plugins: [ownName(from, extension), ownPlace(from, remains)],
+      plugins: [ownName(from, extension), ownPlace(from, remains), ...others],
     });
     const { output } = await bundle.generate({ format: "esm", entryFileNames: "[name].js", chunkFileNames: "chunks/[name].js" });
     await bundle.close();
     return output;
   };
-  const files = [...(await write([...entries, ...more, ...plugins(from, extension)])), ...(await write([thread]))];
+  const program = await write([...entries, ...more, ...plugins(from, extension)]);
+  const files = [...program, ...(await write([thread], namedBuiltins))];
   for (const { fileName, code } of files) {
     const file = join(to, fileName);
     mkdirSync(dirname(file), { recursive: true });
