@@ -8,8 +8,14 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const timed = "test/**/*.timed.test.ts";
 /** What compares the processor time of one thread, in a process of its own: other work beside it changes little. */
 const costs = "test/**/*.cost.test.ts";
-/** Whole programs, and mailboxes that are polled: much waiting, beside which the rest runs. */
-const long = ["test/e2e/**/*.test.ts", "test/plugins/mail/**/*.test.ts"];
+/** Whole programs, mailboxes that are polled, and packages that are installed: much waiting, beside which the rest runs. */
+const long = [
+  "test/e2e/**/*.test.ts",
+  "test/plugins/mail/**/*.test.ts",
+  "test/core/isolation/faults.test.ts",
+  "test/core/testkit/broken-channels.test.ts",
+  "test/house/published.test.ts",
+];
 /** Changes its own process, or measures it, so that it needs one that no other file has used. */
 const alone = ["test/e2e/hook-flood.test.ts"];
 
@@ -28,9 +34,18 @@ const replaceStore: Plugin = {
   },
 };
 
+/** The store of a gateway inside a test starts the thread of the bundled program, as those in processes do. Most such gateways are this thread. */
+const bundledThread = {
+  name: "bundled-thread",
+  transform: (code: string, file: string) =>
+    file.endsWith("/core/state/sqlite/thread/queue.ts")
+      ? code.replaceAll("import.meta.url", '("file://" + process.env.TEST_PROGRAM + "/core/state/sqlite/thread/queue.js")')
+      : undefined,
+};
+
 export default defineConfig({
-  // Absent in other runs, because the cache of modules knows a plugin by its name alone.
-  plugins: otherStore ? [replaceStore] : [],
+  // The replacement is absent in other runs, because the cache of modules knows a plugin by its name alone.
+  plugins: [otherStore ? replaceStore : bundledThread],
   resolve: {
     alias: {
       // The longer name first: a name matches as a prefix.
@@ -42,7 +57,7 @@ export default defineConfig({
   },
   test: {
     pool: "forks",
-    globalSetup: [source("./test/support/temporary.ts")],
+    globalSetup: [source("./test/support/temporary.ts"), source("./test/support/program.ts")],
     setupFiles: [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")],
     // Child processes and worker threads of the tests strip and compile each file once, not at every start.
     env: {
@@ -50,7 +65,7 @@ export default defineConfig({
       ...(otherStore && { NODE_OPTIONS: `--import ${source("./test/support/store/redirect.ts")}` }),
     },
     // On two cores: most of what the tests do is waiting, for polls, leases and processes.
-    maxWorkers: 6,
+    maxWorkers: 8,
     // Longer than a busy machine takes: what is waited for comes, or the test fails for another reason.
     testTimeout: 120_000,
     hookTimeout: 120_000,

@@ -3,12 +3,10 @@ const { mkdirSync, readdirSync, readFileSync, writeFileSync } = require("node:fs
 const { dirname, join, relative } = require("node:path");
 
 const root = join(__dirname, "..");
-const target = process.argv[2] ?? join(root, "dist");
 const library = join(root, "node_modules", "typebox");
-const bundled = join(target, "libraries", "typebox.js");
 const imported = 'from "typebox";';
 
-async function bundle() {
+async function bundle(bundled) {
   const { rolldown } = await import("rolldown");
   const bundle = await rolldown({ input: join(library, "build", "index.mjs"), platform: "node" });
   const { output } = await bundle.generate({ format: "esm" });
@@ -19,7 +17,7 @@ async function bundle() {
 }
 
 /** What `tsc` wrote asks for the one file; the types still come from the library itself. */
-function point() {
+function point(target, bundled) {
   for (const name of readdirSync(target, { recursive: true })) {
     const file = join(target, name);
     if (!name.endsWith(".js") || file === bundled) continue;
@@ -28,9 +26,10 @@ function point() {
   }
 }
 
-bundle()
-  .then(point)
-  .catch((error) => {
-    console.error(error);
-    process.exitCode = 1;
-  });
+async function bundleTypebox(target) {
+  const bundled = join(target, "libraries", "typebox.js");
+  await bundle(bundled);
+  point(target, bundled);
+}
+
+module.exports = { bundleTypebox };

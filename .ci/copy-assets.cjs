@@ -3,10 +3,14 @@ const { cpSync, statSync } = require("node:fs");
 const { join } = require("node:path");
 
 const root = join(__dirname, "..");
-const target = process.argv[2] ?? join(root, "dist");
-cpSync(join(root, "plugins"), join(target, "plugins"), {
-  recursive: true,
-  filter: (path) => statSync(path).isDirectory() || !/\.(ts|md)$/.test(path),
-});
 const templates = join("core", "cli", "plugins", "templates");
-cpSync(join(root, templates), join(target, templates), { recursive: true });
+
+function copyAssets(target) {
+  cpSync(join(root, "plugins"), join(target, "plugins"), {
+    recursive: true,
+    filter: (path) => statSync(path).isDirectory() || !/\.(ts|md)$/.test(path),
+  });
+  cpSync(join(root, templates), join(target, templates), { recursive: true });
+}
+
+module.exports = { copyAssets };

@@ -85,13 +85,17 @@ function createAccountsLog(log: Log): (open: readonly OpenAccount[], failures: r
   };
 }
 
+function reportOf({ live: { channel, id, path }, status, standby }: OpenAccount, contact: Contacts["of"]): AccountReport {
+  const waitingSends = contact(channel, id).waiting();
+  return { channel, account: id, path, status, ...(standby === true && { standby }), ...(waitingSends > 0 && { waitingSends }) };
+}
+
 export function createAccounts(options: AccountsOptions): Accounts {
   const { channels, log } = options;
   const open = createOpenAccounts();
   const failures = new Map<string, AccountReport>();
   let started = false;
   let isClosed = false;
-  let reopensAll = false;
   const states = createAccountStates(options);
   const logAccounts = createAccountsLog(log);
   const duties = createDuties(options.store.nodes);
@@ -131,14 +135,12 @@ export function createAccounts(options: AccountsOptions): Accounts {
 
   function follow({ accounts: next, failed }: WantedAccounts): void {
     if (isClosed) return;
-    const keepsNone = reopensAll;
-    reopensAll = false;
     failures.clear();
     for (const failure of failed) fail(failure);
     for (const [name] of open.entries()) if (!next.has(name)) close(name);
     for (const [name, settings] of next) {
       const existing = open.named(name);
-      if (!keepsNone && existing?.fingerprint === settings.fingerprint) retainAccount(existing, settings, log);
+      if (existing?.fingerprint === settings.fingerprint && existing.stale !== true) retainAccount(existing, settings, log);
       else reopen(name, settings);
     }
     if (started) beginAll();
@@ -167,13 +169,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       if (open.named(name) !== undefined || configured().config?.channels[channel] === undefined) return false;
       return !channels.has(channel) || configured().disabled.has(`channels.${channel}`) || failures.has(name);
     },
-    reports: () => [
-      ...open.all().map(({ live: { channel, id, path }, status, standby }) => {
-        const waitingSends = contact(channel, id).waiting();
-        return { channel, account: id, path, status, ...(standby === true && { standby }), ...(waitingSends > 0 && { waitingSends }) };
-      }),
-      ...failures.values(),
-    ],
+    reports: () => [...open.all().map((account) => reportOf(account, contact)), ...failures.values()],
     allTried: () => open.entries().every(([name]) => states.wasTried(name)),
     parse: (event, gathered) =>
       parseEvent(event, gathered, event.account === undefined ? undefined : open.find(event.source, event.account)),
@@ -197,7 +193,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
       beginAll();
     },
     restart() {
-      reopensAll = true;
+      for (const account of open.all()) account.stale = true;
       return following.replaced();
     },
     async pause() {

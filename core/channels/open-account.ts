@@ -41,6 +41,8 @@ export interface OpenAccount {
   options: Readonly<Record<string, unknown>>;
   status: ChannelStatus;
   started: boolean;
+  /** Set when it is opened again even if nothing in the configuration has changed. */
+  stale?: boolean;
   /** Set while another node receives and sends for the account. */
   standby?: boolean;
   /** Set when another instance has taken its place: it finishes what it began. */

@@ -110,8 +110,22 @@ describe("the published package", () => {
     const code = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".js"));
     const asks = (path: string, wanted: RegExp) => wanted.test(readFileSync(join(dist, path), "utf8"));
     expect(code.filter((path) => asks(path, /(?:from |import\()"typebox/))).toEqual([]);
-    expect(code.filter((path) => asks(path, /from "[./]+libraries\/typebox\.js"/)).length).toBeGreaterThan(5);
+    expect(code.filter((path) => asks(path, /from "[./]+libraries\/typebox\.js"/))).not.toEqual([]);
     expect(readFileSync(join(dist, "libraries", "typebox.js"), "utf8")).toMatch(/^\/\*\ntypebox\n[\s\S]*Permission is hereby granted/);
+  });
+
+  test("contains the program in few files, and each of them finds the files that it imports", () => {
+    const dist = join(directory, "dist");
+    const code = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".js"));
+    const missing = code.flatMap((path) =>
+      [...readFileSync(join(dist, path), "utf8").matchAll(/^(?:import|export) .*?"(\.[^"]+)";$/gm)]
+        .map(([, imported = ""]) => join(dist, dirname(path), imported))
+        .filter((file) => !existsSync(file)),
+    );
+    expect(missing).toEqual([]);
+    expect(code.length).toBeLessThan(300);
+    // A thread of the store starts with every gateway.
+    expect(readFileSync(join(dist, "core", "state", "sqlite", "writer.js"), "utf8")).not.toMatch(/^import .*"\./m);
   });
 
   test("starts without TypeScript: all bundled plugins are up, and the page is served", async () => {

@@ -4,7 +4,10 @@ import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-const source = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");
+const main = join("core", "cli", "main.js");
+const source = join(import.meta.dirname, "..", "..", "..", main);
+/** As the build bundles it, see `test/support/program.ts`. */
+const bundled = process.env.TEST_PROGRAM === undefined ? source : join(process.env.TEST_PROGRAM, main);
 
 /**
  * What the processes of the tests inherit. Where Node keeps compiled code: a command switches that cache on for its main thread; by this
@@ -54,15 +57,17 @@ export function start(
   options: {
     readonly home: string;
     readonly env?: Readonly<Record<string, string>>;
+    /** Tests with flags look into the process: they start the source, where each module is a file. */
     readonly nodeArgs?: readonly string[];
-    /** Another build of the program than its source. */
+    /** Another build of the program. */
     readonly main?: string;
     /** When the process is killed; default: at the end of the test. */
     readonly atEnd?: AtEnd;
   },
 ): Started {
-  const { main = source, nodeArgs = main === source ? ownFlags : [], atEnd = onTestFinished } = options;
-  const child = spawn(process.execPath, [...nodeArgs, main, ...args], {
+  const { main: file = options.nodeArgs === undefined ? bundled : source, nodeArgs = file === bundled ? ownFlags : [] } = options;
+  const { atEnd = onTestFinished } = options;
+  const child = spawn(process.execPath, [...nodeArgs, file, ...args], {
     env: { PATH: process.env.PATH, HOME: options.home, NO_COLOR: "1", TZ: "UTC", ...inherited, ...options.env },
     stdio: ["ignore", "pipe", "pipe"],
   });

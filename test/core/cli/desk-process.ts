@@ -3,7 +3,9 @@ import nodeModule from "node:module";
 import { setTimeout as wait } from "node:timers/promises";
 
 nodeModule.enableCompileCache();
-const { runCommandLine } = await import("../../../core/cli/program.ts");
+const { TEST_PROGRAM } = process.env;
+const program = TEST_PROGRAM === undefined ? "../../../core/cli/program.ts" : `${TEST_PROGRAM}/core/cli/program.js`;
+const { runCommandLine } = (await import(program)) as typeof import("../../../core/cli/program.ts");
 
 let out = "";
 let err = "";

@@ -12,7 +12,8 @@ interface Desk {
 let desk: Desk | undefined;
 
 function openDesk(): Desk {
-  const env = { PATH: process.env.PATH, ...inherited };
+  const { PATH, TEST_PROGRAM } = process.env;
+  const env = { PATH, ...(TEST_PROGRAM === undefined ? {} : { TEST_PROGRAM }), ...inherited };
   const child = fork(join(import.meta.dirname, "desk-process.ts"), { execArgv: [], env, stdio: ["ignore", "ignore", "inherit", "ipc"] });
   // It goes with the process that has the tests.
   child.unref();

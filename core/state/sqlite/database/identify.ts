@@ -1,10 +1,11 @@
 /** Compares a database with the record in its directory. */
-import { randomInt } from "node:crypto";
 import type { DatabaseSync } from "node:sqlite";
 import { type Identity, readIdentity } from "../../identity.ts";
 import { behind, replaced } from "./examine.ts";
 
 const largest = 2 ** 47;
+/** The database draws the number, because to load `node:crypto` would be a sixth of the thread's start. */
+const drawn = `1 + abs(random() % ${largest - 1})`;
 
 function numberIn(db: DatabaseSync, name: string): number | undefined {
   const row = db.prepare("SELECT value FROM numbers WHERE name = ?").get(name);
@@ -29,6 +30,6 @@ export function identify(db: DatabaseSync): Identity {
   const { database, commits } = read(db);
   if (database !== undefined) return { database, commits };
   // Another process may be doing the same.
-  db.prepare("INSERT OR IGNORE INTO numbers (name, value) VALUES ('identity', ?)").run(randomInt(1, largest));
+  db.exec(`INSERT OR IGNORE INTO numbers (name, value) VALUES ('identity', ${drawn})`);
   return { database: read(db).database ?? 0, commits };
 }
