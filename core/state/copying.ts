@@ -16,6 +16,7 @@ export const copyKinds = [
   "keyValue",
 ] as const;
 
+/** One of `copyKinds`. */
 export type CopyKind = (typeof copyKinds)[number];
 
 /**
@@ -38,6 +39,7 @@ export interface CopyRecord {
 
 /** Where a store keeps the record of a copy and its own identity, among its key-value data. It is not copied. */
 export const copyNamespace = "state-copy";
+/** The key of that record. */
 export const copyRecordKey = "record";
 
 /** Offered by a store whose state can be copied. The gateways of both states are stopped meanwhile. */

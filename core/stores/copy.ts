@@ -52,9 +52,9 @@ export async function copyState({ source, target, shown, newId, onProgress = () 
       compared += rows;
       onProgress({ phase: "compare", kind, rows: Math.min(total, Math.floor(compared / 2)), total });
     };
-    const [here, there] = [await digestOf(from, kind, count), await digestOf(to, kind, count)];
+    const [here, there] = [await contentOf(from, kind, count), await contentOf(to, kind, count)];
     if (here.rows !== there.rows) differences.push(`${kind} has ${there.rows} of ${here.rows} rows`);
-    else if (here.digest !== there.digest) differences.push(`${kind} has the same ${here.rows} rows, but not the same content`);
+    else if (here.hashes !== there.hashes) differences.push(`${kind} has the same ${here.rows} rows, but not the same content`);
   }
   if (differences.length > 0) throw new HostError("state_copy_differs", { target: shown, reason: differences.join(", ") });
   await to.finish();
@@ -110,20 +110,20 @@ async function copyRows(
 const limit = 2n ** 128n;
 
 /** The number of rows and the sum of their hashes, which do not depend on the order of the rows. */
-async function digestOf(
+async function contentOf(
   from: Copying,
   kind: CopyKind,
   onBatch: (rows: number) => void,
-): Promise<{ readonly rows: number; readonly digest: bigint }> {
+): Promise<{ readonly rows: number; readonly hashes: bigint }> {
   let total = 0;
-  let digest = 0n;
+  let hashes = 0n;
   let after: CopyRecord["after"] = null;
   for (;;) {
     const { rows, next } = await from.read(kind, { after, ...batch });
-    if (next === null) return { rows: total, digest };
+    if (next === null) return { rows: total, hashes };
     for (const row of rows) {
       const hash = createHash("sha256").update(canonical(row)).digest("hex").slice(0, 32);
-      digest = (digest + BigInt(`0x${hash}`)) % limit;
+      hashes = (hashes + BigInt(`0x${hash}`)) % limit;
     }
     total += rows.length;
     after = next;

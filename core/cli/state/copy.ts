@@ -126,5 +126,5 @@ function progressLine({ phase, kind, rows, total }: CopyProgress, done: { readon
 
 function countsLine(counts: CopyCounts): string {
   const some = Object.entries(counts).filter(([, count]) => count > 0);
-  return some.length === 0 ? "no rows" : some.map(([kind, count]) => `${count} ${kind}`).join(", ");
+  return some.length === 0 ? "no rows" : some.map(([kind, count]) => `${kind} ${count}`).join(", ");
 }
