@@ -22,6 +22,8 @@ export interface CopyOptions {
   /** Names the target in messages. */
   readonly shown: string;
   newId(): string;
+  /** Called when both states are equal. If it rejects, the copy stays unfinished. */
+  beforeFinish?(): Promise<void>;
   onProgress?(progress: CopyProgress): void;
 }
 
@@ -35,7 +37,14 @@ export interface CopyResult {
  * The caller makes sure that no gateway uses the source. Throws `state_copy_refused` if the target cannot take the copy, and
  * `state_copy_differs` if the target does not contain what the source does.
  */
-export async function copyState({ source, target, shown, newId, onProgress = () => {} }: CopyOptions): Promise<CopyResult> {
+export async function copyState({
+  source,
+  target,
+  shown,
+  newId,
+  beforeFinish = async () => {},
+  onProgress = () => {},
+}: CopyOptions): Promise<CopyResult> {
   const [from, to] = [copyingOf(source, shown), copyingOf(target, shown)];
   const identity = await source.update(copyNamespace, identityKey, (known) => known ?? newId());
   const { position, resumed } = await takeTarget(target, { to, source: String(identity), shown });
@@ -57,6 +66,7 @@ export async function copyState({ source, target, shown, newId, onProgress = () 
     else if (here.hashes !== there.hashes) differences.push(`${kind} has the same ${here.rows} rows, but not the same content`);
   }
   if (differences.length > 0) throw new HostError("state_copy_differs", { target: shown, reason: differences.join(", ") });
+  await beforeFinish();
   await to.finish();
   return { counts, resumed };
 }

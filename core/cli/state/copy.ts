@@ -85,7 +85,8 @@ async function copyLocked(context: CommandContext, source: StatePlace, { place, 
     const to = await context.openStateAt(place, { owner: false });
     stores.push(to);
     await requireUnused(to, shown);
-    return await copyState({ source: from, target: to, shown, newId: randomUUID, onProgress: showProgress(context) });
+    const beforeFinish = () => requireUnused(from, shown);
+    return await copyState({ source: from, target: to, shown, newId: randomUUID, beforeFinish, onProgress: showProgress(context) });
   } finally {
     for (const store of stores.toReversed()) await store.close();
     for (const lock of locks) lock.release();
