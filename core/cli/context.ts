@@ -35,6 +35,8 @@ export interface CommandContext {
    * Opens the state, even if a gateway is running on it. Throws `state_missing` if no gateway has ever run there, unless `create` is true.
    */
   openState(options?: { readonly create?: boolean }): Promise<Store>;
+  /** Opens the state at another place, or this one as its owner, which holds the lock of the state directory. */
+  openStateAt(place: StatePlace, options: { readonly owner: boolean }): Promise<Store>;
   /** What the store's own check finds; the embedded store has none. */
   checkStore(): Promise<readonly StoreFinding[]>;
   /** The gateway that is running on this state, if any. */
@@ -83,8 +85,8 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
     return { directory: found, store, ...(url === undefined ? {} : { url }), ...(node === undefined ? {} : { node }) };
   };
   const hasState = async (): Promise<boolean> => (await import("../stores/place.ts")).isUsed(await place());
-  const options = async (): Promise<StateOptions> => {
-    const [found, { stateOptions }] = await Promise.all([place(), import("./state-options.ts")]);
+  const options = async (at?: StatePlace): Promise<StateOptions> => {
+    const [found, { stateOptions }] = await Promise.all([at ?? place(), import("./state-options.ts")]);
     return stateOptions(found, { env, configDirectory: dirname(configFile.file), load: async () => (await glance()).plugins });
   };
   return {
@@ -103,6 +105,10 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
       // Imported here, because most commands never use the database.
       const { openState } = await import("../stores/open.ts");
       return await openState(await options());
+    },
+    async openStateAt(at, { owner }) {
+      const { openState } = await import("../stores/open.ts");
+      return await openState({ ...(await options(at)), owner });
     },
     async checkStore() {
       const { checkStore } = await import("../stores/open.ts");

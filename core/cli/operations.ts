@@ -1,4 +1,4 @@
-/** The commands of daily operation: `channels status`, `tokens`, `doctor`. */
+/** The commands of daily operation: `channels status`, `tokens`, `state copy`, `privacy`, `doctor`. */
 import type { Command } from "commander";
 import { programCommand } from "../contract/command.ts";
 import { type Add, group, type Handle } from "./declare.ts";
@@ -20,6 +20,20 @@ export function addOperations(program: Command, add: Add, handle: Handle): void 
   })
     .option("--keep <time>", "how long the old token stays valid, such as 30m or 7d; 0: not at all", "24h")
     .action(handle(async () => (await import("./tokens.ts")).rotateToken));
+  const state = group(
+    program,
+    "state",
+    "Copy the state to another store.",
+    `${programCommand} state copy --to postgres://user@host/database`,
+  );
+  add(state, "copy", {
+    summary: "Copy the whole state to an empty database or directory. All gateways must be stopped. An interrupted copy continues.",
+    example: `${programCommand} state copy --to postgres://user@host/database --dry-run\n${programCommand} state copy --to ~/.service`,
+    json: true,
+  })
+    .requiredOption("--to <target>", "the address of a database, whose scheme is the store (state.store), or a directory for SQLite")
+    .option("--dry-run", "only print what would be copied")
+    .action(handle(async () => (await import("./state/copy.ts")).copyStateTo));
   const say = (line: string) => `${programCommand} privacy ${line}`;
   const privacy = group(program, "privacy", "Export or erase the stored data of a person.", say("export CHANNEL:1001"));
   add(privacy, "export <sender>", {

@@ -54,6 +54,15 @@ export const errorTable = {
     text: "The gateway has lost its state directory {directory}: {reason} while it ran.",
     hint: "Restore the files and start the gateway again. Do not move or delete them while a gateway runs.",
   },
+  state_copy_refused: { text: "The state cannot be copied to {target}: {reason}.", hint: "{fix}" },
+  state_copy_differs: {
+    text: "The copy in {target} differs from its source: {reason}. No gateway will start on it.",
+    hint: "A gateway wrote to the source meanwhile. Stop all gateways, remove the copy, and run the command again.",
+  },
+  state_copy_unfinished: {
+    text: "The state is an unfinished copy of another one, so no gateway can start on it.",
+    hint: "Run `{command} state copy` again as before. It continues where it stopped.",
+  },
   store_unknown: {
     text: "state.store: there is no store {store}.",
     hint: "{meant}Known stores: {known}. The plugin of another one is a folder, file or package named store-{store}, listed in plugins.load.",

@@ -20,6 +20,14 @@ export type {
 } from "../contract/index.ts";
 export {
   type AcceptedEvent,
+  type Copying,
+  type CopyKey,
+  type CopyKind,
+  type CopyRecord,
+  type CopyRow,
+  copyKinds,
+  copyNamespace,
+  copyRecordKey,
   type Ending,
   type EventFilter,
   type EventReport,
@@ -113,7 +121,14 @@ export function defineStore(definition: StoreDefinition): StoreDefinition {
 /** The errors with which a store rejects. */
 export type StoreErrorCode = Extract<
   ErrorCode,
-  "database_away" | "database_foreign" | "database_too_old" | "database_unusable" | "database_version" | "lease_lost" | "state_fenced"
+  | "database_away"
+  | "database_foreign"
+  | "database_too_old"
+  | "database_unusable"
+  | "database_version"
+  | "lease_lost"
+  | "state_copy_unfinished"
+  | "state_fenced"
 >;
 
 /**

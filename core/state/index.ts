@@ -1,5 +1,15 @@
 /** The store: its interface, its directory and its naming conventions. */
 
+export {
+  type Copying,
+  type CopyKey,
+  type CopyKind,
+  type CopyRecord,
+  type CopyRow,
+  copyKinds,
+  copyNamespace,
+  copyRecordKey,
+} from "./copying.ts";
 export { writeWhole } from "./directory.ts";
 export { createDuties, type Duties } from "./duties.ts";
 export { lookForEnd } from "./ends-elsewhere.ts";

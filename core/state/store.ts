@@ -6,6 +6,7 @@
  * process, but a power cut may undo the latest ones. They are designed so that this repeats work but loses no event.
  */
 import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../contract/index.ts";
+import type { Copying } from "./copying.ts";
 import type { Pruned, PruneLimits } from "./limits.ts";
 import type { Nodes } from "./nodes.ts";
 import type { OutboxRow } from "./outbox-row.ts";
@@ -107,6 +108,8 @@ export interface Settlement extends Ending {
 export interface Store extends Removals {
   /** Present if several gateways can share the store. */
   readonly nodes?: Nodes;
+  /** Present if the state can be copied to another store and from it. */
+  readonly copying?: Copying;
 
   /**
    * Takes over the state: fences out the previous owner, hands back running units and ends the waits of `handBack`. Call it once, before

@@ -1,5 +1,6 @@
 /** The state that a configuration names: where it is, and how it is opened. */
 
+export { copyState } from "./copy.ts";
 export { openState } from "./open.ts";
 export { filesOf, type StatePlace } from "./place.ts";
 export { checkStateSettings, statePlace } from "./settings.ts";

@@ -1,5 +1,6 @@
 /** The rules for every store, as tests. */
 import { describe } from "vitest";
+import { copyingRules } from "./store/copying.ts";
 import { createFixtures, createNodes, type StoreContractOptions } from "./store/fixture.ts";
 import { handBackRules, ownershipRules } from "./store/hand-back.ts";
 import { inboxRules } from "./store/inbox.ts";
@@ -45,6 +46,7 @@ export function storeContract(options: StoreContractOptions): void {
     describe("key-value", () => keyValueRules(withStore));
     describe("chats that move", () => moveRules(withStore));
     describe("upkeep", () => upkeepRules(withStore));
+    describe("copies", () => copyingRules(options));
     if (writers !== undefined) describe("several writers", () => writerRules(createNodes(options, writers)));
   });
 }

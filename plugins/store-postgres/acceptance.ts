@@ -54,7 +54,8 @@ const columns: readonly ((waiting: Waiting) => unknown)[] = [
   ({ event }) => JSON.stringify(packDecisions(event.settled?.decisions)[1] ?? []),
 ];
 
-function textLength(body: Json): number {
+/** Length of the text in a body; 0 if it has none. */
+export function textLength(body: Json): number {
   const text = typeof body === "object" && body !== null && "text" in body ? body.text : undefined;
   return typeof text === "string" ? text.length : 0;
 }

@@ -3,6 +3,7 @@ import { randomUUID } from "node:crypto";
 import { definePlugin } from "service-gateway/sdk";
 import { defineStore, type Store, type StoreOpening } from "service-gateway/sdk/store";
 import { createCompletion } from "./completion.ts";
+import { copyMethods } from "./copying.ts";
 import { keyValueMethods } from "./key-value.ts";
 import { createLease } from "./lease.ts";
 import { migrate } from "./migrations.ts";
@@ -42,10 +43,11 @@ async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
     ...keyValueMethods(database, now),
     ...removalMethods(database),
     prune: (limits) => prune(database, limits),
-  } satisfies Omit<Store, "trouble" | "nodes" | "close">;
+  } satisfies Omit<Store, "trouble" | "nodes" | "copying" | "close">;
   return {
     ...completion.guard(methods),
     nodes,
+    copying: completion.guard(copyMethods(database)),
     trouble() {
       const reason = database.trouble();
       return reason && `${reason.replace(/\.$/, "")}. Check that the database runs and can be reached.`;

@@ -1,6 +1,7 @@
 /** The inbox: units are claimed, end, or wait again. */
 import type { Ending, PreviewLeft, Store, Unit, WaitingLane } from "service-gateway/sdk/store";
 import { createAcceptance } from "./acceptance.ts";
+import { requireWholeState } from "./copying.ts";
 import { packDecisions } from "./decisions.ts";
 import { type PackedEvent, unpackEvent, unpackTaken } from "./events.ts";
 import { isLeaseError } from "./failure.ts";
@@ -98,7 +99,16 @@ export function inboxWrites(database: Database, { lease, units, sentRecords, onW
   };
 
   return {
-    begin: () => lease.begin(),
+    async begin() {
+      const begun = await lease.begin();
+      try {
+        await requireWholeState(database);
+      } catch (error) {
+        await lease.end();
+        throw error;
+      }
+      return begun;
+    },
     fence: () => lease.current(),
     accept,
     async claim(lane, { now, limit }) {

@@ -2,10 +2,12 @@
 import { DatabaseSync } from "node:sqlite";
 import { type ErrorCode, HostError, type Json, reasonOf } from "../../contract/index.ts";
 import { putAside } from "../copies.ts";
+import type { Copying } from "../copying.ts";
 import { prepareFile } from "../directory.ts";
 import { forgetIdentity, wasUsed } from "../identity.ts";
 import type { OutboxRow } from "../outbox-row.ts";
 import type { NewEvent, Store, StoredEvent, Unit } from "../store.ts";
+import { copyReads } from "./copying/reads.ts";
 import { examineFile } from "./database/examine.ts";
 import { createStatements } from "./database/statements.ts";
 import { packEvent } from "./events/acceptance.ts";
@@ -72,6 +74,7 @@ function createReads(db: DatabaseSync, now: () => number) {
     ...decisionReads(sql),
     ...keyValueReads(sql, now),
     ...removalReads(sql),
+    ...copyReads(sql),
   };
 }
 
@@ -122,6 +125,7 @@ async function openStore({ directory, now, slowFlushMs = 0, owner = false }: Sql
     ...viewMethods(read),
     ...keyValueMethods(queue, read, now),
     ...removalMethods(queue, read),
+    copying: copyMethods(queue, read),
     prune: (limits) => prune(queue, limits),
     trouble() {
       const reason = queue.trouble();
@@ -249,6 +253,16 @@ function viewMethods(read: Read) {
     stats: () => read((reads) => reads.stats()),
     usage: (filter) => read((reads) => reads.usage(filter)),
   } satisfies Partial<Store>;
+}
+
+function copyMethods(queue: WriteQueue, read: Read): Copying {
+  return {
+    read: (kind, options) => read((reads) => reads.copyRows(kind, options)),
+    counts: () => read((reads) => reads.copyCounts()),
+    begin: (record) => queue.write("beginCopy", record, durable),
+    write: (kind, rows, record) => queue.write("writeCopy", { kind, rows, record }, durable),
+    finish: () => queue.write("finishCopy", undefined, durable),
+  };
 }
 
 const parsed = (text: string | null): Json | null => (text === null ? null : (JSON.parse(text) as Json));

@@ -2,6 +2,7 @@
 import type { Outcome } from "../../../contract/index.ts";
 import type { Queue } from "../../queue-key.ts";
 import type { Unit } from "../../store.ts";
+import { requireWholeState } from "../copying/writes.ts";
 import { eventState, unitState } from "../database/schema.ts";
 import type { WriteContext } from "../database/writer-database.ts";
 import { appendDecisions } from "../records/decisions.ts";
@@ -61,6 +62,7 @@ export interface PackedRequeue {
 export function unitWrites(context: WriteContext) {
   return {
     begin(): { readonly fence: number; readonly resumed: number } {
+      requireWholeState(context);
       const fence = context.takeFence();
       const running = context.all<Pick<UnitRow, "id" | "stage">>("SELECT id, stage FROM units WHERE state = 1");
       for (const unit of running) handBackUnit(context, unit, 0, 0);

@@ -61,7 +61,7 @@ function unpackDecision(packed: PackedDecision | Decision): Decision {
 
 const isList = (packed: PackedDecision | Decision): packed is PackedDecision => Array.isArray(packed);
 
-function unpackDecisions(entries: string): readonly Decision[] {
+export function unpackDecisions(entries: string): readonly Decision[] {
   return (JSON.parse(entries) as readonly (PackedDecision | Decision)[]).map(unpackDecision);
 }
 

@@ -1,5 +1,6 @@
 /** What the two threads say to each other. */
 import type { ErrorCode } from "../../../contract/index.ts";
+import { copyWrites } from "../copying/writes.ts";
 import { shrinkWrites } from "../database/shrinking.ts";
 import type { WriteContext } from "../database/writer-database.ts";
 import { acceptanceWrites } from "../events/acceptance.ts";
@@ -33,6 +34,7 @@ export function createOperations(context: WriteContext) {
     ...shrinkWrites(context),
     ...moveWrites(context),
     ...removalWrites(context),
+    ...copyWrites(context),
     /** Does nothing: when it is answered, everything that was asked before is committed. */
     pass(): void {},
   };
