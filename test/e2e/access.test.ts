@@ -11,7 +11,7 @@ import type { EventReport } from "../../core/state/report.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { removeDirectory, startGateway, type TestGateway, temporaryDirectory } from "../support/gateway.ts";
 import { answered, answers, openChannel, openPlatform } from "./room.ts";
 

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createGateway } from "../../core/gateway/gateway.ts";
 import { temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { createLoopback, repeat, startGateway } from "../support/gateway.ts";
 import {
   answered,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { programCommand } from "../../core/contract/command.ts";
 import { temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { answered, answers, openChannel, openPlatform, people, startGatewayProcess, stop } from "./room.ts";
 
 test("a device is paired over the chat, listed and revoked on the command line, and shut out at once", { timeout: 90_000 }, async () => {

@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { answered, answers, hookToken, openChannel, openPlatform, people, postHook, startGatewayProcess, stop } from "./room.ts";
 
 const fixture = join(import.meta.dirname, "..", "fixtures", "state-before-rooms");

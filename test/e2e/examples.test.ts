@@ -8,7 +8,7 @@ import { applyEdits, modify, parse } from "jsonc-parser";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { root, sources } from "../house/sources.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
 import { startImapServer } from "../support/mail/imap-server.ts";

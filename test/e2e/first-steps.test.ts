@@ -6,7 +6,7 @@ import { promisify } from "node:util";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { start, temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 
 const browserPath = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 const available = existsSync(browserPath);

@@ -3,7 +3,7 @@ import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { type HookServer, startHooks } from "../core/http/fixture.ts";
 import { temporaryDirectory } from "../support/gateway.ts";
 import type { Post } from "../support/wire.ts";

@@ -2,7 +2,7 @@
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { type HookGateway, hookToken, startHookGateway } from "./hook-room.ts";
 
 const apiKey = 'SeCrEt-key/with "quotes"-1';

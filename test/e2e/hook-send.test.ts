@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { programCommand } from "../../core/contract/command.ts";
 import { credentials, schemes } from "../../core/webhooks/signature/schemes.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { temporaryDirectory } from "../support/gateway.ts";
 import { startHookGateway } from "./hook-room.ts";
 

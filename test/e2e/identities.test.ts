@@ -8,7 +8,7 @@ import {
   defineChannel,
   Type,
 } from "../../core/sdk/contract.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { removeDirectory, repeat, startGateway, type TestGateway } from "../support/gateway.ts";
 
 let running: TestGateway | undefined;

@@ -3,7 +3,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { start, temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { root } from "../house/sources.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { hasNgircd, type Ngircd, startNgircd } from "../support/irc/ngircd.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { start, temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { root } from "../house/sources.ts";
 import { type ScriptedServer, startScripted } from "../support/irc/scripted-server.ts";
 import { kitchen } from "./conversation.ts";

@@ -1,7 +1,7 @@
 /** A wrong value in an edit of the file costs the edit, and nothing that ran: the section with the error stays as it was. */
 import { expect, onTestFinished, test } from "vitest";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import {
   answered,
   answers,

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { hasDovecot, startDovecot } from "../support/mail/dovecot.ts";
 import { notingEngine } from "../support/mail/noting-engine.ts";
 import { configure, kill, restart, stop } from "./room.ts";

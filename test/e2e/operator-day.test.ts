@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { programCommand } from "../../core/contract/command.ts";
 import { start } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import {
   answered,
   hookToken,

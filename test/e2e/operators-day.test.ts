@@ -11,7 +11,7 @@ import { programCommand } from "../../core/contract/command.ts";
 import { product } from "../../core/contract/product.ts";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
 import { start, temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { freePort } from "../support/ports.ts";
 import { answered, openChannel, postHook } from "./room.ts";

@@ -1,7 +1,7 @@
 /** A platform that breaks while an answer is under way: the answer waits for it, over a kill too, where the operator sees it. */
 import { expect, test } from "vitest";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { answered, answers, kill, openChannel, openPlatform, people, type Running, restart, startGatewayProcess, stop } from "./room.ts";
 
 const waits = "1 send with an unknown outcome waits for the platform to answer";

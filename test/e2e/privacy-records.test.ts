@@ -4,7 +4,7 @@ import { definePlugin } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import devicePair from "../../plugins/device-pair/index.ts";
 import { temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 import { kitchen } from "./conversation.ts";
 import { answered, answers, openChannel, openPlatform, people } from "./room.ts";

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { start, temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { answered, answers, configure, kill, openChannel, openPlatform, people, type Running, restart, stop } from "./room.ts";
 
 /** Says the message back, word by word, as slowly as the file beside it asks for; "die" ends the process. */

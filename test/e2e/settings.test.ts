@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { converse, kitchen } from "./conversation.ts";
 
 test("historyLimit 0 takes the talk beside a conversation away, and leaves the conversation alone; historyTurns bounds it", async () => {

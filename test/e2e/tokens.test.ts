@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { programCommand } from "../../core/contract/command.ts";
 import { temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 
 const old = "hook-token-before-the-rotation";

@@ -2,7 +2,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { TurnEvent } from "../../core/sdk/contract.ts";
 import { temporaryHome } from "../core/cli/command.ts";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { createEngine, createLoopback, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 
 async function* speak(text: string, ...models: readonly string[]): AsyncGenerator<TurnEvent> {

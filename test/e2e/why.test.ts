@@ -1,6 +1,6 @@
 /** `service why last`: each way in which a message gets no answer, and the one line that the log has for it. */
 import { describe, expect, test } from "vitest";
-import { run } from "../core/cli/desk.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { answered, hookToken, openChannel, openPlatform, people, postHook, type Running, startGatewayProcess, stop } from "./room.ts";
 
 interface Told {

@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryHome } from "./command.ts";
-import { run } from "./desk.ts";
+import { run } from "./command-runner.ts";
 
 interface Validated {
   readonly ok: boolean;

@@ -2,7 +2,7 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryHome } from "./command.ts";
-import { run } from "./desk.ts";
+import { run } from "./command-runner.ts";
 
 function homeWith(config: string): { readonly home: string; readonly file: string } {
   const home = temporaryHome();

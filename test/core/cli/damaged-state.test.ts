@@ -18,7 +18,7 @@ import { setTimeout } from "node:timers/promises";
 import { afterAll, describe, expect, onTestFinished, test } from "vitest";
 import { createGateway, type Gateway, type GatewayOptions } from "../../../core/gateway/gateway.ts";
 import { start, temporaryHome } from "./command.ts";
-import { run } from "./desk.ts";
+import { run } from "./command-runner.ts";
 
 const token = "hook-token-0123456789abcdef";
 const ready = /ready at (http:\/\/127\.0\.0\.1:\d+)/;

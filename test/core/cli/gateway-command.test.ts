@@ -8,7 +8,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { programCommand } from "../../../core/contract/command.ts";
 import { start, temporaryHome } from "./command.ts";
-import { run } from "./desk.ts";
+import { run } from "./command-runner.ts";
 
 function homeWith(config: object): { readonly home: string; readonly state: string } {
   const home = temporaryHome();

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEngine, removeDirectory, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
 import { type Finished, start, temporaryHome } from "./command.ts";
-import { run } from "./desk.ts";
+import { run } from "./command-runner.ts";
 
 const token = "hook-token-of-the-cli-tests";
 const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };

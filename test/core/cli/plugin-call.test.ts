@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { start, temporaryHome } from "./command.ts";
-import { run } from "./desk.ts";
+import { run } from "./command-runner.ts";
 
 /** A plugin `notes` with a preset of that name, whose commands are given as text. */
 function homeWith(commands: string, config: string = '{ "plugins": { "load": ["./notes"] } }'): string {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { temporaryHome } from "./command.ts";
-import { run } from "./desk.ts";
+import { run } from "./command-runner.ts";
 
 /** The folder of a plugin whose `setup` does what the text says. */
 function pluginThat(does: string, more = ""): { readonly home: string; readonly folder: string } {

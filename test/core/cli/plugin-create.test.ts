@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { pluginKinds } from "../../../core/cli/plugins/commands.ts";
 import { temporaryHome } from "./command.ts";
-import { run } from "./desk.ts";
+import { run } from "./command-runner.ts";
 
 async function create(name: string, ...more: readonly string[]) {
   const home = temporaryHome();

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { programCommand } from "../../../core/contract/command.ts";
 import { run, temporaryHome } from "./command.ts";
-import { run as runHere } from "./desk.ts";
+import { run as runHere } from "./command-runner.ts";
 
 const commands = [
   "gateway",

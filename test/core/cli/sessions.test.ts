@@ -8,7 +8,7 @@ import {
   temporaryDirectory,
 } from "../../support/gateway.ts";
 import { temporaryHome } from "./command.ts";
-import { run } from "./desk.ts";
+import { run } from "./command-runner.ts";
 
 const token = "hook-token-of-the-session-tests";
 const config = {

@@ -6,7 +6,7 @@ import { programCommand } from "../../../core/contract/command.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 import { start, temporaryHome } from "./command.ts";
-import { run } from "./desk.ts";
+import { run } from "./command-runner.ts";
 
 const now = () => Date.now();
 

@@ -5,7 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
 import { definePlugin, type PluginDefinition } from "../../../core/sdk/contract.ts";
 import { createEngine, createLoopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
-import { run } from "../cli/desk.ts";
+import { run } from "../cli/command-runner.ts";
 
 let running: TestGateway | undefined;
 

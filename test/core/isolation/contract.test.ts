@@ -96,7 +96,9 @@ describe.each([
         reason: "A connection in a worker offers each of them until the worker has opened it; then those that it lacks are removed.",
       },
       // The clock of the contract does not reach into another thread.
-      ...(inline === irc ? [{ test: "recovery > a platform that falls silent is noticed", reason: "Its time limits are real there." }] : []),
+      ...(inline === irc
+        ? [{ test: "recovery > a platform that falls silent is noticed", reason: "Its time limits are real there." }]
+        : []),
       // The connection that parses inline has not met the platform, so it does not know its own name.
       ...(inline === botchat
         ? [{ test: "groups > only what addresses the bot has a mention", reason: "See the tests of whole programs." }]

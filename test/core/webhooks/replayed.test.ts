@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEngine, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { type SentHook, senderOf } from "../../support/senders.ts";
 import { temporaryHome } from "../cli/command.ts";
-import { run } from "../cli/desk.ts";
+import { run } from "../cli/command-runner.ts";
 import { type Answer, hookToken, toAnswer } from "../http/fixture.ts";
 
 const at = Date.now();

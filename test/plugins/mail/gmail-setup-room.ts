@@ -4,7 +4,7 @@ import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "n
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, vi } from "vitest";
 import { type Finished, type Started, start, temporaryHome } from "../../core/cli/command.ts";
-import { run } from "../../core/cli/desk.ts";
+import { run } from "../../core/cli/command-runner.ts";
 import { type Google, startGoogle } from "../../support/mail/google.ts";
 
 const main = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");

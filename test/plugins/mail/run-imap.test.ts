@@ -6,7 +6,7 @@ import { scopedStore } from "../../../core/host/scope.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { createLease, isHeld } from "../../../plugins/mail/lease.ts";
 import { start, temporaryHome } from "../../core/cli/command.ts";
-import { run } from "../../core/cli/desk.ts";
+import { run } from "../../core/cli/command-runner.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
 import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
 import { startWebhook } from "../../support/mail/webhook.ts";

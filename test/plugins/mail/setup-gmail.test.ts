@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
 import { start } from "../../core/cli/command.ts";
-import { run } from "../../core/cli/desk.ts";
+import { run } from "../../core/cli/command-runner.ts";
 import { createSetupRoom, hasTerminals, otherThan, outcomes } from "./gmail-setup-room.ts";
 
 const room = createSetupRoom();

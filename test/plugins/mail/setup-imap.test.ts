@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
 import { temporaryHome } from "../../core/cli/command.ts";
-import { run } from "../../core/cli/desk.ts";
+import { run } from "../../core/cli/command-runner.ts";
 import { makeCertificate } from "../../support/mail/certificate.ts";
 import { hasDovecot, startDovecot } from "../../support/mail/dovecot.ts";
 import { startImapServer } from "../../support/mail/imap-server.ts";

@@ -20,7 +20,7 @@ process.stderr.write = (chunk: string | Uint8Array) => {
 // Each command listens to it, because each has the process for itself.
 process.stdout.setMaxListeners(0);
 
-/** What would keep a process alive, besides the desk's own. */
+/** What would keep a process alive, besides the runner's own. */
 const open = (): number => process.getActiveResourcesInfo().length;
 
 process.on("message", async ({ args, env }: { readonly args: readonly string[]; readonly env: NodeJS.ProcessEnv }) => {
