@@ -1,5 +1,6 @@
 /** Station 6: sends the outbox part by part, in order, and records each attempt and its outcome. */
 
+import { isDeepStrictEqual } from "node:util";
 import { type Contact, type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
 import { ChannelError, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
 import type { OutboxRow, Settlement, Store } from "../state/index.ts";
@@ -8,6 +9,7 @@ import { admission } from "./admission.ts";
 import type { Trace } from "./ending.ts";
 import { persist } from "./patience.ts";
 import type { Admission } from "./said.ts";
+import { unreachable } from "./unreachable.ts";
 
 /** How long a send that had no effect is retried: a platform may be away for hours, and the reply must not be lost. */
 const giveUpAfterMs = 24 * 60 * 60_000;
@@ -77,7 +79,9 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
   let last: DeliveryResult["last"];
   // `say` marks the first row, and the record of a sent row marks the next. That saves a commit for each part.
   let leave: Leave = options.resumed ? undefined : (options.admission ?? "marked");
+  const untried = new Set<OutboxRow>();
   for (const [index, row] of rows.entries()) {
+    if (untried.has(row)) continue;
     const fate = await sendRow(row, leave, options);
     if ("interrupted" in fate) return { receipts, interrupted: true };
     leave = undefined;
@@ -85,11 +89,12 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
       failure ??= fate.failure;
       platformSilent ??= fate.platformSilent;
       await persist(() => store.unsendable(row.id, { at: now(), reason: fate.failure }), options.signal);
+      for (const other of await giveUpRest(row, rows.slice(index + 1), fate.failure, options)) untried.add(other);
       continue;
     }
     const { receipt } = fate;
     if (row.operation === "send") receipts.push(receipt);
-    const next = rows[index + 1];
+    const next = rows.slice(index + 1).find((other) => !untried.has(other));
     if (next === undefined) last = { rowId: row.id, receipt, at: now() };
     else {
       leave = admission(next, options) ?? "marked";
@@ -98,6 +103,21 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
     }
   }
   return { receipts, ...(failure && { failure }), ...(platformSilent && { platformSilent }), ...(last && { last }) };
+}
+
+/** Ends what else goes to a place that cannot be reached. What removes a preview is tried all the same. Returns the rows that ended. */
+async function giveUpRest(
+  { address }: OutboxRow,
+  rows: readonly OutboxRow[],
+  reason: string,
+  { store, trace, now, signal }: DeliveryOptions,
+): Promise<readonly OutboxRow[]> {
+  const rest = unreachable.has(reason) ? rows.filter((row) => row.operation === "send" && isDeepStrictEqual(row.address, address)) : [];
+  if (rest.length === 0) return rest;
+  const detail = rest.length === 1 ? "1 more message was not tried" : `${rest.length} more messages were not tried`;
+  trace.add("delivery", { plugin: "core", verdict: "pass", code: "rest_not_tried", detail });
+  for (const { id } of rest) await persist(() => store.unsendable(id, { at: now(), reason }), signal);
+  return rest;
 }
 
 /** `false`: the gateway is closing. */
