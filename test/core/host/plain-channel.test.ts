@@ -126,6 +126,13 @@ test("a state that a channel gives by one of its codes reads as the code's meani
     },
   });
   await expect.poll(refused.state).toMatchObject({ state: "failed", detail: "The door of the platform is shut. Knock." });
+  const worded = await open({
+    async start() {
+      throw new ChannelError("door_shut", { detail: "Shut since noon" });
+    },
+  });
+  await expect.poll(worded.state).toMatchObject({ state: "failed", detail: "Shut since noon. Knock." });
+  await expect.poll(() => readLog(worded.directory)).toContain("Shut since noon. Knock.");
   const { account, state } = await open();
   account.status({ state: "waiting", detail: "door_shut. The next attempt is in 2 s." });
   expect(await state()).toMatchObject({ detail: "The door of the platform is shut. Knock. The next attempt is in 2 s." });
