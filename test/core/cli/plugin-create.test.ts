@@ -50,7 +50,7 @@ describe("plugins create", () => {
       const { out } = await create("acme-chat", "--kind", "channel", "--json", ...more);
       return (JSON.parse(out) as { readonly files: readonly string[] }).files.filter((path) => path.startsWith("src/"));
     };
-    expect(await filesOf("--transport", "lines")).toEqual(["src/index.ts", "src/protocol.ts"]);
+    expect(await filesOf("--transport", "lines")).toEqual(["src/index.ts", "src/options.ts", "src/protocol.ts"]);
     const polling = await filesOf("--transport", "poll");
     expect(polling).toContain("src/api.ts");
     expect(await filesOf()).toEqual(polling);
