@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type Contact, type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
-import { ChannelError, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
+import { ChannelError, findCode, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
 import type { OutboxRow, Settlement, Store } from "../state/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
 import { admission } from "./admission.ts";
@@ -190,9 +190,9 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
         if (doubts > 0 || once !== undefined) return giveUp(row, "send_fate_unknown", error.message, trace, { plugin });
         doubts += 1;
         await doubt(row, { plugin, detail: `repeated once when the platform answers: ${error.message}` }, options);
-      } else if (!error.retryable) return giveUp(row, error.reason, error.message, trace, { plugin, hint: error.hint });
+      } else if (!error.retryable) return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, row, options) });
       else if (performance.now() - began > giveUpAfterMs)
-        return giveUp(row, error.reason, error.message, trace, { plugin, hint: error.hint, platformSilent: true });
+        return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, row, options), platformSilent: true });
       else if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
       // A row that may be repeated has one attempt left, which must not fall into the same outage.
       if (doubts > 0) {
@@ -299,6 +299,12 @@ function channelError(thrown: unknown): ChannelError {
   const cause = thrown instanceof PluginError ? thrown.cause : thrown;
   if (cause instanceof ChannelError) return cause;
   return new ChannelError("channel_failed", { fate: "unknown", detail: reasonOf(thrown), cause: thrown });
+}
+
+/** The error itself knows only the hints of the gateway's own codes. */
+function hintOf({ hint, reason }: ChannelError, { address }: OutboxRow, { account }: DeliveryOptions): string | undefined {
+  const codes = account(address.channel, address.account)?.codes ?? {};
+  return hint ?? (findCode(reason, { channel: codes })?.hint || undefined);
 }
 
 /** If the outcome is unknown but a repetition is harmless, a few attempts treat the part as not sent. */
