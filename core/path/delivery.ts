@@ -2,13 +2,14 @@
 
 import { isDeepStrictEqual } from "node:util";
 import { type Contact, type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
-import { ChannelError, findCode, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
+import { type ChannelError, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
 import type { OutboxRow, Settlement, Store } from "../state/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
 import { admission } from "./admission.ts";
 import type { Trace } from "./ending.ts";
 import { persist } from "./patience.ts";
 import type { Admission } from "./said.ts";
+import { channelError, hintOf, repeatable } from "./send-errors.ts";
 import { unreachable } from "./unreachable.ts";
 
 /** How long a send that had no effect is retried: a platform may be away for hours, and the reply must not be lost. */
@@ -21,8 +22,6 @@ const giveUpAfterMs = 24 * 60 * 60_000;
 const mostRepetitions = 2;
 /** A send may take this long. It must end before another node may take the unit over. */
 const sendMs = 5_000;
-/** A leftover preview is a nuisance, but a chat that waits for its removal would be worse. */
-const mostRemovals = 5;
 /** Longest wait for rate limits, or for the platform to answer, that the trace does not mention. */
 const unreportedWaitMs = 3_000;
 
@@ -145,6 +144,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
   // Does not use the wall clock: if it were set forward, the reply would be given up.
   const began = performance.now();
   const contact = options.contact(row.address.channel, row.address.account);
+  const account = () => options.account(row.address.channel, row.address.account);
   let { doubts } = row;
   if (leave !== "marked") {
     // An earlier process began to send the row and died, so it is unknown whether it arrived. Editing or removing a message twice does no
@@ -190,9 +190,9 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
         if (doubts > 0 || once !== undefined) return giveUp(row, "send_fate_unknown", error.message, trace, { plugin });
         doubts += 1;
         await doubt(row, { plugin, detail: `repeated once when the platform answers: ${error.message}` }, options);
-      } else if (!error.retryable) return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, row, options) });
+      } else if (!error.retryable) return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, account()) });
       else if (performance.now() - began > giveUpAfterMs)
-        return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, row, options), platformSilent: true });
+        return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, account()), platformSilent: true });
       else if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
       // A row that may be repeated has one attempt left, which must not fall into the same outage.
       if (doubts > 0) {
@@ -292,23 +292,4 @@ function giveUp(
   trace.add("delivery", { plugin, verdict: "failed", code: reason, detail, ...(hint === undefined ? {} : { hint }) });
   // A preview that cannot be removed does not make the reply a failure.
   return row.operation === "remove" ? { receipt: { messageId: "" } } : { failure: reason, platformSilent };
-}
-
-/** The platform's own error. After any other error it is unknown whether the part was sent. */
-function channelError(thrown: unknown): ChannelError {
-  const cause = thrown instanceof PluginError ? thrown.cause : thrown;
-  if (cause instanceof ChannelError) return cause;
-  return new ChannelError("channel_failed", { fate: "unknown", detail: reasonOf(thrown), cause: thrown });
-}
-
-/** The error itself knows only the hints of the gateway's own codes. */
-function hintOf({ hint, reason }: ChannelError, { address }: OutboxRow, { account }: DeliveryOptions): string | undefined {
-  const codes = account(address.channel, address.account)?.codes ?? {};
-  return hint ?? (findCode(reason, { channel: codes })?.hint || undefined);
-}
-
-/** If the outcome is unknown but a repetition is harmless, a few attempts treat the part as not sent. */
-function repeatable(error: ChannelError, attempt: number): ChannelError {
-  if (error.fate === "not-sent") return error;
-  return new ChannelError(error.reason, { retryable: attempt < mostRemovals, detail: error.message, cause: error });
 }
