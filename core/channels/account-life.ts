@@ -73,7 +73,7 @@ export function createAccountLife(options: {
     account.connection.start().catch((error: unknown) => {
       if (account.closed) return;
       const { channel, id, path } = account.live;
-      const status: ChannelStatus = { state: "failed", detail: startFailure(error, account.codes) };
+      const status: ChannelStatus = { state: "failed", detail: startFailure(error, account.live.codes) };
       const known = account.status.state === status.state && account.status.detail === status.detail;
       account.status = status;
       if (known) return;

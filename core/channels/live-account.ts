@@ -1,6 +1,7 @@
 /** A connected account, as the stations see it. */
 
 import type { AccountAccess, IdentityRule } from "../access/index.ts";
+import type { CodeTable } from "../contract/index.ts";
 import type { GuardedConnection } from "../host/index.ts";
 import type { ChannelCapabilities, ChannelStatus } from "../sdk/contract.ts";
 
@@ -13,6 +14,8 @@ export interface LiveAccount {
   readonly path: string;
   /** Guarded: each call ends within its deadline, and its errors name the plugin. */
   readonly connection: GuardedConnection;
+  /** The channel's own codes. */
+  readonly codes: CodeTable;
   readonly capabilities: ChannelCapabilities;
   readonly access: AccountAccess;
   readonly identity: IdentityRule;

@@ -63,6 +63,7 @@ export async function lookInto<T>(settings: AccountSettings, options: LookOption
       id,
       path,
       connection,
+      codes: definition.codes ?? {},
       capabilities: definition.capabilities,
       access,
       identity,

@@ -29,8 +29,6 @@ export interface OpenAccount {
   readonly live: LiveAccount;
   readonly connection: GuardedConnection;
   readonly fingerprint: string;
-  /** The codes that its channel declares. */
-  readonly codes: NonNullable<ChannelDefinition["codes"]>;
   readonly stop: AbortController;
   readonly holds: readonly string[];
   /** Calls into the connection whose answers are awaited. */
@@ -143,6 +141,7 @@ export function openAccount(
     id,
     path,
     connection,
+    codes: definition.codes ?? {},
     capabilities: definition.capabilities,
     get access() {
       return created.access;
@@ -160,7 +159,6 @@ export function openAccount(
     live,
     connection,
     fingerprint,
-    codes: definition.codes ?? {},
     stop,
     holds,
     calls,

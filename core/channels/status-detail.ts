@@ -1,5 +1,5 @@
 /** What the operator reads of an account's state, where a channel says it by one of its own codes. */
-import { ChannelError, type CodeDefinition, findCode, reasonOf } from "../contract/index.ts";
+import { asSentence, ChannelError, type CodeDefinition, findCode, reasonOf } from "../contract/index.ts";
 
 type Codes = Readonly<Record<string, CodeDefinition>>;
 
@@ -16,6 +16,7 @@ export function explainedDetail(detail: string, codes: Codes = {}): string {
 /** Why a connection did not start, with what the operator can do about it. */
 export function startFailure(error: unknown, codes: Codes = {}): string {
   const reason = explainedDetail(reasonOf(error), codes);
-  const hint = error instanceof ChannelError ? error.hint : undefined;
-  return hint === undefined || reason.includes(hint) ? reason : `${reason.replace(/[.\s]*$/, ".")} ${hint}`;
+  // The error itself knows only the hints of the gateway's own codes.
+  const hint = error instanceof ChannelError ? (error.hint ?? findCode(error.reason, { channel: codes })?.hint) : undefined;
+  return hint === undefined || reason.includes(hint) ? reason : `${asSentence(reason)} ${hint}`;
 }

@@ -50,6 +50,12 @@ export function reasonOf(thrown: unknown): string {
   return text.replace(/\s+/g, " ").trim().replace(/\.$/, "") || "unknown error";
 }
 
+/** The text with one mark at its end, so that another sentence may follow. */
+export function asSentence(text: string): string {
+  const bare = text.replace(/[.\s]+$/, "");
+  return /[!?…]$/.test(bare) ? bare : `${bare}.`;
+}
+
 /** Whether nothing can be stored now: the disk is full, or the database is away. The data to be written was not at fault. */
 export function cannotStore(error: unknown): error is HostError {
   return error instanceof HostError && (error.code === "state_full" || error.code === "database_away");

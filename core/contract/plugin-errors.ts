@@ -16,7 +16,7 @@ export class ChannelError extends Error {
   override readonly name = "ChannelError";
   /**
    * Stable reason code, such as `flood_wait` or `network`. After `blocked_by_user`, `chat_not_found`, `thread_gone` and `unauthorized` the
-   * sender gets no apology, because it could not be delivered either.
+   * rest of the reply is not tried and the sender gets no apology, because they could not be delivered either.
    */
   readonly reason: string;
   /** True if the same call may succeed later. */

@@ -1,13 +1,16 @@
 /** Station 6: sends the outbox part by part, in order, and records each attempt and its outcome. */
 
+import { isDeepStrictEqual } from "node:util";
 import { type Contact, type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
-import { ChannelError, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
+import { type ChannelError, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
 import type { OutboxRow, Settlement, Store } from "../state/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
 import { admission } from "./admission.ts";
 import type { Trace } from "./ending.ts";
 import { persist } from "./patience.ts";
 import type { Admission } from "./said.ts";
+import { channelError, hintOf, repeatable } from "./send-errors.ts";
+import { unreachable } from "./unreachable.ts";
 
 /** How long a send that had no effect is retried: a platform may be away for hours, and the reply must not be lost. */
 const giveUpAfterMs = 24 * 60 * 60_000;
@@ -19,8 +22,6 @@ const giveUpAfterMs = 24 * 60 * 60_000;
 const mostRepetitions = 2;
 /** A send may take this long. It must end before another node may take the unit over. */
 const sendMs = 5_000;
-/** A leftover preview is a nuisance, but a chat that waits for its removal would be worse. */
-const mostRemovals = 5;
 /** Longest wait for rate limits, or for the platform to answer, that the trace does not mention. */
 const unreportedWaitMs = 3_000;
 
@@ -77,7 +78,9 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
   let last: DeliveryResult["last"];
   // `say` marks the first row, and the record of a sent row marks the next. That saves a commit for each part.
   let leave: Leave = options.resumed ? undefined : (options.admission ?? "marked");
+  const untried = new Set<OutboxRow>();
   for (const [index, row] of rows.entries()) {
+    if (untried.has(row)) continue;
     const fate = await sendRow(row, leave, options);
     if ("interrupted" in fate) return { receipts, interrupted: true };
     leave = undefined;
@@ -85,11 +88,12 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
       failure ??= fate.failure;
       platformSilent ??= fate.platformSilent;
       await persist(() => store.unsendable(row.id, { at: now(), reason: fate.failure }), options.signal);
+      for (const other of await giveUpRest(row, rows.slice(index + 1), fate.failure, options)) untried.add(other);
       continue;
     }
     const { receipt } = fate;
     if (row.operation === "send") receipts.push(receipt);
-    const next = rows[index + 1];
+    const next = rows.slice(index + 1).find((other) => !untried.has(other));
     if (next === undefined) last = { rowId: row.id, receipt, at: now() };
     else {
       leave = admission(next, options) ?? "marked";
@@ -98,6 +102,21 @@ export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptio
     }
   }
   return { receipts, ...(failure && { failure }), ...(platformSilent && { platformSilent }), ...(last && { last }) };
+}
+
+/** Ends what else goes to a place that cannot be reached. What removes a preview is tried all the same. Returns the rows that ended. */
+async function giveUpRest(
+  { address }: OutboxRow,
+  rows: readonly OutboxRow[],
+  reason: string,
+  { store, trace, now, signal }: DeliveryOptions,
+): Promise<readonly OutboxRow[]> {
+  const rest = unreachable.has(reason) ? rows.filter((row) => row.operation === "send" && isDeepStrictEqual(row.address, address)) : [];
+  if (rest.length === 0) return rest;
+  const detail = rest.length === 1 ? "1 more message was not tried" : `${rest.length} more messages were not tried`;
+  trace.add("delivery", { plugin: "core", verdict: "pass", code: "rest_not_tried", detail });
+  for (const { id } of rest) await persist(() => store.unsendable(id, { at: now(), reason }), signal);
+  return rest;
 }
 
 /** `false`: the gateway is closing. */
@@ -125,6 +144,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
   // Does not use the wall clock: if it were set forward, the reply would be given up.
   const began = performance.now();
   const contact = options.contact(row.address.channel, row.address.account);
+  const account = () => options.account(row.address.channel, row.address.account);
   let { doubts } = row;
   if (leave !== "marked") {
     // An earlier process began to send the row and died, so it is unknown whether it arrived. Editing or removing a message twice does no
@@ -170,9 +190,9 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
         if (doubts > 0 || once !== undefined) return giveUp(row, "send_fate_unknown", error.message, trace, { plugin });
         doubts += 1;
         await doubt(row, { plugin, detail: `repeated once when the platform answers: ${error.message}` }, options);
-      } else if (!error.retryable) return giveUp(row, error.reason, error.message, trace, { plugin, hint: error.hint });
+      } else if (!error.retryable) return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, account()) });
       else if (performance.now() - began > giveUpAfterMs)
-        return giveUp(row, error.reason, error.message, trace, { plugin, hint: error.hint, platformSilent: true });
+        return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, account()), platformSilent: true });
       else if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
       // A row that may be repeated has one attempt left, which must not fall into the same outage.
       if (doubts > 0) {
@@ -272,17 +292,4 @@ function giveUp(
   trace.add("delivery", { plugin, verdict: "failed", code: reason, detail, ...(hint === undefined ? {} : { hint }) });
   // A preview that cannot be removed does not make the reply a failure.
   return row.operation === "remove" ? { receipt: { messageId: "" } } : { failure: reason, platformSilent };
-}
-
-/** The platform's own error. After any other error it is unknown whether the part was sent. */
-function channelError(thrown: unknown): ChannelError {
-  const cause = thrown instanceof PluginError ? thrown.cause : thrown;
-  if (cause instanceof ChannelError) return cause;
-  return new ChannelError("channel_failed", { fate: "unknown", detail: reasonOf(thrown), cause: thrown });
-}
-
-/** If the outcome is unknown but a repetition is harmless, a few attempts treat the part as not sent. */
-function repeatable(error: ChannelError, attempt: number): ChannelError {
-  if (error.fate === "not-sent") return error;
-  return new ChannelError(error.reason, { retryable: attempt < mostRemovals, detail: error.message, cause: error });
 }

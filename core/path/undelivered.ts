@@ -5,16 +5,7 @@ import type { Ending, OutboxRow, Settlement, Store, Unit } from "../state/index.
 import { apologyTo } from "./apology.ts";
 import type { Stop, Trace } from "./ending.ts";
 import { persist } from "./patience.ts";
-
-/** After these failures an apology would fail too: the chat or the account is unreachable. */
-const unreachable: ReadonlySet<string> = new Set([
-  "no_channel",
-  "account_not_open",
-  "blocked_by_user",
-  "chat_not_found",
-  "thread_gone",
-  "unauthorized",
-]);
+import { unreachable } from "./unreachable.ts";
 
 /** Reading the event again may be what kills the process; after this many attempts the event ends without an apology. */
 const mostAttempts = 4;

@@ -1,6 +1,6 @@
 /** The life of a connection that has to last: it connects again after each loss, and reports its state. */
 import { randomInt } from "node:crypto";
-import { ChannelError, reasonOf } from "../contract/index.ts";
+import { asSentence, ChannelError, reasonOf } from "../contract/index.ts";
 import type { ChannelAccount, ChannelStatus } from "./contract.ts";
 
 /**
@@ -66,7 +66,7 @@ export async function keepConnected(
     const asked = error instanceof ChannelError ? (error.retryAfterMs ?? 0) : 0;
     const ms = Math.max(asked, doubled + randomInt(Math.ceil(doubled / 5)));
     failures += 1;
-    const detail = `${sentenceOf(error)} The next attempt is in ${Math.ceil(ms / 1_000)} s.`;
+    const detail = `${sentenceOf(error)} The next attempt is in ${Math.max(1, Math.round(ms / 1_000))} s.`;
     account.status({ state: "waiting", detail });
     await pause(ms, signal);
   }
@@ -123,7 +123,7 @@ function isFinal(error: unknown): boolean {
 
 function sentenceOf(error: unknown): string {
   const hint = error instanceof ChannelError && error.hint !== undefined ? ` ${error.hint}` : "";
-  return `${reasonOf(error).replace(/[.\s]*$/, ".")}${hint}`;
+  return `${asSentence(reasonOf(error))}${hint}`;
 }
 
 function expired(signal: AbortSignal, timeoutMs: number): Promise<never> {

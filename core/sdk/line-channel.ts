@@ -15,7 +15,9 @@ import { createTokenBucket } from "./token-bucket.ts";
 export interface LineLink extends Pick<LineConnection, "write" | "fail" | "lost"> {
   /**
    * The server lets the bot in, under this id and name: the account is connected, and messages are sent. `detail` is what the operator should
-   * know all the same, as a sentence.
+   * know all the same, as a sentence. Call it again when this changes, such as when the bot has its name back or has lost a room: a call without
+   * an identity keeps the last one, and a call without a detail clears it. What the server answers to `tend` comes after the first call, so a
+   * room that the bot may not enter is reported by a later one. Calls after the connection is lost have no effect.
    */
   welcome(identity?: LiveConnection["identity"], detail?: string): void;
   /** The server does not let the bot in. A `ChannelError` that is not retryable is final, as in `keepConnected`. */
@@ -64,12 +66,23 @@ export interface LineProtocol extends Pick<ChannelConnection, "parse" | "render"
   message(text: string, to: string): string;
   /**
    * Where a chat is reached, such as under which name. Throws a `ChannelError`, such as `chat_not_found`. Default: by the chat's id, if it is one
-   * word. A webhook may name any text as the recipient, so what the protocol writes in front of it or behind it must not be part of one.
+   * word. A webhook may name any text as the recipient, so what the protocol writes in front of it or behind it must not be part of one: where a comma
+   * separates recipients, `ada,eve` would reach two.
+   *
+   * @example
+   * reach(chat) {
+   *   if (/^#?[\w-]+$/.test(chat)) return chat;
+   *   throw new ChannelError("chat_not_found", { detail: "A recipient is a name or a room" });
+   * },
    */
   reach?(chat: string): string | Promise<string>;
   /** The one form of a recipient, where servers write it in more than one, as with capital letters; for `LineLink.reject`. */
   fold?(to: string): string;
-  /** The pace of the server: messages that are sent at once, and milliseconds between those after them. Default: no limit. */
+  /**
+   * The pace of the server, for this account: messages that are sent at once, and milliseconds between those after them. Each message costs two
+   * lines, its own and that of its ping, so halve a limit that counts lines. Default: no limit. With it, the connection has `admit`, which
+   * `channelContract` wants listed in `functions`.
+   */
   readonly pace?: { readonly burst: number; readonly everyMs: number };
 }
 
@@ -78,7 +91,8 @@ type LineAccount = Pick<ChannelAccount<object>, "options" | "signal" | "status" 
 /**
  * Makes the connection of a channel whose platform speaks in lines. It connects, and connects again after each loss; reports the account's
  * state; sends a ping behind each message, and `send` resolves when the server has answered it; leaves a server that does not answer a ping for
- * 30 s; and says of each send that fails whether it may have happened. The message ids of its receipts are its own.
+ * 30 s; and says of each send that fails whether it may have happened. The message ids of its receipts are its own. It has no `probe`:
+ * `channels status` shows the state that it reports.
  *
  * @example
  * export default defineChannel({

@@ -1,4 +1,5 @@
 /** A bot at a server that speaks in lines: one connection after another, and sends that the server confirms. */
+import { isDeepStrictEqual } from "node:util";
 import { ChannelError } from "../contract/index.ts";
 import type { LineConnection } from "./connect-lines.ts";
 import type { ChannelAccount } from "./contract.ts";
@@ -39,6 +40,9 @@ const silentMs = 30_000;
 
 type LineAccount = Pick<ChannelAccount, "signal" | "status" | "now" | "newId" | "calling">;
 
+/** What the latest welcome said. */
+type Welcome = Omit<LiveConnection, "lost">;
+
 interface Waiting {
   readonly about: string;
   end(error?: ChannelError): void;
@@ -62,11 +66,15 @@ export function createLineSession(account: LineAccount, protocol: SessionProtoco
       if (live === link) live = undefined;
     });
     try {
-      const welcome = await link.welcomed;
+      await link.welcomed;
       if (link.isOpen()) live = link;
       await link.tend();
       const alive = setInterval(() => void link.tend().catch(() => {}), aliveMs);
       void link.lost.then(() => clearInterval(alive));
+      // `keepConnected` reports what is known so far. Later changes are reported here.
+      const welcome = link.onChange((changed) => {
+        if (live === link && !signal.aborted) account.status({ state: "connected", lastContactAt: account.now(), ...changed });
+      });
       return { lost: link.lost, ...welcome };
     } catch (error) {
       link.close();
@@ -89,7 +97,9 @@ export function createLineSession(account: LineAccount, protocol: SessionProtoco
 function createLink(account: LineAccount, { connect, ping, goodbye, begin }: SessionProtocol) {
   /** Sends that the server has not confirmed, by the token of the ping behind them. */
   const waiting = new Map<string, Waiting>();
-  const welcome = Promise.withResolvers<Omit<LiveConnection, "lost">>();
+  const welcome = Promise.withResolvers<void>();
+  let welcomed: Welcome = {};
+  let changed: (welcome: Welcome) => void = () => {};
   // It may be rejected while nothing waits for it: where `begin` throws.
   welcome.promise.catch(() => {});
   const connection = connect((line) => {
@@ -108,7 +118,12 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Ses
   });
   const link: SessionLink = {
     ...connection,
-    welcome: (identity, detail) => welcome.resolve({ ...(identity && { identity }), ...(detail !== undefined && { detail }) }),
+    welcome(identity = welcomed.identity, detail) {
+      const before = welcomed;
+      welcomed = { ...(identity && { identity }), ...(detail !== undefined && { detail }) };
+      welcome.resolve();
+      if (!isDeepStrictEqual(before, welcomed)) changed(welcomed);
+    },
     refuse: welcome.reject,
     confirm: (token) => waiting.get(token)?.end(),
     reject(about, error) {
@@ -166,6 +181,11 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Ses
     welcomed: welcome.promise,
     lost: connection.lost,
     isOpen: () => isOpen,
+    /** Calls the listener for each later welcome that differs from the one before. Returns the latest. */
+    onChange(listener: (welcome: Welcome) => void): Welcome {
+      changed = listener;
+      return welcomed;
+    },
     close: () => connection.close(goodbye),
     send,
     /** Throws why the connection is gone if the server does not answer. */

@@ -1,10 +1,10 @@
 /** What the bot does on a network: it signs in, joins, listens and speaks. */
-import { type ChannelAccount, ChannelError, type LineLink, type LineProtocol } from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, type LineProtocol } from "service-gateway/sdk/channel";
 import { type Handlers, type Line, parseLine } from "./line.ts";
 import { fold, parseSaid, renderReply } from "./message.ts";
 import type { Options } from "./options.ts";
 import { createPeople } from "./people.ts";
-import { type Here, signInHandlers } from "./sign-in.ts";
+import { type Here, report, signInHandlers } from "./sign-in.ts";
 
 export function ircProtocol(account: ChannelAccount<Options>): LineProtocol {
   const { options } = account;
@@ -30,18 +30,23 @@ export function ircProtocol(account: ChannelAccount<Options>): LineProtocol {
       else people.take(line, here);
     },
     NICK({ nick, params: [next = ""] }) {
-      if (fold(nick) === fold(here.me)) here.me = next;
+      if (fold(nick) === fold(here.me)) {
+        here.me = next;
+        if (here.signedIn) report(here);
+      }
       people.rename(nick, next);
     },
     QUIT: ({ nick }) => void (fold(nick) === fold(options.nick) && here.link.write(`NICK ${options.nick}`)),
   });
 
   /** An error names what it is about behind the bot's nick. What is wrong with a channel is for the operator to read. */
-  function refused({ command, params }: Line, link: LineLink): void {
+  function refused({ command, params }: Line, here: Here): void {
     const [, target = ""] = params;
     const detail = `The server says of ${target}: ${params.at(-1)} (${command})`;
     const code = command === "401" || command === "403" ? "chat_not_found" : "irc_refused";
-    if (!link.reject(target, new ChannelError(code, { detail })) && /^[#&!+]/.test(target)) account.status({ state: "connected", detail });
+    if (here.link.reject(target, new ChannelError(code, { detail })) || !here.signedIn || !/^[#&!+]/.test(target)) return;
+    here.detail = detail;
+    report(here);
   }
 
   return {
@@ -54,7 +59,7 @@ export function ircProtocol(account: ChannelAccount<Options>): LineProtocol {
         onLine(text) {
           const line = parseLine(text);
           handlers[line.command]?.(line);
-          if (/^[45]\d\d$/.test(line.command)) refused(line, link);
+          if (/^[45]\d\d$/.test(line.command)) refused(line, here);
         },
         /** What was missed or taken away is asked for again; a server ignores a bot that joins twice. */
         tend() {

@@ -3,8 +3,11 @@ import { ChannelError, type LineLink } from "service-gateway/sdk/channel";
 import type { Handlers, Line } from "./line.ts";
 import type { Options } from "./options.ts";
 
-/** What is known on one connection: what the server grants and can do, the nick that the bot has, and whether it was let in. */
-export type Here = { readonly link: LineLink; readonly caps: Set<string>; me: string; signedIn: boolean };
+/** What is known on one connection: what the server grants and can do, the nick that the bot has, whether it was let in, and the last refusal. */
+export type Here = { readonly link: LineLink; readonly caps: Set<string>; me: string; signedIn: boolean; detail?: string };
+
+/** Reports the nick, which may change at any time, and what is wrong with a channel. */
+export const report = ({ link, me, detail }: Here) => link.welcome({ id: me, username: me }, detail);
 
 const wanted = ["message-tags", "server-time", "account-tag", "sasl"];
 
@@ -16,7 +19,7 @@ export function signInHandlers(here: Here, { nick, saslUser = nick, saslPassword
   const noSasl = () => refuse("The server offers no SASL, and saslPassword is set");
   const saslFailed = ({ params }: Line) => refuse(`SASL failed: ${params.at(-1)}`);
   const shutOut = ({ params }: Line) => refuse(`The server does not let the bot in: ${params.at(-1)}`);
-  const ready = () => link.welcome({ id: here.me, username: here.me });
+  const ready = () => report(here);
   const nextNick = () => {
     // After the welcome the bot has a nick, and asked for the one that it wants.
     if (here.signedIn) return;

@@ -3,7 +3,10 @@ import { randomBytes } from "node:crypto";
 import { existsSync, mkdirSync, readdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, relative, resolve } from "node:path";
 import { HostError, reasonOf } from "../../contract/errors.ts";
+import { product } from "../../contract/product.ts";
 import type { CommandContext } from "../context.ts";
+import { packageDirectory } from "../version.ts";
+import { ownCopy } from "./own-copy.ts";
 import { checkPluginName } from "./plugin-name.ts";
 import { type PluginKind, type TemplateFile, type Transport, templateFiles } from "./plugin-template.ts";
 
@@ -31,10 +34,21 @@ export async function createPlugin({ terminal }: CommandContext, [name]: readonl
   terminal.line(`Created the ${kind} ${name} in ${place}:\n`);
   for (const path of paths) terminal.line(`  ${path}`);
   terminal.line("\nNext:\n");
-  const steps = [...(place === "." ? [] : [`cd ${quoted(place)}`]), "npm install", "npm test"];
+  const { install, note } = installing(directory);
+  const steps = [...(place === "." ? [] : [`cd ${quoted(place)}`]), install, "npm test"];
   for (const step of steps) terminal.line(`  ${step}`);
+  if (note !== undefined) terminal.line(`\n${note}`);
   terminal.line("\nREADME.md describes the next steps.");
   return 0;
+}
+
+/** The command that installs the package's dependencies, among them this copy of the program, which the registry may not have. */
+function installing(directory: string): { readonly install: string; readonly note?: string } {
+  const copy = ownCopy(packageDirectory());
+  if (copy === "registry") return { install: "npm install" };
+  if ("tarball" in copy) return { install: `npm install --save-dev ${quoted(relative(directory, copy.tarball))}` };
+  const note = `FILE is what \`npm pack\` writes in ${copy.folder}, because this copy of ${product.packageName} is not from the registry.`;
+  return { install: "npm install --save-dev FILE", note };
 }
 
 const quoted = (text: string) => (/^[\w./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`);

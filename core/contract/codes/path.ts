@@ -34,6 +34,7 @@ export const pathCodes = {
   },
   engine_silent: { meaning: "The engine decided that no reply is needed.", hint: "", outcome: "silent" },
   ingress_failed: { meaning: "A plugin failed while it read the event.", hint: "Correct or disable the plugin.", outcome: "failed" },
+  rest_not_tried: { meaning: "The rest of the reply was not tried, because the chat or the account cannot be reached.", hint: "" },
   routing_failed: { meaning: "A plugin failed while it chose the agent.", hint: "Correct or disable the plugin.", outcome: "failed" },
   removed: { meaning: "The message was deleted from the chat.", hint: "" },
   sent: { meaning: "The message was sent.", hint: "" },

@@ -1,12 +1,7 @@
 /** The protocol: how the bot signs in, what a line of the server means, and how a message is written. Replace it by that of your platform. */
 import type { Json } from "service-gateway/sdk";
 import { ChannelError, type LineLink, type LineProtocol, type Parsed, textParts } from "service-gateway/sdk/channel";
-
-export interface Options {
-  readonly name: string;
-  readonly password?: string;
-  readonly rooms: readonly string[];
-}
+import type { Options } from "./options.ts";
 
 /** Bytes of the longest text that the server takes. */
 export const maxChars = 400;
@@ -49,6 +44,7 @@ function understand(line: string, link: LineLink, bot: string): void {
   // No other attempt mends a wrong password.
   if (command === "DENIED") link.refuse(new ChannelError("unauthorized", { detail: `The server does not let the bot in: ${rest}` }));
   if (command === "PONG") link.confirm(rest);
+  // Final: the rest of the reply is not sent. Where `tend` joins the room again, add `retryable: true`, and the message waits.
   if (command === "UNKNOWN") link.reject(rest, new ChannelError("chat_not_found"));
   if (command === "MESSAGE") {
     const [, id = "", from = "", to = "", text = ""] = /^(\S+) (\S+) (\S+) (.*)$/.exec(rest) ?? [];
@@ -73,6 +69,7 @@ function parse(raw: Json): Parsed {
     sender: { id: said.from, name: said.from },
     text: addressed ? said.text.slice(said.bot.length + 2) : said.text,
     mention: !isRoom || said.text.split(/[^\w-]+/).includes(said.bot),
+    // It tells a repetition from a new message. A server without ids leaves it out.
     messageId: said.id,
   };
 }

@@ -1,5 +1,5 @@
 /** Messages as the protocol hands them on. The contract test reads this file, and so does `service-gateway plugins check`. */
-import type { ChannelFixtures } from "service-gateway/testkit";
+import type { ChannelContractOptions, ChannelFixtures } from "service-gateway/testkit";
 
 /** Options of one account, as in the configuration. */
 export const options = { server: "127.0.0.1", port: 9, tls: false, name: "bot", password: "password-of-the-bot", rooms: ["#room"] };
@@ -18,3 +18,6 @@ export const fixtures: ChannelFixtures = {
   renamed: [],
   unit: "bytes",
 };
+
+/** What the connection has beyond its capabilities: with `pace` in `src/protocol.ts`, write `["admit"]`. */
+export const functions: NonNullable<ChannelContractOptions["functions"]> = [];

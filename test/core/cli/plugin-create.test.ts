@@ -2,6 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { pluginKinds } from "../../../core/cli/plugins/commands.ts";
+import { ownCopy } from "../../../core/cli/plugins/own-copy.ts";
 import { temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 
@@ -35,7 +36,8 @@ describe("plugins create", () => {
   test("says what it wrote and what to run next; as JSON on request", async () => {
     const { out } = await create("acme-chat", "--kind", "channel");
     expect(out).toMatch(/^Created the channel acme-chat in \S+made:\n/);
-    expect(out).toMatch(/\n {2}cd \S+\n {2}npm install\n {2}npm test\n/);
+    // The tests run the program from its source, which a new package cannot install from the registry.
+    expect(out).toMatch(/\n {2}cd \S+\n {2}npm install --save-dev FILE\n {2}npm test\n\nFILE is what `npm pack` writes in \//);
     const { out: data, folder } = await create("acme-chat", "--kind", "plugin", "--json");
     expect(JSON.parse(data)).toMatchObject({
       id: "acme-chat",
@@ -45,12 +47,28 @@ describe("plugins create", () => {
     });
   });
 
+  test("names the file that the program was installed from, as npm has recorded it", () => {
+    const home = temporaryHome();
+    const modules = join(home, "node_modules");
+    const copy = join(modules, "service-gateway");
+    mkdirSync(copy, { recursive: true });
+    expect(ownCopy(copy)).toBe("registry");
+    const record = (resolved: string) =>
+      writeFileSync(join(modules, ".package-lock.json"), JSON.stringify({ packages: { "node_modules/service-gateway": { resolved } } }));
+    record("https://registry.npmjs.org/service-gateway/-/service-gateway-0.1.0.tgz");
+    expect(ownCopy(copy)).toBe("registry");
+    record("file:service-gateway-0.1.0.tgz");
+    expect(ownCopy(copy)).toBe("registry");
+    writeFileSync(join(home, "service-gateway-0.1.0.tgz"), "");
+    expect(ownCopy(copy)).toEqual({ tarball: join(home, "service-gateway-0.1.0.tgz") });
+  });
+
   test("a channel begins with requests or with lines, as asked; no other kind has a transport", async () => {
     const filesOf = async (...more: readonly string[]) => {
       const { out } = await create("acme-chat", "--kind", "channel", "--json", ...more);
       return (JSON.parse(out) as { readonly files: readonly string[] }).files.filter((path) => path.startsWith("src/"));
     };
-    expect(await filesOf("--transport", "lines")).toEqual(["src/index.ts", "src/protocol.ts"]);
+    expect(await filesOf("--transport", "lines")).toEqual(["src/index.ts", "src/options.ts", "src/protocol.ts"]);
     const polling = await filesOf("--transport", "poll");
     expect(polling).toContain("src/api.ts");
     expect(await filesOf()).toEqual(polling);

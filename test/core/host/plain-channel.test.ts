@@ -16,7 +16,16 @@ const options = Type.Object({
 });
 
 /** Opens it in a gateway; `state` is what the account reports of itself. */
-async function open({ start = async () => {}, section = {} }: { readonly start?: () => Promise<void>; readonly section?: object } = {}) {
+async function open({
+  start = async () => {},
+  send = async () => {},
+  section = {},
+}: {
+  readonly start?: () => Promise<void>;
+  /** Before a message is noted as sent. */
+  readonly send?: () => Promise<void>;
+  readonly section?: object;
+} = {}) {
   const directory = temporaryDirectory();
   writeFileSync(join(directory, "proxy-password"), "swordfish-2\n");
   const opened = Promise.withResolvers<ChannelAccount<{ proxies: readonly object[]; keyFile?: string }>>();
@@ -35,6 +44,7 @@ async function open({ start = async () => {}, section = {} }: { readonly start?:
         parse: (raw) => raw as unknown as Parsed,
         render: ({ text }) => [{ kind: "text", chars: text.length, body: text }],
         async send({ body }, { chat }) {
+          await send();
           sent.push(`${chat}: ${String(body)}`);
           return { messageId: String(sent.length) };
         },
@@ -126,9 +136,28 @@ test("a state that a channel gives by one of its codes reads as the code's meani
     },
   });
   await expect.poll(refused.state).toMatchObject({ state: "failed", detail: "The door of the platform is shut. Knock." });
+  const worded = await open({
+    async start() {
+      throw new ChannelError("door_shut", { detail: "Shut since noon" });
+    },
+  });
+  await expect.poll(worded.state).toMatchObject({ state: "failed", detail: "Shut since noon. Knock." });
+  await expect.poll(() => readLog(worded.directory)).toContain("Shut since noon. Knock.");
   const { account, state } = await open();
   account.status({ state: "waiting", detail: "door_shut. The next attempt is in 2 s." });
   expect(await state()).toMatchObject({ detail: "The door of the platform is shut. Knock. The next attempt is in 2 s." });
   account.status({ state: "waiting", detail: "door_shut is what the server says." });
   expect(await state()).toMatchObject({ detail: "door_shut is what the server says." });
+});
+
+test("a send that fails by a code of the channel is logged with the code's hint", async () => {
+  const { account, directory, settled } = await open({
+    async send() {
+      throw new ChannelError("door_shut", { detail: "Shut since noon" });
+    },
+  });
+  const { eventId } = await account.receive(said({}));
+  const { decisions } = await settled(eventId);
+  expect(decisions.find(({ code }) => code === "door_shut")).toMatchObject({ detail: "Shut since noon", hint: "Knock." });
+  await expect.poll(() => readLog(directory)).toMatch(/"detail":"Shut since noon","hint":"Knock\."/);
 });

@@ -139,8 +139,9 @@ describe("a row", () => {
       notes,
       closing,
       trace,
-      deliver(count: number) {
-        const rows = Array.from({ length: count }, (_, index) => rowOf(index + 1));
+      rowOf,
+      deliver(given: number | readonly OutboxRow[]) {
+        const rows = typeof given === "number" ? Array.from({ length: given }, (_, index) => rowOf(index + 1)) : given;
         const first = admission(rowOf(1), deps);
         return deliver(rows, { ...deps, store: { ...store, sent } as unknown as Store, trace, resumed: false, admission: first });
       },
@@ -171,6 +172,27 @@ describe("a row", () => {
     never.resolve();
     expect(await done).toMatchObject({ interrupted: true });
     expect(notes).toEqual([]);
+  });
+
+  test("that goes where nothing arrives is not tried, and no mark is made for it; other places and removals are", async () => {
+    let tries = 0;
+    const { notes, rowOf, trace, deliver } = station(() => {
+      tries += 1;
+      if (tries === 1) throw new ChannelError("chat_not_found");
+      return "m";
+    });
+    const elsewhere = { ...rowOf(2), address: addressOf("8") };
+    const removal: OutboxRow = { ...rowOf(4), operation: "remove", part: textPart("", { replaces: "m1" }) };
+    const done = await deliver([rowOf(1), elsewhere, rowOf(3), removal, rowOf(5)]);
+    expect(done).toMatchObject({ failure: "chat_not_found", receipts: [{ messageId: "m" }], last: { rowId: 4 } });
+    expect(notes).toEqual([
+      ...["try at 0", "unsendable 1", "unsendable 3", "unsendable 5"],
+      ...["sending 2", "try at 0", "sent 2, sending 4"],
+    ]);
+    const decisions = trace.take();
+    expect(decisions.filter(({ code }) => code === "rest_not_tried").length).toBe(1);
+    // It is what the log says about the end of the event.
+    expect(trace.deciding("failed")?.code).toBe("chat_not_found");
   });
 
   test("that could not be sent is tried for a day, each wait twice the one before, up to maxDelayMs", async () => {

@@ -297,6 +297,25 @@ describe("sending", () => {
   });
 
   test.each([
+    ["blocked_by_user", 1, ["delivery:blocked_by_user", "delivery:rest_not_tried"]],
+    ["too_long", 3, ["delivery:too_long", "delivery:too_long", "delivery:too_long"]],
+  ])("the rest of a reply is tried after a refusal only where it could arrive: %s", async (reason, tries, told) => {
+    const loopback = createLoopback();
+    const tried: string[] = [];
+    loopback.beforeSend = ({ body }) => {
+      tried.push(String(body));
+      if (!String(body).includes("could not be delivered")) throw new ChannelError(reason);
+    };
+    const { settled } = await start(loopback);
+    // Three messages of this channel.
+    const report = await settled(await loopback.say("x".repeat(80_000)));
+    expect(report).toMatchObject({ outcome: "failed", reason });
+    expect(tried.filter((text) => text.includes("x")).length).toBe(tries);
+    expect(codes(report).filter((code) => told.includes(code))).toEqual(told);
+    if (tries === 1) expect(report.decisions.find(({ code }) => code === "rest_not_tried")?.detail).toBe("2 more messages were not tried");
+  });
+
+  test.each([
     ["a send that did not happen waits", { retryable: true, fate: "not-sent" }, 0],
     ["the repetition of one of unknown fate waits", { fate: "unknown" }, 1],
   ] as const)("a gateway that stops while %s sends it at its next start, once", async (_what, error, doubts) => {

@@ -50,7 +50,7 @@ describe("a connection that is kept", () => {
     });
     expect(statuses.at(-1)).toEqual({
       state: "waiting",
-      detail: expect.stringMatching(/^connect ECONNREFUSED 127\.0\.0\.1:6667\. The next attempt is in [12] s\.$/),
+      detail: expect.stringMatching(/^connect ECONNREFUSED 127\.0\.0\.1:6667\. The next attempt is in 1 s\.$/),
     });
     await advance(1_200);
     expect(attempts).toBe(2);
@@ -61,6 +61,13 @@ describe("a connection that is kept", () => {
     for (let waits = 0; waits < 10; waits += 1) await advance(72_000);
     // A minute at most, whatever came before.
     expect(attempts).toBeGreaterThan(9);
+  });
+
+  test("that fails with a question keeps its mark, and a wait of little more than a second is shown as one", async () => {
+    await keepConnected(account(), async () => {
+      throw new Error("Bad password?");
+    });
+    expect(statuses.at(-1)).toEqual({ state: "waiting", detail: "Bad password? The next attempt is in 1 s." });
   });
 
   test("is made again when it is lost", async () => {

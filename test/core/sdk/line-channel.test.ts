@@ -140,3 +140,13 @@ test("messages keep the pace that the protocol names; without one there is no li
   await waiting;
   expect((await open()).connection.admit).toBeUndefined();
 });
+
+test("the lead of a reply is never a message of its own", () => {
+  const bodies = (text: string, limit = 20) =>
+    textParts({ text }, { limit, unit: "bytes", eachLine: true, lead: "ada: " }).map(({ body }) => body);
+  expect(bodies("https://example.com/a/long/path")).toEqual(["ada: https://example", ".com/a/long/path"]);
+  expect(bodies("hello you there, again\nbye")).toEqual(["ada: hello you", "there, again", "bye"]);
+  expect(bodies("ä".repeat(12))).toEqual([`ada: ${"ä".repeat(7)}`, "ä".repeat(5)]);
+  // There is no room for more than the lead.
+  expect(bodies("hello", 8)).toEqual(["ada:", "hello"]);
+});

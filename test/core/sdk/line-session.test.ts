@@ -53,6 +53,8 @@ async function open() {
         onLine(line) {
           const [word, rest = ""] = line.split(" ");
           if (word === "WELCOME") link.welcome({ id: "1", username: "bot" });
+          if (word === "NAMED") link.welcome({ id: "1", username: rest });
+          if (word === "BANNED") link.welcome(undefined, `The bot may not enter ${rest}.`);
           if (word === "PONG") link.confirm(rest);
           if (word === "GO") link.refuse(new ChannelError("unauthorized", { detail: "The server does not know the bot" }));
           if (word === "ODD") throw new Error("The protocol does not know ODD");
@@ -131,6 +133,25 @@ test("a line that the protocol throws at costs the connection, not the process",
   server.answer = (line, socket) => (line === "SAY room hi" ? "ODD" : friendly(line, socket));
   await expect(session.send("SAY room hi", sending)).rejects.toMatchObject({ reason: "network", fate: "unknown" });
   await expect.poll(() => statuses.some(({ detail }) => detail?.startsWith("The protocol does not know ODD."))).toBe(true);
+});
+
+test("what changes after the first welcome is reported, at once and only once, with the identity that is known", async () => {
+  const { server, session, statuses } = await open();
+  // The answer comes before that to the ping, so before the account is connected.
+  server.answer = (line, socket) => (line === "JOIN" ? "BANNED #hall" : friendly(line, socket));
+  await session.start();
+  const banned = { state: "connected", identity: { id: "1", username: "bot" }, detail: "The bot may not enter #hall." };
+  expect(statuses.filter(({ state }) => state === "connected")).toEqual([expect.objectContaining(banned)]);
+  const answers = ["BANNED #hall", "NAMED bot_", "BANNED #room", "NAMED bot_"];
+  server.answer = (line, socket) => (line.startsWith("SAY") ? answers.shift() : friendly(line, socket));
+  for (const _ of [...answers]) await session.send("SAY room hi", sending);
+  const changes = statuses.filter(({ state }) => state === "connected").slice(1);
+  expect(changes.map(({ identity, detail }) => [identity?.username, detail])).toEqual([
+    ["bot_", undefined],
+    ["bot_", "The bot may not enter #room."],
+    ["bot_", undefined],
+  ]);
+  expect(statuses.every(({ state }) => state === "connecting" || state === "connected")).toBe(true);
 });
 
 test("a bot that is not let in fails for good, and says goodbye", async () => {

@@ -72,6 +72,10 @@ describe("signing in", () => {
     isTaken = false;
     server.send(":bot!x@127.0.0.1 QUIT :gone");
     await expect.poll(() => server.lines.filter((line) => line === "NICK bot").length).toBeGreaterThan(2);
+    server.send(":irc.test 474 bot_ #room :Cannot join channel (+b)");
+    server.send(":bot_!bot@127.0.0.1 NICK :bot");
+    const detail = "The server says of #room: Cannot join channel (+b) (474)";
+    await expect.poll(state).toMatchObject({ state: "connected", identity: { username: "bot" }, detail });
   });
 });
 
