@@ -52,14 +52,15 @@ export function createAccountLife(options: {
   /** Connects at once, or once no other node receives for the account. */
   function connectAsDuty(account: OpenAccount): void {
     const { channel, id, path } = account.live;
-    const taking = options.duties.take(accountDuty(channel, id), account.stop.signal);
+    const taking = options.duties.take(accountDuty(channel, id), account.stop.signal, () => {
+      account.standby = true;
+      account.status = { state: "waiting", detail: "another node receives for this account" };
+      states.note({ channel, id, path }, account.status);
+    });
     if (taking === undefined) {
       connect(account);
       return;
     }
-    account.standby = true;
-    account.status = { state: "waiting", detail: "another node receives for this account" };
-    states.note({ channel, id, path }, account.status);
     void taking.then((taken) => {
       if (!taken || account.closed || account.replaced) return;
       account.standby = false;

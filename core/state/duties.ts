@@ -7,8 +7,11 @@ const againMs = 1_000;
 export interface Duties {
   /** Whether this node has the duty, which it takes if it is free. */
   has(name: string): true | Promise<boolean>;
-  /** Resolves once this node has the duty, or with `false` once the signal aborts; `undefined`: it has every duty. */
-  take(name: string, signal: AbortSignal): Promise<boolean> | undefined;
+  /**
+   * Resolves once this node has the duty, or with `false` once the signal aborts; `undefined`: it has every duty. `onWait` is called once if
+   * another node has it, or if the store does not answer.
+   */
+  take(name: string, signal: AbortSignal, onWait: () => void): Promise<boolean> | undefined;
 }
 
 export function createDuties(nodes: Pick<Nodes, "takeDuty"> | undefined): Duties {
@@ -16,9 +19,10 @@ export function createDuties(nodes: Pick<Nodes, "takeDuty"> | undefined): Duties
 
   const has = (name: string): Promise<boolean> => nodes.takeDuty(name).catch(() => false);
 
-  async function take(name: string, signal: AbortSignal): Promise<boolean> {
-    while (!signal.aborted) {
+  async function take(name: string, signal: AbortSignal, onWait: () => void): Promise<boolean> {
+    for (let attempt = 1; !signal.aborted; attempt += 1) {
       if (await has(name)) return !signal.aborted;
+      if (attempt === 1 && !signal.aborted) onWait();
       await pause(signal);
     }
     return false;
