@@ -21,6 +21,9 @@ const alone = ["test/e2e/hook-flood.test.ts"];
 
 /** `SERVICE_TEST_STORE` runs the tests on another store than the embedded one; see `test/support/store/replacement.ts`. */
 const otherStore = process.env.SERVICE_TEST_STORE !== undefined;
+/** They test the files of the embedded store, or crash its thread. */
+const ofEmbedded = ["mail-points", "earlier-state", "state-copy"].map((name) => `test/e2e/${name}.test.ts`);
+const left = otherStore ? ofEmbedded : [];
 const embedded = source("./core/state/sqlite/index.ts");
 const replacement = source("./test/support/store/replacement.ts");
 
@@ -72,7 +75,7 @@ export default defineConfig({
     expect: { poll: { timeout: 60_000, interval: 20 } },
     projects: [
       // Long files first. Nothing in the house is shared by a process, hence a process may serve many files.
-      { extends: true, test: { name: "end to end", include: long, exclude: [timed, costs, ...alone], isolate: false } },
+      { extends: true, test: { name: "end to end", include: long, exclude: [timed, costs, ...alone, ...left], isolate: false } },
       { extends: true, test: { name: "own process", include: alone } },
       { extends: true, test: { name: "costs", include: [costs], retry: 3 } },
       { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: [...long, timed, costs], isolate: false } },
