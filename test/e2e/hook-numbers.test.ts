@@ -46,12 +46,10 @@ test("they keep them in each element of a list, and when a delivery runs again t
   const { json } = await room.post("each", `{"orders":[{"id":${id}},{"id":${id}0}]}`);
   expect((await room.turn(({ sessionKey }) => sessionKey === `hook:${id}`)).inbound.text).toContain(`{"orders":[{"id":${id}}]}`);
   expect((await room.turn(({ sessionKey }) => sessionKey === `hook:${id}0`)).inbound.text).toContain(`{"orders":[{"id":${id}0}]}`);
-  const before = room.turns.length;
   const [, second = ""] = (json?.eventIds ?? []) as readonly string[];
   await room.settled(second);
   expect(await command("hooks", "replay", second, "--remap")).toMatchObject({ code: 0 });
-  await expect.poll(() => room.turns.length).toBeGreaterThan(before);
-  expect(room.turns.filter(({ sessionKey }) => sessionKey === `hook:${id}0`)).toHaveLength(2);
+  await expect.poll(() => room.turns.filter(({ sessionKey }) => sessionKey === `hook:${id}0`)).toHaveLength(2);
 });
 
 test("beside a transform, which gets them rounded, a template has all digits in the fields that the transform leaves alone", async () => {
