@@ -1,7 +1,7 @@
 /** A real PostgreSQL server, from the binaries of a development dependency. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync, symlinkSync } from "node:fs";
+import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
@@ -106,7 +106,27 @@ async function binaries(): Promise<Binaries> {
       }
     }
   }
-  return (await import(pathToFileURL(entry).href)) as Binaries;
+  const found = (await import(pathToFileURL(entry).href)) as Binaries;
+  if (unprivileged.uid === undefined || isOpenToAll(folder)) return found;
+  copied ??= copyOf(join(folder, "native"));
+  const there = (program: string) => join(copied ?? "", relative(join(folder, "native"), program));
+  return { initdb: there(found.initdb), postgres: there(found.postgres) };
+}
+
+/** The programs where the unprivileged user reaches them, if that user may not enter the folder of the packages. */
+let copied: string | undefined;
+
+function isOpenToAll(folder: string): boolean {
+  if ((statSync(folder).mode & 0o001) === 0) return false;
+  return dirname(folder) === folder || isOpenToAll(dirname(folder));
+}
+
+function copyOf(programs: string): string {
+  const copy = mkdtempSync(join(tmpdir(), "postgres-programs-"));
+  cpSync(programs, copy, { recursive: true, verbatimSymlinks: true });
+  chmodSync(copy, 0o755);
+  process.once("exit", () => rmSync(copy, { recursive: true, force: true }));
+  return copy;
 }
 
 const settings: Readonly<Record<string, string>> = {
