@@ -79,16 +79,8 @@ async function openParrot(more: object = {}) {
   return { ...parrot, platform, ada, bela, home, dev };
 }
 
-test("a save replaces the plugin, a broken one keeps the last good version and says what is wrong where, and what ran ends on the old one", {
-  timeout: 120_000,
-}, async () => {
-  const { platform, ada, bela, home, folder, index, dev } = await openParrot();
-  const greetings = () => platform.calls.list({ method: "getMe" }).length;
-  platform.act.say(ada, ada, "one");
-  await answered(platform, ada, "first has heard one [first]");
-  await dev.until(/answered after .*botchat update \w+: ingress .* > turn done.* > formatting .* > delivery /);
-
-  // A turn that runs ends where it began, also at the later stations.
+/** Saves another version during a turn, which ends on the first one, as the next message meets the second. */
+async function swapInATurn({ platform, ada, bela, home, index, dev }: Awaited<ReturnType<typeof openParrot>>): Promise<void> {
   const gate = join(home, "gate");
   platform.act.say(ada, ada, `wait ${gate}`);
   await expect.poll(() => platform.calls.list({ method: "sendChatAction" }).length).toBeGreaterThan(1);
@@ -100,6 +92,20 @@ test("a save replaces the plugin, a broken one keeps the last good version and s
   save(gate, "");
   await answered(platform, ada, `first has heard wait ${gate} [first]`);
   await dev.until(/an instance closed/);
+}
+
+test("a save replaces the plugin, a broken one keeps the last good version and says what is wrong where, and what ran ends on the old one", {
+  timeout: 120_000,
+}, async () => {
+  const parrot = await openParrot();
+  const { platform, ada, bela, folder, index, dev } = parrot;
+  const greetings = () => platform.calls.list({ method: "getMe" }).length;
+  platform.act.say(ada, ada, "one");
+  await answered(platform, ada, "first has heard one [first]");
+  await dev.until(/answered after .*botchat update \w+: ingress .* > turn done.* > formatting .* > delivery /);
+
+  // A turn that runs ends where it began, also at the later stations.
+  await swapInATurn(parrot);
 
   // Syntax, declaration, setup, an import: one sentence with file and line each.
   save(
@@ -185,20 +191,11 @@ test("a message that was held before its turn ends on the engine and the command
 test("a plugin in a worker is replaced by one in another worker, and a version that ends its thread is not brought in", {
   timeout: 120_000,
 }, async () => {
-  const { platform, ada, bela, home, folder, index, dev } = await openParrot({
+  const parrot = await openParrot({
     plugins: { entries: { echo: { options: { delayMs: 0 } }, parrot: { isolation: "worker" } } },
   });
-  const gate = join(home, "gate");
-  platform.act.say(ada, ada, `wait ${gate}`);
-  await expect.poll(() => platform.calls.list({ method: "sendChatAction" }).length).toBeGreaterThan(1);
-  save(index, plugin("second"));
-  const swapped = await dev.until(/parrot was replaced \d+ ms after the save/);
-  console.log(/parrot was replaced.*/.exec(swapped)?.[0]);
-  platform.act.say(bela, bela, "two");
-  await answered(platform, bela, "second has heard two [second]");
-  save(gate, "");
-  await answered(platform, ada, `first has heard wait ${gate} [first]`);
-  await dev.until(/an instance closed/);
+  const { platform, bela, folder, index, dev } = parrot;
+  await swapInATurn(parrot);
   save(
     index,
     plugin("third", (source) => source.replace("setup(host) {", "setup(host) {\n    process.exit(3);")),

@@ -140,7 +140,7 @@ BEGIN
       WHERE node = p_node AND incarnation = p_incarnation;
     held := FOUND;
   END IF;
-  -- Other nodes look too: whoever is first hands the units back.
+  -- Other nodes look too; the first one hands the units back.
   lanes := ARRAY(SELECT hand_back_lost()) || ARRAY(SELECT hand_back_unknown(mine, p_running));
   DELETE FROM nodes WHERE lease_until < clock_timestamp() - interval '1 day' AND node <> p_node;
   IF renewed AND cardinality(lanes) = 0 THEN ${withoutFlush} END IF;
