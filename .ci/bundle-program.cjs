@@ -15,7 +15,7 @@ const entries = [
   "core/sdk/store",
   "core/testkit/index",
   "core/isolation/worker",
-  "core/transforms/compiler",
+  "core/transforms/modules/compiler",
   "core/transforms/trusted-runner",
   "core/transforms/worker",
   "plugins/playground/serve",

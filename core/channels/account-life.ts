@@ -7,8 +7,8 @@ import type { Log } from "../log/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
 import { accountDuty, type Duties } from "../state/index.ts";
 import type { AccountStates } from "./account-states.ts";
+import { startFailure } from "./connection/status-detail.ts";
 import { logStatus, type OpenAccount, type OpenAccountOptions } from "./open-account.ts";
-import { startFailure } from "./status-detail.ts";
 
 /** An account that is closing. */
 interface Closing {

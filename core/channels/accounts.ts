@@ -11,7 +11,7 @@ import { parseEvent } from "./account-inbound.ts";
 import { createAccountLife } from "./account-life.ts";
 import { type AccountSettings, heldAlone } from "./account-settings.ts";
 import { accountKey, createAccountStates } from "./account-states.ts";
-import { type Contacts, createContacts } from "./contact.ts";
+import { type Contacts, createContacts } from "./connection/contact.ts";
 import { createFollowing } from "./following.ts";
 import type { LiveAccount } from "./live-account.ts";
 import { type OpenAccount, type OpenAccountOptions, openAccount } from "./open-account.ts";

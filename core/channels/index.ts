@@ -3,10 +3,10 @@
 export { placeOf } from "./account-lane.ts";
 export { readAccounts } from "./account-settings.ts";
 export { type AccountReport, type Accounts, createAccounts } from "./accounts.ts";
-export type { Contact } from "./contact.ts";
+export type { Contact } from "./connection/contact.ts";
+export { probeAccount } from "./connection/probe.ts";
+export { patientWait, retryPolicy, sleep, waitBefore } from "./connection/retry.ts";
 export { completeMedia, removeOldMedia } from "./inbound-media.ts";
 export type { LiveAccount } from "./live-account.ts";
 export { createMigrations, type Migrations } from "./migration.ts";
 export { placePress } from "./press-place.ts";
-export { probeAccount } from "./probe.ts";
-export { patientWait, retryPolicy, sleep, waitBefore } from "./retry.ts";

@@ -4,10 +4,10 @@ import { misnamedGroups } from "../access/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import type { ChannelAccount, PluginLog, PluginStore } from "../sdk/contract.ts";
 import type { AccountSettings } from "./account-settings.ts";
-import { guardConnection } from "./guarded-connection.ts";
+import { guardConnection } from "./connection/guarded-connection.ts";
+import { type ProbeOptions, type ProbeReport, probeAccount } from "./connection/probe.ts";
 import type { LiveAccount } from "./live-account.ts";
 import { openConnection } from "./open-account.ts";
-import { type ProbeOptions, type ProbeReport, probeAccount } from "./probe.ts";
 
 const silent: PluginLog = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 

@@ -18,12 +18,12 @@ import type { Store } from "../state/index.ts";
 import { createUnderWay, type TimedCall, type UnderWay } from "../stations/index.ts";
 import type { AccountSettings } from "./account-settings.ts";
 import type { AccountStates } from "./account-states.ts";
-import type { Contact } from "./contact.ts";
-import { createFaultLog } from "./fault-log.ts";
-import { guardConnection } from "./guarded-connection.ts";
+import type { Contact } from "./connection/contact.ts";
+import { createFaultLog } from "./connection/fault-log.ts";
+import { guardConnection } from "./connection/guarded-connection.ts";
+import { explainedDetail } from "./connection/status-detail.ts";
 import type { LiveAccount } from "./live-account.ts";
 import { checkUpdate, type ReceivingOptions, readUpdate, receiveUpdate } from "./receive-update.ts";
-import { explainedDetail } from "./status-detail.ts";
 
 export interface OpenAccount {
   readonly live: LiveAccount;

@@ -4,8 +4,8 @@
  */
 
 import { type AccountSettings, accountPath, readAccounts } from "../channels/account-settings.ts";
+import type { ProbeOptions, ProbeReport } from "../channels/connection/probe.ts";
 import type { LookOptions } from "../channels/look.ts";
-import type { ProbeOptions, ProbeReport } from "../channels/probe.ts";
 import { channelAccounts } from "../config/checking/merge.ts";
 import type { Problem } from "../config/problem.ts";
 import type { LoadedConfig } from "../config/reading/load.ts";

@@ -1,7 +1,7 @@
 /** `channels status`: the accounts of chat platforms, and what the platforms report about them. */
 import { settingPath } from "../access/setting-path.ts";
 import { type AccountChange, accountKey, accountsNamespace } from "../channels/account-states.ts";
-import type { ProbeReport } from "../channels/probe.ts";
+import type { ProbeReport } from "../channels/connection/probe.ts";
 import { renderProblem } from "../config/problem.ts";
 import type { GatewayDescription } from "../gateway/gateway.ts";
 import { visibleLine } from "../log/visible.ts";

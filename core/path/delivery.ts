@@ -6,11 +6,11 @@ import { type ChannelError, PluginError, type Receipt, reasonOf } from "../contr
 import type { OutboxRow, Settlement, Store } from "../state/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
 import { admission } from "./admission.ts";
-import type { Trace } from "./ending.ts";
+import type { Trace } from "./endings/ending.ts";
+import { channelError, hintOf, repeatable } from "./endings/send-errors.ts";
+import { unreachable } from "./endings/unreachable.ts";
 import { persist } from "./patience.ts";
 import type { Admission } from "./said.ts";
-import { channelError, hintOf, repeatable } from "./send-errors.ts";
-import { unreachable } from "./unreachable.ts";
 
 /** How long a send that had no effect is retried: a platform may be away for hours, and the reply must not be lost. */
 const giveUpAfterMs = 24 * 60 * 60_000;

@@ -3,7 +3,7 @@
 import type { RawEvent, Silent } from "../contract/index.ts";
 import type { AcceptedEvent, NewEvent } from "../state/index.ts";
 import type { UnderWay } from "../stations/index.ts";
-import type { Lanes } from "./lanes.ts";
+import type { Lanes } from "./lanes/lanes.ts";
 
 export interface ReceiveOptions extends Pick<NewEvent, "fingerprint" | "settled" | "follows"> {
   /** The event needs no reply, which is already known: it ends when it is accepted. */

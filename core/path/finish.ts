@@ -1,15 +1,15 @@
 /** The end of a unit: sends what it says, stores its outcome, and reports the end. */
 import type { Ending } from "../state/index.ts";
 import { deliver } from "./delivery.ts";
-import { createReport, createUnreadLine } from "./ended.ts";
+import { createReport, createUnreadLine } from "./endings/ended.ts";
+import { Interrupted } from "./endings/hand-back.ts";
+import { createUndelivered, onceOf } from "./endings/undelivered.ts";
+import { isOfQueue } from "./endings/unread.ts";
 import { renderNotice } from "./formatting.ts";
 import type { Ground, Walk } from "./ground.ts";
-import { Interrupted } from "./hand-back.ts";
 import type { PathOptions } from "./options.ts";
 import { persist } from "./patience.ts";
 import type { Said } from "./said.ts";
-import { createUndelivered, onceOf } from "./undelivered.ts";
-import { isOfQueue } from "./unread.ts";
 import { findRoute } from "./walk.ts";
 
 export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Walk, said: Said) => Promise<void> {

@@ -2,7 +2,7 @@
 
 import type { Address, Inbound } from "../contract/index.ts";
 import { passedBy } from "../stations/index.ts";
-import { type Stop, textReply } from "./ending.ts";
+import { type Stop, textReply } from "./endings/ending.ts";
 import type { Ground, Walk } from "./ground.ts";
 
 function addressOf(inbound: Inbound): Address {

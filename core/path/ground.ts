@@ -3,13 +3,13 @@ import type { Address } from "../contract/index.ts";
 import type { Unit } from "../state/index.ts";
 import type { UnderWay, Visit } from "../stations/index.ts";
 import type { Path } from "./door.ts";
-import type { Trace } from "./ending.ts";
-import type { Lanes } from "./lanes.ts";
-import type { Leases } from "./leases.ts";
+import type { Trace } from "./endings/ending.ts";
+import type { Lanes } from "./lanes/lanes.ts";
+import type { Leases } from "./lanes/leases.ts";
+import type { SessionTurns } from "./lanes/session-turns.ts";
+import type { TurnSlot } from "./lanes/turn-slots.ts";
 import type { PathOptions } from "./options.ts";
-import type { createPresences } from "./presences.ts";
-import type { SessionTurns } from "./session-turns.ts";
-import type { TurnSlot } from "./turn-slots.ts";
+import type { createPresences } from "./presence/presences.ts";
 
 /** One unit of work on its way, with everything that its steps know about it. */
 export interface Walk {

@@ -3,7 +3,7 @@
 import type { Inbound } from "../contract/index.ts";
 import type { StoredEvent, Unit } from "../state/index.ts";
 import type { Hooks } from "../stations/index.ts";
-import { type Stop, silentDecision, stopForTap } from "./ending.ts";
+import { type Stop, silentDecision, stopForTap } from "./endings/ending.ts";
 import type { Ground, Walk } from "./ground.ts";
 
 export async function ingress(

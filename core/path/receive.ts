@@ -1,8 +1,8 @@
 /** Accepts an event: stores it with the claim of its lane, so that its turn can begin as soon as it is committed. */
 import type { Store } from "../state/index.ts";
 import type { Path } from "./door.ts";
-import { settledSilent, type Trace } from "./ending.ts";
-import type { Lanes } from "./lanes.ts";
+import { settledSilent, type Trace } from "./endings/ending.ts";
+import type { Lanes } from "./lanes/lanes.ts";
 import type { PathOptions } from "./options.ts";
 
 /** Dedupe keys are kept for seven days. */

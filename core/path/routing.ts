@@ -2,7 +2,7 @@
 
 import type { Address, Inbound, Route } from "../contract/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
-import { type Stop, stopForTap, type Trace } from "./ending.ts";
+import { type Stop, stopForTap, type Trace } from "./endings/ending.ts";
 import { Postponed } from "./patience.ts";
 
 export async function routing(

@@ -1,11 +1,11 @@
 /** Runs one unit from its lane to its end: it passes the stations, or resumes with what an earlier process left in the outbox. */
 import type { Unit } from "../state/index.ts";
 import { Visit } from "../stations/index.ts";
-import type { Acknowledgements } from "./acknowledging.ts";
+import type { createHandBack } from "./endings/hand-back.ts";
 import type { Ground, Walk } from "./ground.ts";
-import type { createHandBack } from "./hand-back.ts";
+import type { TurnSlot } from "./lanes/turn-slots.ts";
+import type { Acknowledgements } from "./presence/acknowledging.ts";
 import type { Said } from "./said.ts";
-import type { TurnSlot } from "./turn-slots.ts";
 import { walkStations } from "./walk.ts";
 
 /** The returned function never rejects: a unit is settled, or handed back to the store. */

@@ -2,7 +2,7 @@
 
 import type { Inbound, Reply } from "../contract/index.ts";
 import type { Ending, OutboxRow } from "../state/index.ts";
-import type { Presence } from "./presence.ts";
+import type { Presence } from "./presence/presence.ts";
 
 /**
  * A wait for the platform's rate limits; never rejects. If the channel failed, it resolves with the fault, and the row is sent without

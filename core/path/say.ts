@@ -3,11 +3,11 @@ import type { Inbound, Reply, Route } from "../contract/index.ts";
 import type { Ending } from "../state/index.ts";
 import { admission } from "./admission.ts";
 import { isAt } from "./answer-place.ts";
+import { isUnread, reportLeftOut } from "./endings/unread.ts";
 import { removals, type Saying } from "./formatting.ts";
 import type { Ground, Walk } from "./ground.ts";
-import type { Presence } from "./presence.ts";
+import type { Presence } from "./presence/presence.ts";
 import type { Said } from "./said.ts";
-import { isUnread, reportLeftOut } from "./unread.ts";
 
 /** If there is nothing to say, nothing is written yet. */
 export async function say(

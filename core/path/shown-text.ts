@@ -3,7 +3,7 @@
 import type { Inbound, Reply } from "../contract/index.ts";
 import { withoutTagsSoFar, withoutTokensSoFar } from "../reply/index.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
-import { textReply } from "./ending.ts";
+import { textReply } from "./endings/ending.ts";
 
 /** People do not read faster, and each update processes the whole text. */
 const lookEveryMs = 100;

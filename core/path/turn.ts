@@ -3,10 +3,10 @@
 import { HostError, type Inbound, PluginError, type Reply, type Route, reasonOf, type TurnEvent } from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
-import { apologyTo } from "./apology.ts";
-import { type Stop, silentDecision, type Trace } from "./ending.ts";
+import { apologyTo } from "./endings/apology.ts";
+import { type Stop, silentDecision, type Trace } from "./endings/ending.ts";
 import type { PathOptions } from "./options.ts";
-import type { Presence } from "./presence.ts";
+import type { Presence } from "./presence/presence.ts";
 import { createShownText, endedText, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
 
 type ModelUsage = NonNullable<Reply["usage"]>;

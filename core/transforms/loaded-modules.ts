@@ -1,12 +1,12 @@
 /** The modules that a thread has loaded, each with its engine; an edited file or a spent engine brings a new one. */
 import { relative, sep } from "node:path";
-import { compile } from "./compiler.ts";
-import { createEngine, type Engine } from "./engine.ts";
+import { createEngine, type Engine } from "./engine/engine.ts";
+import { createQuickJs } from "./engine/quickjs.ts";
 import type { TransformError } from "./error.ts";
-import { createFiles, type Files } from "./files.ts";
+import { compile } from "./modules/compiler.ts";
+import { createFiles, type Files } from "./modules/files.ts";
 import type { Level } from "./printer.ts";
 import type { WorkerSettings } from "./protocol.ts";
-import { createQuickJs } from "./quickjs.ts";
 import { resolveModule } from "./root.ts";
 
 /** A module, loaded from its files at a certain time. */

@@ -2,7 +2,7 @@
 import { sep } from "node:path";
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { reasonOf } from "../contract/index.ts";
-import type { Outcome } from "./call-effects.ts";
+import type { Outcome } from "./engine/call-effects.ts";
 import { TransformError } from "./error.ts";
 import { createLoadedModules, type LoadedModule } from "./loaded-modules.ts";
 import type { Batch, CallRequest, Ended, Report, WorkerSettings } from "./protocol.ts";

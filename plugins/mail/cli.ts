@@ -62,7 +62,7 @@ export const mailCli: CliDefinition = {
       example: "imap setup --user ada@example.org --host imap.example.org",
       timeoutSeconds: 0,
       prepares: true,
-      run: async (call) => (await import("./setup/imap.ts")).setupImap(call),
+      run: async (call) => (await import("./setup/imap/setup.ts")).setupImap(call),
     },
     {
       name: "imap teardown",
@@ -71,14 +71,14 @@ export const mailCli: CliDefinition = {
       example: "imap teardown --account work",
       timeoutSeconds: 0,
       prepares: true,
-      run: async (call) => (await import("./setup/imap.ts")).teardownImap(call),
+      run: async (call) => (await import("./setup/imap/setup.ts")).teardownImap(call),
     },
     {
       name: "imap status",
       summary: "Show the state of each mailbox, as reported by the running gateway.",
       options: [account("only this mailbox")],
       example: "imap status --json",
-      run: async (call) => (await import("./setup/imap-watch.ts")).statusOfImap(call),
+      run: async (call) => (await import("./setup/imap/watch.ts")).statusOfImap(call),
     },
     {
       name: "imap run",
@@ -87,7 +87,7 @@ export const mailCli: CliDefinition = {
       example: "imap run --account work --url https://gateway.example.org/hooks/imap",
       timeoutSeconds: 0,
       prepares: true,
-      run: async (call) => (await import("./setup/imap-watch.ts")).runImap(call),
+      run: async (call) => (await import("./setup/imap/watch.ts")).runImap(call),
     },
     {
       name: "gmail setup",
@@ -96,7 +96,7 @@ export const mailCli: CliDefinition = {
       example: "gmail setup --account ada@gmail.com --credentials ./credentials.json",
       timeoutSeconds: 0,
       prepares: true,
-      run: async (call) => (await import("./setup/gmail.ts")).setupGmail(call),
+      run: async (call) => (await import("./setup/gmail/setup.ts")).setupGmail(call),
     },
     {
       name: "gmail teardown",
@@ -105,14 +105,14 @@ export const mailCli: CliDefinition = {
       example: "gmail teardown --account ada@gmail.com",
       timeoutSeconds: 0,
       prepares: true,
-      run: async (call) => (await import("./setup/gmail-teardown.ts")).teardownGmail(call),
+      run: async (call) => (await import("./setup/gmail/teardown.ts")).teardownGmail(call),
     },
     {
       name: "gmail status",
       summary: "Show the state of each mailbox, as reported by the running gateway.",
       options: [account("only this mailbox")],
       example: "gmail status --json",
-      run: async (call) => (await import("./setup/gmail-watch.ts")).statusOfGmail(call),
+      run: async (call) => (await import("./setup/gmail/watch.ts")).statusOfGmail(call),
     },
     {
       name: "gmail run",
@@ -121,7 +121,7 @@ export const mailCli: CliDefinition = {
       example: "gmail run --account ada@gmail.com --url https://gateway.example.org/hooks/gmail",
       timeoutSeconds: 0,
       prepares: true,
-      run: async (call) => (await import("./setup/gmail-watch.ts")).runGmail(call),
+      run: async (call) => (await import("./setup/gmail/watch.ts")).runGmail(call),
     },
   ],
 };

@@ -3,8 +3,8 @@
  * delays it.
  */
 import type { PluginHost } from "service-gateway/sdk";
-import { createDraftWriting } from "./draft-writing.ts";
-import { createDrafts } from "./drafts.ts";
+import { createDrafts } from "./drafts/drafts.ts";
+import { createDraftWriting } from "./drafts/writing.ts";
 import { faultOf } from "./faults.ts";
 import type { MailboxName } from "./handover.ts";
 import { type Condition, createHealth } from "./health.ts";

@@ -2,7 +2,7 @@
  * Takes one mail from its source to its mapping. It requests fewer parts if the mail cannot be read, and gives up if it cannot be mapped.
  */
 import type { PluginHost } from "service-gateway/sdk";
-import type { Drafts } from "./drafts.ts";
+import type { Drafts } from "./drafts/drafts.ts";
 import { isOfMapping, messageOf } from "./faults.ts";
 import { handOver, type MailboxName } from "./handover.ts";
 import type { Ledger } from "./ledger.ts";

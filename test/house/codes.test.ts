@@ -43,8 +43,8 @@ const inner = new Set([
 const composed: Readonly<Record<string, readonly [file: string, from: string]>> = {
   group_disabled: ["core/access/refusals.ts", "}_disabled`"],
   topic_disabled: ["core/access/refusals.ts", "}_disabled`"],
-  ingress_failed: ["core/path/ending.ts", "}_failed`"],
-  routing_failed: ["core/path/ending.ts", "}_failed`"],
+  ingress_failed: ["core/path/endings/ending.ts", "}_failed`"],
+  routing_failed: ["core/path/endings/ending.ts", "}_failed`"],
   "service_*": ["plugins/botchat/intake/service-fields.ts", "`service_${"],
 };
 

@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { basename, extname } from "node:path";
+import { basename, dirname, extname } from "node:path";
 import { describe, expect, test } from "vitest";
 import { linesMatching, read, root, sources, withoutComments } from "./sources.ts";
 
@@ -64,6 +64,12 @@ describe("layout", () => {
     const long = sources("{core,plugins,transforms,examples}/**/*.ts").filter((path) => read(path).split("\n").length > 301);
     expect(long.filter((path) => longFiles[path] === undefined)).toEqual([]);
     expect(Object.keys(longFiles).filter((path) => !long.includes(path))).toEqual([]);
+  });
+
+  test("a folder has at most 25 files, so that it can be taken in at a glance", () => {
+    const folders = Map.groupBy(sources("{core,plugins}/**/*.ts"), (path) => dirname(path));
+    const crowded = [...folders].filter(([, files]) => files.length > 25).map(([folder, files]) => `${folder}: ${files.length}`);
+    expect(crowded).toEqual([]);
   });
 
   test("nothing is left marked as unfinished, skipped or focused", () => {

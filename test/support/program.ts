@@ -31,7 +31,7 @@ const moved: ReadonlySet<string> = new Set([
   "core/host/load",
   "core/isolation/plugin-thread",
   "core/state/sqlite/thread/queue",
-  "core/transforms/compiler",
+  "core/transforms/modules/compiler",
   "core/transforms/thread",
   "core/transforms/trusted",
   "core/transforms/trusted-runner",

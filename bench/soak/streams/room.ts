@@ -2,12 +2,12 @@
 import type { Address, Reply } from "service-gateway/sdk";
 import { ChannelError, type ChannelPreview, type Part } from "service-gateway/sdk/channel";
 import { Value } from "typebox/value";
-import { createContacts } from "../../../core/channels/contact.ts";
+import { createContacts } from "../../../core/channels/connection/contact.ts";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
 import type { Log } from "../../../core/log/log.ts";
 import { admission } from "../../../core/path/admission.ts";
 import { type DeliveryResult, deliver } from "../../../core/path/delivery.ts";
-import { Trace } from "../../../core/path/ending.ts";
+import { Trace } from "../../../core/path/endings/ending.ts";
 import { renderSayings } from "../../../core/path/formatting.ts";
 import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 import type { OutboxRow } from "../../../core/state/outbox-row.ts";

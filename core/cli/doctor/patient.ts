@@ -1,6 +1,6 @@
 /** Everything the checks need, gathered once and without changing anything. */
 import { createPairing, type PairedSender } from "../../access/pairing.ts";
-import type { ProbeReport } from "../../channels/probe.ts";
+import type { ProbeReport } from "../../channels/connection/probe.ts";
 import type { LoadedConfig } from "../../config/reading/load.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { GatewayDescription } from "../../gateway/gateway.ts";

@@ -1,7 +1,7 @@
 /** Compares what the platforms report with the configuration: tokens, groups, and which messages the bot receives there. */
 import { misnamedGroups } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
-import type { ProbeReport } from "../../channels/probe.ts";
+import type { ProbeReport } from "../../channels/connection/probe.ts";
 import { parsePath, renderPath } from "../../config/path.ts";
 import { visibleLine } from "../../log/visible.ts";
 import { type Finding, orOk } from "./finding.ts";

@@ -1,6 +1,6 @@
 /** Modules that are not files of the root: the few Node modules that payloads need, and CommonJS support. */
 import { product } from "../../contract/product.ts";
-import type { Required } from "../linker.ts";
+import type { Required } from "../engine/linker.ts";
 import { GuestAddress, GuestParams } from "./addresses.ts";
 import { ask, compile, importNow } from "./bridge.ts";
 import { GuestBuffer } from "./bytes.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import type { ProbeReport } from "../../../core/channels/probe.ts";
+import type { ProbeReport } from "../../../core/channels/connection/probe.ts";
 import type { Patient } from "../../../core/cli/doctor/patient.ts";
 import { checkPlatforms } from "../../../core/cli/doctor/platforms.ts";
 

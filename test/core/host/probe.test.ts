@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { identityRule } from "../../../core/access/identity.ts";
-import { type ProbedAccount, probeAccount } from "../../../core/channels/probe.ts";
+import { type ProbedAccount, probeAccount } from "../../../core/channels/connection/probe.ts";
 import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 
 afterEach(() => {

@@ -2,7 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
 import { ChannelError } from "../../../core/contract/plugin-errors.ts";
-import { createAcknowledgements } from "../../../core/path/acknowledging.ts";
+import { createAcknowledgements } from "../../../core/path/presence/acknowledging.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";

@@ -1,6 +1,6 @@
 /** A wall clock that is set back or forward while lanes sleep, over the real store. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createLanes, type Lanes } from "../../../core/path/lanes.ts";
+import { createLanes, type Lanes } from "../../../core/path/lanes/lanes.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store, Unit } from "../../../core/state/store.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";

@@ -1,6 +1,6 @@
 /** When a send of unknown fate is repeated: after the platform has answered another call of the account, on a played clock. */
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createContacts } from "../../../core/channels/contact.ts";
+import { createContacts } from "../../../core/channels/connection/contact.ts";
 import type { Log } from "../../../core/log/log.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));

@@ -1,14 +1,14 @@
 /** What becomes of the rows of an answer: over the death of the process, and while they wait. */
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createContacts } from "../../../core/channels/contact.ts";
+import { createContacts } from "../../../core/channels/connection/contact.ts";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
 import { ChannelError } from "../../../core/contract/plugin-errors.ts";
 import type { Address, Part } from "../../../core/contract/types.ts";
 import type { Log } from "../../../core/log/log.ts";
 import { admission } from "../../../core/path/admission.ts";
 import { deliver } from "../../../core/path/delivery.ts";
-import { Trace } from "../../../core/path/ending.ts";
+import { Trace } from "../../../core/path/endings/ending.ts";
 import type { OutboxRow } from "../../../core/state/outbox-row.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";

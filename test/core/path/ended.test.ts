@@ -1,7 +1,7 @@
 import { pino } from "pino";
 import { describe, expect, test } from "vitest";
 import type { Decision } from "../../../core/contract/types.ts";
-import { createEndedLine } from "../../../core/path/ended.ts";
+import { createEndedLine } from "../../../core/path/endings/ended.ts";
 import type { Ending, Unit } from "../../../core/state/store.ts";
 import { message } from "../agents/inbound.ts";
 

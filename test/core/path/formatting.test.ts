@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
 import type { Address, Inbound, Part, Reply } from "../../../core/contract/types.ts";
-import { Trace } from "../../../core/path/ending.ts";
+import { Trace } from "../../../core/path/endings/ending.ts";
+import { Interrupted } from "../../../core/path/endings/hand-back.ts";
 import { type Formatted, formatting, renderSayings, type Saying } from "../../../core/path/formatting.ts";
-import { Interrupted } from "../../../core/path/hand-back.ts";
 import type { CompleteReply } from "../../../core/path/options.ts";
 import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 import { createHooks } from "../../../core/stations/stations.ts";

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { LiveAccount } from "../../../core/channels/live-account.ts";
-import type { Acknowledgement } from "../../../core/path/acknowledging.ts";
-import { LivePresence } from "../../../core/path/presence.ts";
+import type { Acknowledgement } from "../../../core/path/presence/acknowledging.ts";
+import { LivePresence } from "../../../core/path/presence/presence.ts";
 import type { ChannelConnection } from "../../../core/sdk/contract.ts";
 import { message } from "../agents/inbound.ts";
 

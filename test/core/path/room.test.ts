@@ -1,6 +1,6 @@
 /** Room for more: a crowd of units that are under way holds the next ones up, for a moment. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { createLanes, type Lanes } from "../../../core/path/lanes.ts";
+import { createLanes, type Lanes } from "../../../core/path/lanes/lanes.ts";
 import type { Store, Unit } from "../../../core/state/store.ts";
 
 beforeEach(() => void vi.useFakeTimers({ now: 1_000 }));

@@ -1,0 +1,62 @@
+/** What a person reads if their message ends `failed`. The reason is for the operator, in the trace. */
+import type { Address, Inbound } from "../../contract/index.ts";
+import { type Stop, textReply } from "./ending.ts";
+
+/** The model has replied and only the delivery failed, so the sender can ask for the reply again. */
+const undelivered =
+  "Sorry, I have an answer, but it could not be delivered, or not all of it. Ask me to repeat it, or to answer in another form.";
+const again = "Please send your message again. If it fails again, ask the owner of this bot.";
+const unexplained = `Sorry, something went wrong and I could not answer. ${again}`;
+const notSetUp =
+  "Sorry, I cannot answer: my model is not set up correctly. Please contact the owner of this bot; sending your message again does not help.";
+const tryLater = "Sorry, the model does not answer at the moment. Please try again later.";
+const askLess = "Please ask for less at once.";
+
+/** What the person can do, by the reason code of the failure. */
+const remedies: ReadonlyMap<string, string> = new Map([
+  ["model_context_full", "This conversation is too long for the model. /new starts a new one."],
+  ["model_empty", "Sorry, the model gave an empty answer twice. Please send your message again."],
+  ["model_tool_loop", `Sorry, I used all the tool calls allowed for one answer and did not finish. ${askLess}`],
+  ["turn_timeout", `Sorry, the answer took too long. ${askLess}`],
+  ["answer_too_long", `Sorry, the answer was too long. ${askLess}`],
+  ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message. Please send it again, or in other words."],
+  ["model_takes_no_files", "Sorry, the model does not accept this file. Please send it as text, or write what is in it."],
+  ["model_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],
+  ["model_quota", "Sorry, the model's quota is used up. Please try again later, or contact the owner of this bot."],
+  ["model_unauthorized", notSetUp],
+  ["model_unknown", notSetUp],
+  ["model_missing", notSetUp],
+  ["model_provider_invalid", notSetUp],
+  ["engine_unknown", notSetUp],
+  ["no_engine", notSetUp],
+  // The sender may have read the reply, so the text must not say that it did not arrive.
+  [
+    "send_fate_unknown",
+    "I sent you an answer, but cannot confirm that all of it arrived. If you do not see it, or a part is missing, ask me to repeat it.",
+  ],
+  ["model_busy", tryLater],
+  ["model_unavailable", tryLater],
+  ["model_unreachable", tryLater],
+  ["model_stalled", tryLater],
+  ["model_cut_off", tryLater],
+]);
+
+/** Kinds of events in a chat to which a person expects a reply. */
+const personal: ReadonlySet<Inbound["kind"]> = new Set(["message", "edit", "press"]);
+
+/**
+ * `undefined` if no person asked (a heartbeat, a hook), or if the reply had no destination. `answered`: only the delivery of the reply
+ * failed.
+ */
+export function apologyTo(
+  reason: string,
+  { inbound, to, answered = false }: { readonly inbound: Inbound; readonly to: Address | null; readonly answered?: boolean },
+): Stop["say"] {
+  if (to === null || inbound.request !== undefined || !personal.has(inbound.kind)) return undefined;
+  return { address: to, reply: textReply(remedies.get(reason) ?? (answered ? undelivered : unexplained)) };
+}
+
+/** The place where a message was written, for a message that was not routed. */
+export function placeOf({ channel, account, chat }: Inbound): Address {
+  return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
+}

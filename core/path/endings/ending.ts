@@ -1,0 +1,104 @@
+/** What ends a unit before its reply is sent, and the chain of decisions that explains it. */
+import {
+  type Address,
+  ChannelError,
+  type Decision,
+  HostError,
+  PluginError,
+  type RawEvent,
+  type Reply,
+  reasonOf,
+  type Silent,
+  type Station,
+} from "../../contract/index.ts";
+import type { Ending, NewEvent } from "../../state/index.ts";
+import type { PathOptions } from "../options.ts";
+import { postponementOf } from "../patience.ts";
+
+/** The end of a unit, decided by a station. It may include a text to send: a pairing code, an apology. */
+export interface Stop {
+  readonly stop: Ending;
+  readonly say?: { readonly address: Address; readonly reply: Reply };
+  /** The final text of the preview, if people have seen one. It also says how the turn ended. */
+  readonly shown?: string;
+}
+
+export function isStop(value: object): value is Stop {
+  return "stop" in value;
+}
+
+/** The decisions about one unit, in order. */
+export class Trace {
+  readonly #now: () => number;
+  readonly #redact: (text: string) => string;
+  readonly #decisions: Decision[] = [];
+  #taken = 0;
+
+  constructor(now: () => number, redact: (text: string) => string) {
+    this.#now = now;
+    this.#redact = redact;
+  }
+
+  add(station: Station, decision: Omit<Decision, "at" | "station">): void {
+    const kept: { -readonly [Name in keyof Decision]: Decision[Name] } = { at: this.#now(), station, ...decision };
+    if (kept.detail !== undefined) kept.detail = this.#redact(kept.detail);
+    this.#decisions.push(kept);
+  }
+
+  /** Returns the decisions that were not yet taken, so that each is written once. */
+  take(): readonly Decision[] {
+    const fresh = this.#decisions.slice(this.#taken);
+    this.#taken = this.#decisions.length;
+    return fresh;
+  }
+
+  /** The last decision with this verdict, even if it was taken already. */
+  deciding(verdict: Decision["verdict"]): Decision | undefined {
+    return this.#decisions.findLast((decision) => decision.verdict === verdict);
+  }
+}
+
+/** The trace of an event that needs no reply. `pathOf` returns the path of an account option in the file. */
+export function silentDecision(
+  { silent, detail, option, hint }: Silent,
+  pathOf: (keys: readonly string[]) => string,
+): Omit<Decision, "at" | "station" | "plugin"> {
+  return {
+    verdict: "silent",
+    code: silent,
+    ...(detail === undefined ? {} : { detail }),
+    ...(option === undefined ? {} : { path: pathOf(option) }),
+    ...(hint === undefined ? {} : { hint }),
+  };
+}
+
+/** The end of an event that is known at acceptance to need no reply. */
+export function settledSilent(
+  { source, account = "" }: RawEvent,
+  silent: Silent,
+  { trace, pathsOf }: { readonly trace: Trace; readonly pathsOf: PathOptions["gate"]["pathsOf"] },
+): NonNullable<NewEvent["settled"]> {
+  trace.add("ingress", { plugin: "core", ...silentDecision(silent, pathsOf({ channel: source, account })) });
+  return { outcome: "silent", reason: silent.silent, decisions: trace.take() };
+}
+
+export function textReply(text: string): Reply {
+  return { text, media: [], buttons: [] };
+}
+
+/**
+ * A tap's own failure ends the event, because the next attempt would fail in the same way. Any other error, such as a store that does not
+ * respond, is thrown, and the unit is handed back.
+ */
+export function stopForTap(error: unknown, station: "ingress" | "routing", trace: Trace): Stop {
+  if (postponementOf(error) !== undefined) throw error;
+  const cause = error instanceof PluginError ? error.cause : error;
+  const refusedByPlatform = cause instanceof ChannelError;
+  const ownMistake = error instanceof PluginError && !(cause instanceof HostError);
+  if (!refusedByPlatform && !ownMistake) throw error;
+  const code = refusedByPlatform ? cause.reason : `${station}_failed`;
+  const plugin = error instanceof PluginError ? error.plugin : "core";
+  const hint = refusedByPlatform ? cause.hint : undefined;
+  trace.add(station, { plugin, verdict: "failed", code, detail: reasonOf(error), ...(hint === undefined ? {} : { hint }) });
+  return { stop: { outcome: "failed", reason: code } };
+}

@@ -1,0 +1,21 @@
+/** The end of a unit that used up its attempts, such as one that kills the process. */
+
+import type { Route } from "../../contract/index.ts";
+import type { Ending } from "../../state/index.ts";
+import type { Trace } from "./ending.ts";
+
+export const exhausted = "attempts_exhausted";
+
+export function exhaustedEnding(
+  trace: Trace,
+  { attempts, route }: { readonly attempts: number; readonly route: Route | undefined },
+): Ending {
+  trace.add("accept", {
+    plugin: "core",
+    verdict: "failed",
+    code: exhausted,
+    detail: `${attempts} attempts did not end`,
+  });
+  const place = route === undefined ? {} : { sessionKey: route.sessionKey, agentId: route.agentId };
+  return { outcome: "failed", reason: exhausted, ...place };
+}

@@ -1,0 +1,71 @@
+/** Handles a unit that could not be finished: it goes back into the store for another attempt. */
+
+import { sleep } from "../../channels/index.ts";
+import { cannotStore, isLeaseLost, reasonOf } from "../../contract/index.ts";
+import type { Log } from "../../log/index.ts";
+import type { Store, Unit } from "../../state/index.ts";
+import { postponementOf } from "../patience.ts";
+import type { Trace } from "./ending.ts";
+
+/** Wait after an internal fault, such as a store that does not respond, before the next attempt. */
+const retryAfterMs = 1_000;
+/** How often a waiting event is checked. */
+const lookAgainMs = 5_000;
+const maxRemembered = 10_000;
+
+/** The gateway closes while a unit runs: the unit is handed back, and the attempt does not count. */
+export class Interrupted extends Error {}
+
+export function createHandBack(options: {
+  readonly store: Store;
+  readonly log: Log;
+  readonly now: () => number;
+  /** Aborted when the gateway closes. */
+  readonly signal: AbortSignal;
+}): (unit: Unit, error: unknown, trace: Trace) => Promise<void> {
+  const { store, log, now, signal } = options;
+  /** Units that wait for something, so that each is logged and recorded once, not at every check. */
+  const postponed = new Set<string>();
+
+  function reportPostponed(unit: Unit, why: NonNullable<ReturnType<typeof postponementOf>>, trace: Trace): void {
+    trace.take();
+    if (postponed.has(unit.id)) return;
+    if (postponed.size >= maxRemembered) postponed.clear();
+    postponed.add(unit.id);
+    const { code, detail, path } = why;
+    trace.add("settled", { plugin: "core", verdict: "retry", code, detail, ...(path === undefined ? {} : { path }) });
+    log.warn({ event: unit.id, lane: unit.lane, reason: code, ...(path === undefined ? {} : { path }) }, `an event waits: ${detail}`);
+  }
+
+  /** The node that takes the unit over records why. */
+  function reportLost(unit: Unit): void {
+    log.warn({ event: unit.id, lane: unit.lane, reason: "lease_lost" }, "an event runs on another node, because this one lost its lease");
+  }
+
+  return async (unit, error, trace) => {
+    if (isLeaseLost(error)) return reportLost(unit);
+    const interrupted = error instanceof Interrupted;
+    const why = interrupted ? undefined : postponementOf(error);
+    if (why !== undefined) reportPostponed(unit, why, trace);
+    else if (!interrupted) {
+      trace.add("settled", { plugin: "core", verdict: "retry", code: "attempt_failed", detail: reasonOf(error) });
+      log.error({ event: unit.id, lane: unit.lane, attempt: unit.attempts, error: reasonOf(error) }, "an attempt failed");
+    }
+    // A store that is away or an unreachable platform is not the event's fault.
+    const uncount = interrupted || why !== undefined || cannotStore(error);
+    const decisions = trace.take();
+    for (let attempt = 1; ; attempt += 1) {
+      const due = interrupted ? now() : now() + (why === undefined ? retryAfterMs * 4 ** (unit.attempts - 1) : lookAgainMs);
+      try {
+        return await store.handBack(unit.id, { due, uncount, decisions });
+      } catch (failure) {
+        // The lane waits until the store can be written; the process keeps the unit's data in memory.
+        if (cannotStore(failure) && (await sleep(retryAfterMs * Math.min(attempt, 10), signal))) continue;
+        if (isLeaseLost(failure)) return reportLost(unit);
+        // Even the hand-back could not be written: the unit stays marked as running, and the next start resumes it.
+        log.error({ event: unit.id, error: reasonOf(failure) }, "an event could not be handed back; it resumes at the next start");
+        return;
+      }
+    }
+  };
+}

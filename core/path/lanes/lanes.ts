@@ -1,0 +1,197 @@
+/**
+ * Lanes: the units of one lane run one at a time in arrival order, lanes run in parallel, and at most `maxConcurrent` turns run at once.
+ * The store is authoritative; this file only keeps track of where to look.
+ */
+import { type AcceptedEvent, controlSuffix, type Store, type Unit } from "../../state/index.ts";
+import { type Lane, sleepUntil } from "./lane.ts";
+import { createRoom } from "./room.ts";
+import { createSlots, freeSlot, type Slots, type TurnSlot } from "./turn-slots.ts";
+
+/**
+ * How long a unit that was still being gathered when a process ended waits for the rest, because the sources are only just reconnecting.
+ */
+const reopeningMs = 1_500;
+/** Maximum number of events gathered into one unit. */
+const gatherLimit = 200;
+
+export interface Lanes {
+  /** Starts with the events that an earlier process left. */
+  start(): Promise<void>;
+  /** An event was accepted: its lane has work at `due` (0: now). */
+  notify(lane: string, due: number): void;
+  /**
+   * Starts an idle lane with an event that is being accepted, if a turn may run. Accept the event with `claim` then, and pass the resulting
+   * promise to the returned function. `undefined`: accept the event without a claim, and call `notify`.
+   */
+  begin(lane: string): ((accepting: Promise<AcceptedEvent>) => void) | undefined;
+  /** `undefined` if few units are in progress. Otherwise resolves when that is true again, or after a moment. */
+  room(): Promise<void> | undefined;
+  /** Looks in the store for work from another process. */
+  rescan(): Promise<void>;
+  /** Stops taking units. Resolves when the running ones are done, or after `ms`; `true` if all were done. */
+  drain(ms: number): Promise<boolean>;
+  /** Number of lanes that are running a unit. */
+  running(): number;
+}
+
+interface LanesOptions {
+  readonly store: Store;
+  readonly now: () => number;
+  readonly maxConcurrent: () => number;
+  /** Handles a unit to its end; must not throw. */
+  readonly run: (unit: Unit, slot: TurnSlot) => Promise<void>;
+  readonly onError: (error: unknown, lane: string) => void;
+}
+
+/** What remains in a lane after a look at it: more units, nothing, or something due later. */
+type Found = "others" | number | null;
+
+/** A unit to run, and what remains in its lane. */
+interface Taken {
+  readonly unit: Unit;
+  readonly left: Found;
+}
+
+/** The first event of a lane, while it is being accepted. */
+interface Begun {
+  readonly accepting: Promise<AcceptedEvent>;
+  readonly slot: TurnSlot;
+}
+
+function takenOf({ duplicate, unit }: AcceptedEvent): Taken | Found {
+  if (duplicate) return null;
+  // Otherwise the store already contained an earlier event of the lane.
+  return unit === undefined ? "others" : { unit, left: null };
+}
+
+/** Runs the lane's next unit, or returns when there will be one. */
+function createNextUnit(
+  options: Pick<LanesOptions, "store" | "now" | "run" | "onError"> & {
+    readonly turns: Slots;
+    /** Whether units are still taken. */
+    readonly isOpen: () => boolean;
+  },
+): (name: string, lane: Lane, begun: Begun | undefined) => Promise<Found> {
+  const { store, now, turns } = options;
+
+  async function claim(name: string, lane: Lane): Promise<Taken | Found> {
+    if (!options.isOpen()) return null;
+    const at = lane.slept ? Math.max(now(), lane.due) : now();
+    lane.slept = false;
+    const claimed = await store.claim(name, { now: at, limit: gatherLimit });
+    return claimed.unit === null ? claimed.due : { unit: claimed.unit, left: claimed.others ? "others" : null };
+  }
+
+  return async (name, lane, begun) => {
+    // A unit releases its slot as soon as its turn is done, so that an unreachable platform delays only its own chats.
+    const slot = begun?.slot ?? (name.endsWith(controlSuffix) ? freeSlot : await turns.take());
+    try {
+      // The source of the event receives the error.
+      const taken = await (begun === undefined ? claim(name, lane) : begun.accepting.then(takenOf, () => null));
+      if (taken === null || typeof taken !== "object") return taken;
+      await options.run(taken.unit, slot);
+      return taken.left;
+    } catch (error) {
+      options.onError(error, name);
+      // The store did not respond: look again in a moment. Nothing is lost meanwhile.
+      return now() + 1_000;
+    } finally {
+      slot.release();
+    }
+  };
+}
+
+function newLane(busy: "busy" | "idle"): Lane {
+  return { busy: busy === "busy", again: false, timer: undefined, due: Number.POSITIVE_INFINITY, slept: false };
+}
+
+export function createLanes(options: LanesOptions): Lanes {
+  const { store, now } = options;
+  const lanes = new Map<string, Lane>();
+  const turns = createSlots(options.maxConcurrent);
+  let open = false;
+  const runNext = createNextUnit({ ...options, turns, isOpen: () => open });
+  let active = 0;
+  const room = createRoom(() => active);
+  let whenIdle: (() => void) | undefined;
+
+  function wake(name: string, lane: Lane): void {
+    clearTimeout(lane.timer);
+    lane.timer = undefined;
+    if (!open || lane.busy) lane.again = true;
+    else void pump(name, lane);
+  }
+
+  const sleep = (name: string, lane: Lane, due: number): void => sleepUntil(lane, due, { now, wake: () => wake(name, lane) });
+
+  /** Runs the units of one lane until none is due; never rejects. */
+  async function pump(name: string, lane: Lane, begun?: Begun): Promise<void> {
+    lane.busy = true;
+    active += 1;
+    for (let first = begun; ; first = undefined) {
+      lane.again = false;
+      const found = await runNext(name, lane, first);
+      if (open && (found === "others" || lane.again)) continue;
+      lane.busy = false;
+      if (open && typeof found === "number") sleep(name, lane, found);
+      else if (open) lanes.delete(name);
+      break;
+    }
+    active -= 1;
+    room.look();
+    if (active === 0) whenIdle?.();
+  }
+
+  function begin(name: string): ReturnType<Lanes["begin"]> {
+    if (!open || lanes.has(name)) return undefined;
+    const slot = name.endsWith(controlSuffix) ? freeSlot : turns.takeNow();
+    if (slot === undefined) return undefined;
+    const lane = newLane("busy");
+    lanes.set(name, lane);
+    return (accepting) => void pump(name, lane, { accepting, slot });
+  }
+
+  function notify(name: string, due: number): void {
+    let lane = lanes.get(name);
+    if (lane === undefined) {
+      lane = newLane("idle");
+      lanes.set(name, lane);
+    }
+    if (lane.busy) lane.again = true;
+    else if (due <= now()) wake(name, lane);
+    else if (lane.timer === undefined || due < lane.due) sleep(name, lane, due);
+  }
+
+  async function rescan(gatheringMs = 0): Promise<void> {
+    for (const { lane, due, gathers } of await store.waitingLanes())
+      notify(lane, gathers === true ? Math.max(due, now() + gatheringMs) : due);
+  }
+
+  return {
+    async start() {
+      open = true;
+      await rescan(reopeningMs);
+    },
+    notify,
+    begin,
+    room: room.wait,
+    rescan: () => rescan(),
+    running: () => active,
+    async drain(ms) {
+      open = false;
+      for (const lane of lanes.values()) clearTimeout(lane.timer);
+      if (active === 0) return true;
+      let timer: NodeJS.Timeout | undefined;
+      const done = await Promise.race([
+        new Promise<true>((resolve) => {
+          whenIdle = () => resolve(true);
+        }),
+        new Promise<false>((resolve) => {
+          timer = setTimeout(() => resolve(false), ms);
+        }),
+      ]);
+      clearTimeout(timer);
+      return done;
+    },
+  };
+}

@@ -1,0 +1,156 @@
+/** What people see while a turn runs: the acknowledging reaction, typing, and the growing preview. None of it may fail a turn. */
+
+import type { LiveAccount } from "../../channels/index.ts";
+import type { Address, Inbound } from "../../contract/index.ts";
+import type { CalledConnection } from "../../host/index.ts";
+import type { ChannelPreview } from "../../sdk/contract.ts";
+import type { Acknowledgement } from "./acknowledging.ts";
+
+/** A quick reply needs no typing before it. */
+const typingAfterMs = 300;
+const typingEveryMs = 5_000;
+/** How long a turn without progress is shown as typing. */
+const typingWithoutProgressMs = 120_000;
+
+/** After two refusals in a row, the platform will probably refuse again and may object to more requests. */
+const mostTypingErrors = 2;
+
+export interface Presence {
+  /** Whether the reply is shown while it grows. */
+  readonly shows: boolean;
+  /** The whole text so far, as people may see it. */
+  show(text: string): void;
+  /** Something could not be shown. */
+  failed(error: unknown): void;
+  /** The turn has made progress. */
+  progress(): void;
+  /**
+   * The turn is over and nothing more is shown. Returns the ids of the preview's messages, which the reply replaces or which are removed;
+   * synchronously if there is no preview.
+   */
+  close(): readonly string[] | Promise<readonly string[]>;
+  /** The reply has arrived, or none will come: the reaction that says "seen" is no longer needed. */
+  done(): void;
+}
+
+interface PresenceOptions {
+  readonly now: () => number;
+  readonly inbound: Inbound;
+  /** Sets the "seen" reaction on the message being answered. */
+  readonly acknowledge?: ((messageId: string) => Acknowledgement) | undefined;
+  /** The message being answered. */
+  readonly trigger: string | undefined;
+  /** Preview messages that a killed process left behind. */
+  readonly resume: readonly string[];
+  readonly onPreviewMessage: (messageIds: readonly string[]) => void;
+  readonly onError: (error: unknown, what: string) => void;
+}
+
+/** For turns whose reply goes nowhere, or only at the end. */
+export const noPresence: Presence = { shows: false, show() {}, failed() {}, progress() {}, close: () => [], done() {} };
+
+/** Shows typing, from a moment after the beginning until nothing has happened for long, or the platform rejects it. */
+class Typing {
+  readonly #connection: CalledConnection;
+  readonly #address: Address;
+  readonly #options: PresenceOptions;
+  #timer: NodeJS.Timeout;
+  #lastProgress: number;
+  #errors = 0;
+
+  constructor(connection: CalledConnection, address: Address, options: PresenceOptions) {
+    this.#connection = connection;
+    this.#address = address;
+    this.#options = options;
+    this.#lastProgress = options.now();
+    this.#timer = setTimeout(type, typingAfterMs, this);
+  }
+
+  type(): void {
+    if (this.#options.now() - this.#lastProgress > typingWithoutProgressMs || this.#errors >= mostTypingErrors) return;
+    this.#timer = setTimeout(type, typingEveryMs, this);
+    this.#connection.typing?.(this.#address).then(
+      () => {
+        this.#errors = 0;
+      },
+      (error: unknown) => {
+        this.#errors += 1;
+        this.#options.onError(error, "typing");
+      },
+    );
+  }
+
+  progress(): void {
+    this.#lastProgress = this.#options.now();
+  }
+
+  stop(): void {
+    clearTimeout(this.#timer);
+  }
+}
+
+function type(typing: Typing): void {
+  typing.type();
+}
+
+/**
+ * What the account can show of a turn: everything if a person waits, only the end if a program asked. It is a class because hundreds of
+ * turns may run at once, and closures for each would cost more memory.
+ */
+export class LivePresence implements Presence {
+  readonly shows: boolean;
+  readonly #connection: CalledConnection;
+  readonly #address: Address;
+  readonly #options: PresenceOptions;
+  readonly #typing: Typing | undefined;
+  readonly #acknowledgement: Acknowledgement | undefined;
+  #preview: ChannelPreview | undefined;
+
+  constructor({ capabilities, connection }: LiveAccount, address: Address, options: PresenceOptions) {
+    const { inbound, trigger, acknowledge } = options;
+    // A person waits; a program wants only the end.
+    const waits = inbound.authority === "channel";
+    this.#connection = connection;
+    this.#address = address;
+    this.#options = options;
+    this.shows = waits && capabilities.edits === true && connection.preview !== undefined;
+    this.#typing = waits && capabilities.typing && connection.typing !== undefined ? new Typing(connection, address, options) : undefined;
+    this.#acknowledgement = trigger !== undefined && capabilities.reactions ? acknowledge?.(trigger) : undefined;
+  }
+
+  show(text: string): void {
+    const { resume, onPreviewMessage, trigger } = this.#options;
+    this.#preview ??= this.#connection.preview?.(this.#address, {
+      resume,
+      onMessage: onPreviewMessage,
+      ...(trigger === undefined ? {} : { trigger }),
+    });
+    this.#preview?.update(text);
+  }
+
+  failed(error: unknown): void {
+    this.#options.onError(error, "preview");
+  }
+
+  progress(): void {
+    this.#typing?.progress();
+  }
+
+  close(): readonly string[] | Promise<readonly string[]> {
+    this.#typing?.stop();
+    return this.#preview === undefined ? this.#options.resume : this.#closePreview(this.#preview);
+  }
+
+  async #closePreview(preview: ChannelPreview): Promise<readonly string[]> {
+    try {
+      return await preview.close();
+    } catch (error) {
+      this.failed(error);
+      return this.#options.resume;
+    }
+  }
+
+  done(): void {
+    this.#acknowledgement?.done();
+  }
+}
