@@ -15,6 +15,8 @@ export interface DatabaseWire {
   lose(every: number): void;
   /** Breaks all connections now. New ones can be opened. */
   cut(): void;
+  /** Keeps back all results until the returned function is called. */
+  hold(): () => void;
   /** Delivers nothing in either direction for a while, and then breaks all connections. */
   silence(forMs: number): Promise<void>;
   close(): Promise<void>;
@@ -24,13 +26,18 @@ export async function openDatabaseWire(url: string): Promise<DatabaseWire> {
   const address = new URL(url);
   const { hostname, port } = address;
   const sockets = new Set<Socket>();
+  const databases = new Set<Socket>();
   let every = 0;
   let results = 0;
   let lost = 0;
   let silent = false;
+  let held = false;
   const wire = createServer((client) => {
     const database = connect(Number(port), hostname);
     let isReady = false;
+    databases.add(database);
+    database.on("close", () => databases.delete(database));
+    if (held) database.pause();
     for (const socket of [client, database]) {
       sockets.add(socket);
       socket.on("error", () => {});
@@ -65,6 +72,14 @@ export async function openDatabaseWire(url: string): Promise<DatabaseWire> {
       every = n;
     },
     cut,
+    hold() {
+      held = true;
+      for (const database of databases) database.pause();
+      return () => {
+        held = false;
+        for (const database of databases) database.resume();
+      };
+    },
     async silence(forMs) {
       silent = true;
       for (const socket of sockets) socket.pause();

@@ -83,3 +83,26 @@ test("a connection that the server closes is replaced without an error", async (
   }
   expect(await store.stats()).toMatchObject({ waiting: 5 });
 });
+
+test("what a node took under a lease that ended before it heard of it is not run", async () => {
+  const url = `${server.newUrl()}&lease=1`;
+  const wire = await openDatabaseWire(url);
+  closing.push(() => wire.close());
+  const store = await open(wire.url);
+  await store.begin(start);
+  await store.accept(newEvent("waits", { lane: "one" }));
+  // Both calls have a connection.
+  await Promise.all([store.stats(), store.stats()]);
+  // The results of both calls, and of all renewals, arrive when the lease has ended.
+  const release = wire.hold();
+  const claiming = store.claim("one", { now: start, limit: 1 });
+  const accepting = store.accept(newEvent("taken", { lane: "two", claim: true }));
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  expect(await server.query(url, "SELECT lane FROM $schema.units WHERE state = 1 ORDER BY lane")).toEqual([
+    { lane: "one" },
+    { lane: "two" },
+  ]);
+  release();
+  expect(await claiming).toEqual({ unit: null, due: null });
+  expect(await accepting).toEqual({ eventId: "taken", duplicate: false });
+});
