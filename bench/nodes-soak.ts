@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { createPlatform, type Platform } from "../plugins/playground/platform/index.ts";
 import { createPostgres } from "../test/support/postgres-server.ts";
 import { beforeEnd } from "./before-end.ts";
-import { countOf, readCommandLine } from "./command-line.ts";
+import { countOf, mistyped, readCommandLine } from "./command-line.ts";
 import { printCheck } from "./soak/checks.ts";
 import { causeFaults, type Fault, kinds } from "./soak/nodes/faults.ts";
 import { judgeNodes } from "./soak/nodes/judge.ts";
@@ -26,16 +26,16 @@ const help = `Runs several gateways on one PostgreSQL, to which random faults ha
 
 A fault kills a node, stops it for longer than its lease, breaks its connections to the database, or stops the database for 0 to 2 s.
 
-Usage: node --conditions=source bench/nodes-soak.ts [options]
+Usage: npm run soak:nodes -- [options]
 
   --faults N    so many faults (1000)
   --events N    so many events, half of them by webhook and half by polling (20000)
   --nodes N     so many gateways (3)
-  --lease N     the lease of a node, in seconds; at least 7, because a send is not begun with less than 5 left (10)
+  --lease N     the lease of a node in seconds, at least 7 (10)
   --seed N      what chance draws (1)
   --keep        leaves the state behind, as it does when a rule was broken
 
-Example: node --conditions=source bench/nodes-soak.ts --faults 40 --events 800 --seed 7`;
+Example: npm run soak:nodes -- --faults 40 --events 800 --seed 7`;
 
 const { values } = readCommandLine(
   {
@@ -52,7 +52,8 @@ const { values } = readCommandLine(
 );
 const counts = { faults: countOf("--faults", values.faults), events: countOf("--events", values.events) };
 const nodeCount = countOf("--nodes", values.nodes);
-const leaseSeconds = Math.max(7, countOf("--lease", values.lease));
+const leaseSeconds = countOf("--lease", values.lease);
+if (leaseSeconds < 7) mistyped(`--lease ${leaseSeconds}: give at least 7 seconds, because a send is not begun with less than 5 left`);
 const seed = countOf("--seed", values.seed);
 /** The soak ends after this time, however slow the machine is. */
 const deadlineMs = 180_000 + counts.faults * 5_000;

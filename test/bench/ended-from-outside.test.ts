@@ -26,6 +26,7 @@ test.skipIf(process.platform !== "linux").each([
   ["SIGINT", ["bench/main.ts", "outbox"], { children: 2, left: [] }],
   ["SIGTERM", ["bench/main.ts", "outbox"], { children: 2, left: [] }],
   ["SIGTERM", ["bench/soak.ts"], { children: 2, left: [expect.stringMatching(/^soak-/)] }],
+  ["SIGTERM", ["--conditions=source", "bench/nodes-soak.ts"], { children: 4, left: [expect.stringMatching(/^nodes-soak-/)] }],
   ["SIGTERM", ["--conditions=source", "bench/soak.ts", "--streams", "5", "--live"], { children: 1, left: [] }],
 ] as const)("by %s: node %j", async (signal, args, { children: least, left }) => {
   const directory = temporaryDirectory();
@@ -35,7 +36,7 @@ test.skipIf(process.platform !== "linux").each([
   const pid = bench.pid ?? 0;
   await vi.waitFor(() => expect(childrenOf(pid).length).toBeGreaterThanOrEqual(least), 20_000);
   const children = childrenOf(pid);
-  expect(readdirSync(directory)).toHaveLength(1);
+  expect(readdirSync(directory)).not.toEqual([]);
   bench.kill(signal);
   expect(await exit).toEqual([null, signal]);
   await vi.waitFor(() => expect(children.filter(isRunning)).toEqual([]), 5_000);
