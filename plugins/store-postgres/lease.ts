@@ -67,10 +67,12 @@ export function createLease(database: Database, { node, running, onWork, onLost 
     clearTimeout(losing);
     if (lost === "lease") return;
     const limit = lost === "nothing" ? dutyMs : leaseMs;
+    // The answer to a renewal may come later than the limit.
+    const waitMs = Math.max(0, limit - age());
     losing = setTimeout(() => {
       lose(lost === "nothing" ? "duties" : "lease");
       watch();
-    }, Math.max(0, limit - age()));
+    }, waitMs);
     losing.unref();
   }
 
