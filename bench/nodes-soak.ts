@@ -8,7 +8,7 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createPlatform, type Platform } from "../plugins/playground/platform/index.ts";
-import { createPostgres } from "../test/support/postgres-server.ts";
+import { createPostgres, type PostgresServer } from "../test/support/postgres-server.ts";
 import { beforeEnd } from "./before-end.ts";
 import { countOf, mistyped, readCommandLine } from "./command-line.ts";
 import { printCheck } from "./soak/checks.ts";
@@ -20,7 +20,7 @@ import { createStory } from "./soak/nodes/story.ts";
 import type { StatePlace } from "./soak/place.ts";
 import { postgresPlace } from "./soak/postgres-place.ts";
 import { createRandom } from "./soak/random.ts";
-import { createWitness } from "./soak/witness.ts";
+import { createWitness, type Witness } from "./soak/witness.ts";
 
 const help = `Runs several gateways on one PostgreSQL, to which random faults happen, and counts what was lost, repeated or out of order.
 
@@ -85,103 +85,111 @@ function createPace() {
   };
 }
 
-interface Scene {
+interface Stage {
+  readonly directory: string;
+  readonly database: PostgresServer;
+  readonly databaseUrl: string;
   readonly platform: Platform;
+  readonly witness: Witness;
   readonly place: StatePlace;
   readonly nodes: readonly SoakNode[];
+}
+
+interface Ran {
   readonly load: Load;
   readonly faults: readonly Fault[];
+  /** Whether every event had its end in time. */
+  readonly drained: boolean;
 }
 
-async function reportProgress({ place, load, faults }: Scene, began: number): Promise<void> {
-  const unsettled = await place.unsettled().catch(() => "unknown");
-  const seconds = Math.round((performance.now() - began) / 1_000);
-  console.log(
-    `${seconds} s: ${faults.length} of ${counts.faults} faults, ${load.sent.length} of ${counts.events} events, ${unsettled} without an end`,
-  );
+async function openStage(directory: string, database: PostgresServer): Promise<Stage> {
+  const databaseUrl = database.newUrl();
+  const persons = everyone.map((id) => ({ id, first_name: `Person ${id}` }));
+  const bots = [{ token: botToken, username: "soak_bot", name: "Soak" }];
+  const platform = await createPlatform({ bots, seed: { people: persons, groups: [] } });
+  const witness = createWitness(platform, Date.now);
+  const nodes: SoakNode[] = [];
+  for (let index = 1; index <= nodeCount; index += 1) {
+    nodes.push(await startNode({ name: `node${index}`, directory, databaseUrl, apiRoot: platform.url, leaseSeconds }));
+  }
+  while (!nodes.every((node) => node.isUp())) await sleep(100);
+  greet(platform);
+  return { directory, database, databaseUrl, platform, witness, place: postgresPlace(directory, databaseUrl), nodes };
 }
 
-/** Waits until nothing is open twice in a row; what waits for a heartbeat gets one. Resolves with whether that was so in time. */
-async function drain({ platform, place, load }: Scene): Promise<boolean> {
+/** Events that may have an end now: others wait for a heartbeat. */
+const openEvents = async (place: StatePlace) => (await place.unsettled()) - (await place.forHeartbeat());
+
+/** Sends the events and causes the faults, and waits until the nodes have done what is left. */
+async function run({ database, platform, place, nodes }: Stage): Promise<Ran> {
+  const faults: Fault[] = [];
+  const pace = createPace();
+  const load = startLoad({ platform, nodes, random: createRandom(seed + 1), count: counts.events, pace: pace.event });
+  const began = performance.now();
+  const report = async () => {
+    const open = await openEvents(place).catch(() => "an unknown number");
+    const seconds = Math.round((performance.now() - began) / 1_000);
+    console.log(
+      `${seconds} s: ${faults.length} of ${counts.faults} faults, ${load.sent.length} of ${counts.events} events, ${open} without an end`,
+    );
+  };
+  const progress = setInterval(() => void report(), progressMs);
+  await causeFaults({ nodes, database, random: createRandom(seed), leaseSeconds, count: counts.faults, pace: pace.fault }, faults);
+  await load.done;
   await load.wake();
   let quiet = 0;
   for (const end = performance.now() + restMs; performance.now() < end && quiet < 2; await sleep(300)) {
-    const [open, waiting] = [await place.unsettled(), await place.forHeartbeat()];
-    quiet = platform.pending() === 0 && open === waiting ? quiet + 1 : 0;
+    quiet = platform.pending() === 0 && (await openEvents(place)) === 0 ? quiet + 1 : 0;
   }
-  return quiet === 2;
+  clearInterval(progress);
+  await report();
+  await Promise.all(nodes.map((node) => node.stop()));
+  return { load, faults, drained: quiet === 2 };
+}
+
+/** Prints what was found. Resolves with whether no rule was broken. */
+async function reportFindings(stage: Stage, { load, faults, drained }: Ran): Promise<boolean> {
+  const { directory, database, databaseUrl, witness, place, nodes } = stage;
+  const [state, lines] = [await place.read(), readFileSync(join(directory, "observed"), "utf8").trim().split("\n")];
+  const observed = lines.map((line) => line.split(" ")).map(([what = "", id = "", at]) => [what, id, Number(at)] as const);
+  const late = drained ? [] : [`after ${restMs / 1_000} s, not every event had its end`];
+  const problems = [...late, ...nodes.flatMap((node) => node.problems)];
+  const seen = { state, sent: load.sent, messages: witness.messages };
+  const { checks, ambiguous } = judgeNodes({ ...seen, observed, problems });
+  for (const kind of kinds) console.log(`${faults.filter((fault) => fault.kind === kind).length} times: ${kind}`);
+  const refused = nodes.reduce((all, node) => all + node.refusedStarts(), 0);
+  console.log(`${state.events.length} events, ${state.units.size} units, ${witness.messages.size} messages`);
+  console.log(`${load.repeated()} calls of hooks were repeated, ${refused} starts were refused because the database was away`);
+  for (const [what, count] of Object.entries(ambiguous)) console.log(`ambiguous: ${count} ${what}`);
+  for (const rule of checks) printCheck(rule);
+  const failed = checks.filter((rule) => rule.violations.length > 0);
+  const story = createStory({ ...seen, faults, query: (sql) => database.query(databaseUrl, sql) });
+  for (const violation of failed.flatMap((rule) => rule.violations.slice(0, 3))) {
+    for (const line of await story(violation)) console.log(line);
+  }
+  console.log(`${checks.length - failed.length} passed, ${failed.length} failed`);
+  return failed.length === 0;
 }
 
 async function soak(directory: string): Promise<boolean> {
-  const random = createRandom(seed);
   const database = createPostgres();
   await database.start();
   const ended = beforeEnd(database.kill);
-  const databaseUrl = database.newUrl();
-  const persons = everyone.map((id) => ({ id, first_name: `Person ${id}` }));
-  const platform = await createPlatform({
-    bots: [{ token: botToken, username: "soak_bot", name: "Soak" }],
-    seed: { people: persons, groups: [] },
-  });
-  const place = postgresPlace(directory, databaseUrl);
-  const witness = createWitness(platform, Date.now);
-  const nodes: SoakNode[] = [];
-  let broken = true;
+  const stage = await openStage(directory, database);
+  let passed = false;
   try {
-    for (let index = 1; index <= nodeCount; index += 1) {
-      nodes.push(await startNode({ name: `node${index}`, directory, databaseUrl, apiRoot: platform.url, leaseSeconds }));
-    }
-    while (!nodes.every((node) => node.isUp())) await sleep(100);
-    greet(platform);
-    const faults: Fault[] = [];
-    const pace = createPace();
-    const load = startLoad({ platform, nodes, random: createRandom(seed + 1), count: counts.events, pace: pace.event });
-    const scene: Scene = { platform, place, nodes, load, faults };
-    const began = performance.now();
-    const progress = setInterval(() => void reportProgress(scene, began), progressMs);
-    await causeFaults({ nodes, database, random, leaseSeconds, count: counts.faults, pace: pace.fault }, faults);
-    await load.done;
-    const drained = await drain(scene);
-    clearInterval(progress);
-    await reportProgress(scene, began);
-    await Promise.all(nodes.map((node) => node.stop()));
-    const state = await place.read();
-    const observed = readFileSync(join(directory, "observed"), "utf8").trim().split("\n");
-    const lines = observed.map((line) => line.split(" ")).map(([what = "", id = "", at]) => [what, id, Number(at)] as const);
-    const problems = [
-      ...(drained ? [] : [`after ${restMs / 1_000} s, not every event had its end`]),
-      ...nodes.flatMap((node) => node.problems),
-    ];
-    const { checks, ambiguous } = judgeNodes({ state, sent: load.sent, messages: witness.messages, observed: lines, problems });
-    for (const kind of kinds) console.log(`${faults.filter((fault) => fault.kind === kind).length} times: ${kind}`);
-    const refused = nodes.reduce((all, node) => all + node.refusedStarts(), 0);
-    console.log(
-      `${state.events.length} events, ${state.units.size} units, ${witness.messages.size} messages; ${load.repeated()} calls of hooks were repeated, ${refused} starts were refused because the database was away`,
-    );
-    for (const [what, count] of Object.entries(ambiguous)) console.log(`ambiguous: ${count} ${what}`);
-    for (const rule of checks) printCheck(rule);
-    const failed = checks.filter((rule) => rule.violations.length > 0);
-    const story = createStory({
-      state,
-      sent: load.sent,
-      messages: witness.messages,
-      faults,
-      query: (sql) => database.query(databaseUrl, sql),
-    });
-    for (const violation of failed.flatMap((rule) => rule.violations.slice(0, 3)))
-      for (const line of await story(violation)) console.log(line);
-    console.log(`${checks.length - failed.length} passed, ${failed.length} failed`);
-    broken = failed.length > 0;
-    return !broken;
+    passed = await reportFindings(stage, await run(stage));
+    return passed;
   } finally {
     ended();
-    for (const node of nodes) await node.close();
-    await place.close();
-    await platform.close();
-    if (broken || values.keep) {
+    for (const node of stage.nodes) await node.close();
+    await stage.place.close();
+    await stage.platform.close();
+    if (passed && !values.keep) await database.remove();
+    else {
       await database.stop();
       console.error(`The state is kept in ${directory}, and the database in ${database.data()}.`);
-    } else await database.remove();
+    }
   }
 }
 

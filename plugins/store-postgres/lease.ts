@@ -15,7 +15,7 @@ export interface Lease {
   values(): readonly [node: string, incarnation: number | null];
   /** Renews the lease now and takes over the work of nodes without one. Happens by itself from `begin` on. */
   renew(): Promise<void>;
-  /** Returns a function that tells whether this process has held the lease since, without a gap. */
+  /** Returns a function for later: whether this process has held the lease from now until then, without a gap. */
   watched(): () => boolean;
   /** Whether this node still fulfils its duties. */
   hasDuties(): boolean;

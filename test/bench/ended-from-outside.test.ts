@@ -1,7 +1,7 @@
 /** A benchmark or a soak that is ended from outside takes its gateways along. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync } from "node:fs";
+import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { removeDirectory, temporaryDirectory } from "../support/gateway.ts";
@@ -30,6 +30,8 @@ test.skipIf(process.platform !== "linux").each([
   ["SIGTERM", ["--conditions=source", "bench/soak.ts", "--streams", "5", "--live"], { children: 1, left: [] }],
 ] as const)("by %s: node %j", async (signal, args, { children: least, left }) => {
   const directory = temporaryDirectory();
+  // A PostgreSQL runs as another user if this one is root.
+  chmodSync(directory, 0o755);
   onTestFinished(() => removeDirectory(directory));
   const bench = spawn(process.execPath, args, { cwd: repository, env: { ...process.env, TMPDIR: directory }, stdio: "ignore" });
   const exit = once(bench, "exit");
