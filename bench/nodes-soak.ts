@@ -32,6 +32,7 @@ Usage: npm run soak:nodes -- [options]
   --events N    so many events, half of them by webhook and half by polling (20000)
   --nodes N     so many gateways (3)
   --lease N     the lease of a node in seconds, at least 7 (10)
+  --stop N      how many seconds a node is stopped (0.5 to 3 more than its lease)
   --seed N      what chance draws (1)
   --keep        leaves the state behind, as it does when a rule was broken
 
@@ -44,6 +45,7 @@ const { values } = readCommandLine(
       events: { type: "string", default: "20000" },
       nodes: { type: "string", default: "3" },
       lease: { type: "string", default: "10" },
+      stop: { type: "string" },
       seed: { type: "string", default: "1" },
       keep: { type: "boolean", default: false },
     },
@@ -54,6 +56,7 @@ const counts = { faults: countOf("--faults", values.faults), events: countOf("--
 const nodeCount = countOf("--nodes", values.nodes);
 const leaseSeconds = countOf("--lease", values.lease);
 if (leaseSeconds < 7) mistyped(`--lease ${leaseSeconds}: give at least 7 seconds, because a send is not begun with less than 5 left`);
+const stopSeconds = values.stop === undefined ? undefined : countOf("--stop", values.stop);
 const seed = countOf("--seed", values.seed);
 /** The soak ends after this time, however slow the machine is. */
 const deadlineMs = 180_000 + counts.faults * 5_000;
@@ -134,7 +137,9 @@ async function run({ database, platform, place, nodes }: Stage): Promise<Ran> {
     );
   };
   const progress = setInterval(() => void report(), progressMs);
-  await causeFaults({ nodes, database, random: createRandom(seed), leaseSeconds, count: counts.faults, pace: pace.fault }, faults);
+  const random = createRandom(seed);
+  const stopMs = () => (stopSeconds ?? leaseSeconds) * 1_000 + (stopSeconds === undefined ? random.whole(500, 3_000) : 0);
+  await causeFaults({ nodes, database, random, stopMs, count: counts.faults, pace: pace.fault }, faults);
   await load.done;
   await load.wake();
   let quiet = 0;

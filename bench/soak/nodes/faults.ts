@@ -17,7 +17,8 @@ export interface FaultsOptions {
   readonly nodes: readonly SoakNode[];
   readonly database: Pick<PostgresServer, "stop" | "start" | "freeze">;
   readonly random: Random;
-  readonly leaseSeconds: number;
+  /** How long a node is stopped: longer than its lease. */
+  readonly stopMs: () => number;
   /** So many faults in all. */
   readonly count: number;
   /** Resolves when the next fault may happen, of which `begun` have. */
@@ -28,7 +29,7 @@ const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 
 /** Causes the faults, and resolves when the last one is over and the database answers. */
 export async function causeFaults(options: FaultsOptions, faults: Fault[]): Promise<void> {
-  const { nodes, database, random, leaseSeconds, count, pace } = options;
+  const { nodes, database, random, stopMs, count, pace } = options;
   const under = new Set<Promise<void>>();
   let begun = 0;
   const note = (kind: Kind, detail: string) => void faults.push({ kind, at: Date.now(), detail });
@@ -70,7 +71,7 @@ export async function causeFaults(options: FaultsOptions, faults: Fault[]): Prom
       note("kill", `${node.name}, down for ${downMs} ms`);
       node.kill(downMs);
     } else if (up.length > 1 && die < 0.6) {
-      const forMs = leaseSeconds * 1_000 + random.whole(500, 3_000);
+      const forMs = stopMs();
       note("stop", `${node.name}, for ${forMs} ms`);
       run(node.pause(forMs));
     } else run(cut(node));
