@@ -26,7 +26,10 @@ function sound() {
   const messages: SeenMessage[] = numbers.map((index) => ({
     ...{ chat: "2001", id: `${index}`, at: 1_900 + index, edited: false, text: textOf(index), deleted: false },
   }));
-  const observed = numbers.flatMap((index) => [["turn", `e${index}`, 1_500] as const, ["answered", `e${index}`, 2_100] as const]);
+  const observed = numbers.flatMap((index): Evidence["observed"] => [
+    ["turn", `e${index}`, 1_500],
+    ["answered", `e${index}`, 2_100],
+  ]);
   return { sent, events, units, outbox, messages, observed, codes: new Map<number, string[]>(), problems: [] as string[] };
 }
 
