@@ -11,10 +11,11 @@ import { fileURLToPath } from "node:url";
 import { createPlatform } from "../plugins/playground/platform/index.ts";
 import { freePort } from "../test/support/ports.ts";
 import { countOf, mistyped, readCommandLine } from "./command-line.ts";
-import { type Check, check, type Findings, type Kill } from "./soak/checks.ts";
+import { check, type Findings, type Kill, printCheck } from "./soak/checks.ts";
+import type { StatePlace } from "./soak/place.ts";
+import { openPlaces, stores } from "./soak/places.ts";
 import { createRandom, type Random } from "./soak/random.ts";
 import { createSenders, type Senders } from "./soak/senders.ts";
-import { countForHeartbeat, countUnsettled, readPreviews, readState } from "./soak/state.ts";
 import { createVictims, type Victims } from "./soak/victim.ts";
 import { createWitness, type Witness } from "./soak/witness.ts";
 
@@ -24,6 +25,7 @@ Usage: npm run soak -- [options]
 
   --cycles N    so many kills (200)
   --mode WAY    how updates come in: polling, webhook or both (both)
+  --store NAME  where the state is: sqlite or postgres, with a server of its own (sqlite); also with --points
   --points N    kills at labelled points instead, so often at each of them
   --outages     breaks the platform instead, in seven ways for up to five minutes, with answers under way
   --streams N   streams so many answers instead, and kills nothing; on a clock that is played
@@ -41,6 +43,7 @@ const { values } = readCommandLine(
       seed: { type: "string", default: "1" },
       mode: { type: "string", default: "both" },
       keep: { type: "boolean", default: false },
+      store: { type: "string", default: "sqlite" },
       points: { type: "string" },
       outages: { type: "boolean", default: false },
       streams: { type: "string" },
@@ -56,6 +59,8 @@ const seed = countOf("--seed", values.seed);
 const ways = ["polling", "webhook"] as const;
 type Way = (typeof ways)[number];
 const mode = values.mode === "both" ? values.mode : ways.find((way) => way === values.mode);
+const store = stores.find((name) => name === values.store);
+if (store === undefined) mistyped(`--store ${values.store}: choose ${stores.join(" or ")}`);
 if (mode === undefined) mistyped(`--mode ${values.mode}: choose polling, webhook or both`);
 /** The soak ends after this time, however slow the machine is. */
 const deadlineMs = 120_000 + cycles * 4_000;
@@ -74,7 +79,14 @@ interface Ports {
   readonly webhook: number;
 }
 
-function writeConfig(way: Way, { directory, apiRoot, ports }: { directory: string; apiRoot: string; ports: Ports }): string {
+interface Setting {
+  readonly directory: string;
+  readonly place: StatePlace;
+  readonly apiRoot: string;
+  readonly ports: Ports;
+}
+
+function writeConfig(way: Way, { directory, place, apiRoot, ports }: Setting): string {
   const file = join(directory, `${way}.json`);
   const webhook = {
     webhookUrl: `http://127.0.0.1:${ports.webhook}/soak`,
@@ -83,8 +95,8 @@ function writeConfig(way: Way, { directory, apiRoot, ports }: { directory: strin
     webhookSecret: "soak-webhook-secret",
   };
   const config = {
-    gateway: { port: ports.gateway, drainSeconds: 20 },
-    state: { dir: join(directory, "state") },
+    gateway: { port: ports.gateway, drainSeconds: 20, node: "soak" },
+    state: place.config,
     session: { dmScope: "per-account-channel-peer" },
     agents: { defaults: { maxConcurrent: 16, heartbeat: { every: "0" } } },
     hooks: { enabled: true, token: hookToken },
@@ -135,8 +147,8 @@ function nextCall(listen: (listener: () => void) => void, withinMs: number): Pro
 }
 
 /** Lets the gateway finish its waiting work. This gives kills at rest, and fewer events that are killed in all their attempts. */
-async function untilIdle(open: () => number, withinMs: number): Promise<void> {
-  for (const end = now() + withinMs; now() < end && open() > 0; ) await sleep(40);
+async function untilIdle(open: () => Promise<number>, withinMs: number): Promise<void> {
+  for (const end = now() + withinMs; now() < end && (await open()) > 0; ) await sleep(40);
 }
 
 interface Scene {
@@ -145,20 +157,20 @@ interface Scene {
   readonly witness: Witness;
   readonly random: Random;
   readonly kills: Kill[];
-  readonly unanswered: () => number;
+  readonly unanswered: () => Promise<number>;
   /** Unanswered events that only a heartbeat will pick up. */
-  readonly forHeartbeat: () => number;
-  readonly previews: () => readonly string[];
+  readonly forHeartbeat: () => Promise<number>;
+  readonly previews: () => Promise<readonly string[]>;
 }
 
 async function cycle({ victims, senders, witness, random, kills, unanswered, previews }: Scene): Promise<void> {
   const moment = nextMoment(random);
-  if (unanswered() < mostOpen && random.chance(0.5)) senders.burst();
+  if ((await unanswered()) < mostOpen && random.chance(0.5)) senders.burst();
   const victim = await victims.start();
   if (moment === "start") await Promise.race([sleep(random.between(0, 300)), victim.ready.then(() => sleep(random.between(0, 30)))]);
   else {
     await victim.ready;
-    if (unanswered() < mostOpen) senders.burst();
+    if ((await unanswered()) < mostOpen) senders.burst();
     if (moment === "run") await sleep(random.between(0, 400));
     else if (moment === "late") await untilIdle(unanswered, 2_500);
     else {
@@ -171,7 +183,7 @@ async function cycle({ victims, senders, witness, random, kills, unanswered, pre
   }
   const at = now();
   await victim.kill();
-  kills.push({ at, previews: new Set(previews()) });
+  kills.push({ at, previews: new Set(await previews()) });
 }
 
 /**
@@ -185,20 +197,14 @@ async function drain({ victims, senders, unanswered, forHeartbeat }: Scene): Pro
   await senders.settled();
   const end = now() + 60_000;
   for (let quiet = 0; now() < end && quiet < 2; await sleep(100)) {
-    const [open, waiting] = [unanswered(), forHeartbeat()];
+    const [open, waiting] = [await unanswered(), await forHeartbeat()];
     quiet = open > 0 ? 0 : quiet + 1;
     if (open > 0 && open === waiting) await senders.wakeNow();
   }
   return victim.stop(30_000);
 }
 
-function print(rule: Check): void {
-  console.log(`${rule.violations.length === 0 ? "ok  " : "FAIL"} ${rule.rule}`);
-  for (const violation of rule.violations.slice(0, 5)) console.log(`     ${violation}`);
-  if (rule.violations.length > 5) console.log(`     and ${rule.violations.length - 5} more`);
-}
-
-async function soak(directory: string): Promise<Findings & { readonly told: string }> {
+async function soak(directory: string, place: StatePlace): Promise<Findings & { readonly told: string }> {
   const random = createRandom(seed);
   const ports = { gateway: await freePort(), webhook: await freePort() };
   const persons = people.map((id) => ({ id, first_name: `Person ${id}` }));
@@ -208,17 +214,16 @@ async function soak(directory: string): Promise<Findings & { readonly told: stri
     webhookRetryMs: 20,
     now,
   });
-  const stateDirectory = join(directory, "state");
-  mkdirSync(stateDirectory, { recursive: true });
-  const [polling, webhook] = ways.map((way) => writeConfig(way, { directory, apiRoot: platform.url, ports }));
+  mkdirSync(join(directory, "state"), { recursive: true });
+  const [polling, webhook] = ways.map((way) => writeConfig(way, { directory, place, apiRoot: platform.url, ports }));
   const configFile = () => (mode === "polling" || (mode === "both" && random.chance(0.5)) ? polling : webhook) ?? "";
   const victims = createVictims({ outfit: () => ({ configFile: configFile() }) });
   const senders = createSenders({ platform, persons: people, random, url: `http://127.0.0.1:${ports.gateway}`, token: hookToken });
   const witness = createWitness(platform, now);
   const kills: Kill[] = [];
-  const unanswered = () => platform.pending() + senders.busy() + unlessMissing(() => countUnsettled(stateDirectory), 0);
-  const forHeartbeat = () => unlessMissing(() => countForHeartbeat(stateDirectory), 0);
-  const previews = () => unlessMissing(() => readPreviews(stateDirectory), []);
+  const unanswered = async () => platform.pending() + senders.busy() + (await unlessMissing(place.unsettled(), 0));
+  const forHeartbeat = () => unlessMissing(place.forHeartbeat(), 0);
+  const previews = () => unlessMissing(place.previews(), []);
   const scene: Scene = { victims, senders, witness, random, kills, unanswered, forHeartbeat, previews };
   const began = now();
   try {
@@ -230,7 +235,7 @@ async function soak(directory: string): Promise<Findings & { readonly told: stri
       }
     }
     const exitCode = await drain(scene);
-    const state = readState(stateDirectory);
+    const state = await place.read();
     const lines = readFileSync(join(directory, "observed"), "utf8").trim().split("\n");
     const observed = lines.map((line) => line.split(" ")).map(([what = "", id = "", at]) => [what, id, Number(at)] as const);
     const { said, hooks } = senders;
@@ -246,17 +251,11 @@ async function soak(directory: string): Promise<Findings & { readonly told: stri
 }
 
 /** The database does not exist before the first process has created it. */
-function unlessMissing<T>(read: () => T, fallback: T): T {
-  try {
-    return read();
-  } catch {
-    return fallback;
-  }
-}
+const unlessMissing = <T>(reading: Promise<T>, fallback: T): Promise<T> => reading.catch(() => fallback);
 
 if (values.points !== undefined) {
   const { runPoints } = await import("./soak/points/run.ts");
-  process.exit((await runPoints({ seeds: countOf("--points", values.points), first: seed })) === 0 ? 0 : 1);
+  process.exit((await runPoints({ seeds: countOf("--points", values.points), first: seed, store })) === 0 ? 0 : 1);
 }
 if (values.outages) process.exit((await (await import("./soak/outages/run.ts")).runOutages()) === 0 ? 0 : 1);
 if (values.swaps !== undefined) {
@@ -268,18 +267,20 @@ if (values.streams !== undefined) {
   const run = values.live ? (await import("./soak/streams/live/run.ts")).runLive : (await import("./soak/streams/run.ts")).runStreams;
   process.exit((await run({ count: countOf("--streams", values.streams), first: seed })) === 0 ? 0 : 1);
 }
+const places = await openPlaces(store);
 const directory = mkdtempSync(join(tmpdir(), "soak-"));
 const overdue = setTimeout(() => {
   console.error(`The soak did not end within ${Math.round(deadlineMs / 1_000)} s; its state is in ${directory}.\n0 passed, 1 failed`);
   process.exit(1);
 }, deadlineMs);
-console.log(`soak: ${cycles} kills, seed ${seed}, ${mode === "both" ? ways.join(" and ") : mode}`);
+console.log(`soak: ${cycles} kills, seed ${seed}, ${mode === "both" ? ways.join(" and ") : mode}, on ${store}`);
+const place = places.of(directory);
 let failed = true;
 try {
-  const { checks, ambiguous, told } = await soak(directory);
+  const { checks, ambiguous, told } = await soak(directory, place);
   console.log(told);
   for (const [what, count] of Object.entries(ambiguous)) console.log(`ambiguous: ${count} ${what}`);
-  for (const rule of checks) print(rule);
+  for (const rule of checks) printCheck(rule);
   const broken = checks.filter((rule) => rule.violations.length > 0).length;
   failed = broken > 0;
   console.log(`${checks.length - broken} passed, ${broken} failed`);
@@ -288,7 +289,10 @@ try {
   console.log("0 passed, 1 failed");
 } finally {
   clearTimeout(overdue);
-  if (failed || values.keep) console.error(`The state is kept in ${directory}.`);
+  await place.close();
+  const keep = failed || values.keep;
+  const data = await places.close({ keep });
+  if (keep) console.error(`The state is kept in ${directory}${data === undefined ? "" : `, and the database in ${data}`}.`);
   else rmSync(directory, { recursive: true, force: true });
 }
 process.exitCode = failed ? 1 : 0;

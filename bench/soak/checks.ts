@@ -69,8 +69,7 @@ export function check(evidence: Evidence): Findings {
       { rule: "no message stands on the platform that nobody answers for", violations: strangers.unexplained },
       { rule: "of the previews that a kill interrupts, the next process knows most", violations: strangers.forgetful },
       { rule: "what may have been sent twice says so in its chain of decisions", violations: untold(flagged, evidence) },
-      { rule: "the totals agree with the rows", violations: totals(evidence) },
-      { rule: "the database is sound", violations: state.integrity === "ok" ? [] : [state.integrity] },
+      ...embeddedChecks(state),
       { rule: "told to stop, the gateway stops cleanly", violations: exitCode === 0 ? [] : [`it ended with ${exitCode}`] },
     ],
     gathered: gathering.together,
@@ -84,6 +83,16 @@ export function check(evidence: Evidence): Findings {
       "events that failed after three killed attempts": failed("attempts_exhausted"),
     },
   };
+}
+
+/** What only the embedded database counts and checks by itself. */
+function embeddedChecks(state: State): readonly Check[] {
+  const { numbers, integrity } = state;
+  if (numbers === undefined || integrity === undefined) return [];
+  return [
+    { rule: "the totals agree with the rows", violations: totals(state, numbers) },
+    { rule: "the database is sound", violations: integrity === "ok" ? [] : [integrity] },
+  ];
 }
 
 function lostHooks({ state, hooks }: Evidence): string[] {
@@ -113,7 +122,7 @@ function lostUpdates(said: readonly Said[], { eventsOf, unknown }: Told): string
   ];
 }
 
-function ends({ state }: Evidence): string[] {
+export function ends({ state }: Pick<Evidence, "state">): string[] {
   return state.events.flatMap((event) => {
     const unit = event.unit === null ? undefined : state.units.get(event.unit);
     const ended = outcomes[event.state];
@@ -122,11 +131,11 @@ function ends({ state }: Evidence): string[] {
   });
 }
 
-function unsent({ state }: Evidence): string[] {
+export function unsent({ state }: Pick<Evidence, "state">): string[] {
   return state.outbox.filter((row) => row.state < 2).map((row) => `unit ${row.unit}, part ${row.position}`);
 }
 
-function turnsAfterTheEnd({ state, observed }: Evidence): string[] {
+export function turnsAfterTheEnd({ state, observed }: Pick<Evidence, "state" | "observed">): string[] {
   const settledAt = new Map([...state.units.values()].map((unit) => [unit.event_id, unit.settled_at ?? Number.POSITIVE_INFINITY]));
   const told = new Set<string>();
   const wrong: string[] = [];
@@ -138,7 +147,7 @@ function turnsAfterTheEnd({ state, observed }: Evidence): string[] {
   return wrong;
 }
 
-function endsToldTwice({ state, observed }: Evidence): string[] {
+export function endsToldTwice({ state, observed }: Pick<Evidence, "state" | "observed">): string[] {
   const byEvent = new Map([...state.units.values()].map((unit) => [unit.event_id, unit]));
   const told = new Set<string>();
   const wrong: string[] = [];
@@ -151,7 +160,7 @@ function endsToldTwice({ state, observed }: Evidence): string[] {
   return wrong;
 }
 
-function otherFailures({ state }: Evidence): string[] {
+export function otherFailures({ state }: Pick<Evidence, "state">): string[] {
   return state.events.flatMap((event) => {
     const unit = event.unit === null ? undefined : state.units.get(event.unit);
     if (unit === undefined || unit.outcome === "answered" || (unit.outcome === "silent" && event.kind !== "update")) return [];
@@ -166,7 +175,7 @@ function claimed(state: State): readonly OutboxRow[] {
   return state.outbox.filter((row) => row.operation === "send" && row.state === 2);
 }
 
-function answers({ state, messages }: Evidence): string[] {
+export function answers({ state, messages }: Pick<Evidence, "state" | "messages">): string[] {
   const wrong: string[] = [];
   const taken = new Set<string>();
   for (const row of claimed(state)) {
@@ -283,7 +292,7 @@ function isLost(message: SeenMessage, next: Kill | undefined): boolean {
 }
 
 /** Each doubt about each part has its own decision. */
-function untold(flagged: readonly OutboxRow[], { state }: Evidence): string[] {
+export function untold(flagged: readonly OutboxRow[], { state }: Pick<Evidence, "state">): string[] {
   return [...Map.groupBy(flagged, ({ unit }) => unit)].flatMap(([unit, rows]) => {
     const codes = state.codes.get(unit) ?? [];
     const doubts = rows.reduce((all, row) => all + row.doubts, 0);
@@ -292,7 +301,7 @@ function untold(flagged: readonly OutboxRow[], { state }: Evidence): string[] {
   });
 }
 
-function totals({ state }: Evidence): string[] {
+function totals(state: State, numbers: ReadonlyMap<string, number>): string[] {
   const events = (codes: readonly number[]) => state.events.filter((event) => codes.includes(event.state)).length;
   const rows: readonly (readonly [string, number])[] = [
     ["waiting", events([2])],
@@ -305,6 +314,13 @@ function totals({ state }: Evidence): string[] {
     ["outbox", state.outbox.filter((row) => row.state < 2).length],
   ];
   return rows.flatMap(([name, count]) =>
-    (state.numbers.get(name) ?? 0) === count ? [] : [`${name}: ${state.numbers.get(name)} counted, ${count} there`],
+    (numbers.get(name) ?? 0) === count ? [] : [`${name}: ${numbers.get(name)} counted, ${count} there`],
   );
+}
+
+/** Prints a rule, and its first violations. */
+export function printCheck(rule: Check): void {
+  console.log(`${rule.violations.length === 0 ? "ok  " : "FAIL"} ${rule.rule}`);
+  for (const violation of rule.violations.slice(0, 5)) console.log(`     ${violation}`);
+  if (rule.violations.length > 5) console.log(`     and ${rule.violations.length - 5} more`);
 }

@@ -1,4 +1,4 @@
-/** Reads the state from the disk, without the gateway's own code. */
+/** The state as a soak sees it, and how it is read from the embedded database, without the gateway's own code. */
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { PreviewLeft } from "../../core/state/store.ts";
@@ -47,11 +47,15 @@ export interface OutboxRow {
 export interface State {
   readonly events: readonly EventRow[];
   readonly units: ReadonlyMap<number, UnitRow>;
+  /** Of two events that were accepted closer together than this, the later one may have the unit with the lower number. Milliseconds. */
+  readonly unorderedMs: number;
   readonly outbox: readonly OutboxRow[];
   /** Codes of each unit's chain of decisions. */
   readonly codes: ReadonlyMap<number, readonly string[]>;
-  readonly numbers: ReadonlyMap<string, number>;
-  readonly integrity: string;
+  /** Counts that the embedded database keeps. */
+  readonly numbers?: ReadonlyMap<string, number>;
+  /** What the embedded database says about its soundness: `ok`. */
+  readonly integrity?: string;
 }
 
 function open(directory: string): DatabaseSync {
@@ -112,7 +116,8 @@ export function readEnds(directory: string): readonly End[] {
   }
 }
 
-function readable(html: unknown): string {
+/** The text of a part as a reader sees it. */
+export function readable(html: unknown): string {
   const entities: Readonly<Record<string, string>> = { "&lt;": "<", "&gt;": ">", "&quot;": '"', "&amp;": "&" };
   return String(html ?? "")
     .replace(/<[^>]*>/g, "")
@@ -135,6 +140,7 @@ export function readState(directory: string): State {
         "SELECT sequence, id, state, attempts, unit, source, kind, accepted_at, due, body FROM inbox ORDER BY sequence",
       ),
       units: new Map(units.map((unit) => [unit.id, unit])),
+      unorderedMs: 0,
       outbox: all<StoredPart>("SELECT * FROM outbox ORDER BY unit, position").map(outboxRow),
       codes,
       numbers: new Map(all<{ name: string; value: number }>("SELECT name, value FROM numbers").map(({ name, value }) => [name, value])),

@@ -78,7 +78,7 @@ export function checkGathering(state: State, said: readonly Said[], { eventsOf, 
         continue;
       }
       const gap = Math.round(event.accepted_at - before.accepted_at);
-      const waited = part.kind === "edit" && madeBefore(event.sequence) < (before.unit ?? 0);
+      const waited = part.kind === "edit" && madeBefore(event) < (before.unit ?? 0);
       if (waited) violations.push(`${part.key.slice(0, 30)} came while its message waited, and is a unit of its own`);
       else if (part.kind === "message" && gap < part.waitMs / 2)
         violations.push(`${part.key} is apart from the part before it, ${gap} ms later`);
@@ -92,15 +92,16 @@ export function checkGathering(state: State, said: readonly Said[], { eventsOf, 
  * The first unit that was certainly created after an event arrived: one whose leader arrived later. Any unit with a higher number was
  * created when that event was in the inbox.
  */
-function unitsMadeAfter({ events, units }: State): (sequence: number) => number {
+function unitsMadeAfter({ events, units, unorderedMs }: State): (event: EventRow) => number {
   const leaders = events.filter((event) => event.unit !== null && units.get(event.unit)?.event_id === event.id);
   let least = Number.POSITIVE_INFINITY;
   const suffix = leaders
     .toReversed()
-    .map(({ sequence, unit }) => {
+    .map(({ sequence, accepted_at: at, unit }) => {
       least = Math.min(least, unit ?? least);
-      return { sequence, least };
+      return { sequence, at, least };
     })
     .reverse();
-  return (sequence) => suffix.find((one) => one.sequence > sequence)?.least ?? Number.POSITIVE_INFINITY;
+  return ({ sequence, accepted_at: at }) =>
+    suffix.find((one) => one.sequence > sequence && one.at >= at + unorderedMs)?.least ?? Number.POSITIVE_INFINITY;
 }

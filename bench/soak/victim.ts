@@ -8,8 +8,12 @@ export interface Victim {
   readonly ready: Promise<void>;
   /** Resolves when it has ended, with its exit code or signal. */
   readonly gone: Promise<number | string>;
+  /** The last of what it printed on its standard error. */
+  complaint(): string;
   /** Sends SIGKILL; resolves when the process has ended. */
   kill(): Promise<void>;
+  /** Sends SIGSTOP, and SIGCONT after a while. */
+  pause(forMs: number): Promise<void>;
   /** Sends SIGTERM; resolves with the exit code, or with the signal that was needed to end it. */
   stop(withinMs: number): Promise<number | string>;
 }
@@ -44,8 +48,9 @@ function spawnStandby({ configFile, preload, env }: Outfit): Standby {
   let complaint = "";
   const waiting = new Map<string, () => void>();
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
-    said += text;
-    for (const [line, resolve] of waiting) if (said.includes(line)) resolve();
+    // The end is enough: what is waited for has just been printed.
+    said = (said + text).slice(-4_000);
+    for (const [line, resolve] of waiting) if (said.includes(line) && waiting.delete(line)) resolve();
   });
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     complaint = (complaint + text).slice(-4_000);
@@ -96,10 +101,16 @@ export function createVictims({ outfit }: { readonly outfit: () => Outfit }): Vi
       return {
         ready,
         gone: ended,
+        complaint,
         async kill() {
           child.kill("SIGKILL");
           const how = await ended;
           if (how !== "SIGKILL") throw new Error(`the gateway ended by itself (${how}): ${complaint()}`);
+        },
+        async pause(forMs) {
+          child.kill("SIGSTOP");
+          await new Promise((resolve) => setTimeout(resolve, forMs));
+          child.kill("SIGCONT");
         },
         async stop(withinMs) {
           const late = setTimeout(() => child.kill("SIGKILL"), withinMs);

@@ -56,12 +56,20 @@ export function asSentence(text: string): string {
   return /[!?…]$/.test(bare) ? bare : `${bare}.`;
 }
 
+/** What made the tap of a plugin fail; any other error as it is. */
+const behind = (error: unknown): unknown => (error instanceof PluginError && error.cause !== undefined ? error.cause : error);
+
 /** Whether nothing can be stored now: the disk is full, or the database is away. The data to be written was not at fault. */
 export function cannotStore(error: unknown): error is HostError {
-  return error instanceof HostError && (error.code === "state_full" || error.code === "database_away");
+  const cause = behind(error);
+  return cause instanceof HostError && (cause.code === "state_full" || cause.code === "database_away");
 }
 
 /** Whether a write was refused because this node lost the lease under which it runs the unit. */
 export function isLeaseLost(error: unknown): error is HostError {
-  return error instanceof HostError && error.code === "lease_lost";
+  const cause = behind(error);
+  return cause instanceof HostError && cause.code === "lease_lost";
 }
+
+/** Whether the state is at fault, and neither the event nor what handles it: the event can be handled later, or elsewhere. */
+export const isOfState = (error: unknown): boolean => cannotStore(error) || isLeaseLost(error);

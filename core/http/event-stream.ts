@@ -9,8 +9,8 @@ const keepAliveMs = 15_000;
 
 export interface EventStreams {
   /**
-   * Streams the events. `stays` is called before each event and periodically; once it returns false, nothing more is sent. It must not
-   * throw.
+   * Streams the events. `stays` is called before each event and periodically; once it returns false, nothing more is sent. If it rejects,
+   * as when the state cannot be read, the stream ends, and the client connects again.
    */
   send(reply: FastifyReply, events: AsyncIterable<Json>, stays?: () => Promise<boolean>): void;
   /** Ends all streams, because a closing server would otherwise wait for them forever. */
@@ -43,7 +43,7 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
     const beat = setInterval(() => {
       // If the client does not read, nothing more is written, so that the idle timeout closes the connection.
       if (!response.writableNeedDrain) response.write(": keep-alive\n\n");
-      void stays().then((stay) => stay || leave());
+      stays().then((stay) => stay || leave(), leave);
     }, keepAliveMs);
     open.add(leave);
     onClientEnd(request, response, leave);

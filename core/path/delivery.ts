@@ -168,7 +168,8 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
     await store.sending(row.id);
   }
   for (let attempt = 1; ; attempt += 1) {
-    if (store.nodes !== undefined && store.nodes.leaseLeft() < sendMs) return await leaveRow(row, store);
+    // The signal says that the lease was lost meanwhile, even if the node has a new one by now.
+    if (store.nodes !== undefined && (signal.aborted || store.nodes.leaseLeft() < sendMs)) return await leaveRow(row, store);
     try {
       const receipt = row.operation === "send" ? await sendOnce(row, contact, options) : await removeOnce(row, options);
       if (receipt === undefined) return giveUp(row, "no_channel", `no plugin sends to ${row.address.channel}`, trace);

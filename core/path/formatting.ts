@@ -1,7 +1,7 @@
 /** Station 5: the reply passes through the formatting taps; then the channel renders it into parts, each within the platform's limits. */
 
 import type { LiveAccount } from "../channels/index.ts";
-import { type Address, type Inbound, type Outcome, type Part, PluginError, type Reply, reasonOf } from "../contract/index.ts";
+import { type Address, type Inbound, isOfState, type Outcome, type Part, PluginError, type Reply, reasonOf } from "../contract/index.ts";
 import type { CalledConnection } from "../host/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
@@ -50,6 +50,7 @@ export async function formatting(
   try {
     formatted = await hooks.formatting(reply, context, options.visit);
   } catch (error) {
+    if (isOfState(error)) throw error;
     // The reply is not sent: the failed tap may be the one that redacts.
     const plugin = error instanceof PluginError ? error.plugin : "core";
     trace.add("formatting", { plugin, verdict: "failed", code: "formatting_failed", detail: reasonOf(error) });

@@ -1,6 +1,6 @@
 /** Station 4: an engine (or a command) replies. Its stream is collected, and shown while it grows. */
 
-import { HostError, type Inbound, PluginError, type Reply, type Route, reasonOf, type TurnEvent } from "../contract/index.ts";
+import { HostError, type Inbound, isOfState, PluginError, type Reply, type Route, reasonOf, type TurnEvent } from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
 import { apologyTo } from "./endings/apology.ts";
@@ -84,6 +84,7 @@ export async function turn(
     });
     return { reply };
   } catch (error) {
+    if (isOfState(error)) throw error;
     const { code, hint } = diagnose(error);
     if (error instanceof PluginError) plugin = error.plugin;
     trace.add("turn", {

@@ -77,7 +77,10 @@ async function answer(
   const asSent = (reply: Reply, context: FormattingContext) => agents.asSent(reply, context, visit);
   const { silence, guardStream, completeReply } = agents;
   const asking = { hooks, trace, visit, presence, now: clock.now, silence, asSent, pathsOf: gate.pathsOf, guardStream, signal };
-  const result = await turn(inbound, route, asking);
+  const result = await turn(inbound, route, asking).catch(async (error: unknown) => {
+    await presence.close();
+    throw error;
+  });
   // Also when the gateway closes: continued typing would keep the process alive, and the id of a message being shown must be recorded.
   const closing = presence.close();
   const previews = closing instanceof Promise ? await closing : closing;

@@ -8,6 +8,7 @@ import { AsyncParallelHook, AsyncSeriesBailHook, AsyncSeriesWaterfallHook } from
 import {
   type Address,
   type Inbound,
+  isOfState,
   type Part,
   type Receipt,
   type Refusal,
@@ -180,7 +181,9 @@ export function createHooks(options: { readonly onObserverError: (error: unknown
     switch (hook) {
       case "gating":
         return (done, error, answer) => {
-          if (error !== null)
+          // Neither passed nor refused: the event waits until the state can be read.
+          if (error !== null && isOfState(error)) done(error);
+          else if (error !== null)
             done(null, {
               plugin,
               value: { code: "gate_failed", detail: reasonOf(error), hint: `Correct or disable the plugin ${plugin}.` },

@@ -82,7 +82,10 @@ export function createAcceptance(database: Database, lease: Lease, units: Runnin
   async function store(batch: readonly Waiting[]): Promise<void> {
     const lists = columns.map((column) => batch.map(column));
     const values = (again: boolean): Values => [...lease.values(), again, ...lists];
-    const rows = await database.call<Outcome>("accept", values);
+    const isHeld = lease.watched();
+    const stored = await database.call<Outcome>("accept", values);
+    // What was taken under a lease that is lost runs on another node.
+    const rows = isHeld() ? stored : stored.map((row) => (row.unit === null ? row : { ...row, unit: null }));
     const outcomes = new Map(rows.map((row) => [row.ord, row]));
     for (const row of rows) if (row.unit !== null) units.took(batch[row.ord - 1]?.event.id ?? "");
     for (const [index, waiting] of batch.entries()) settle(waiting, outcomes.get(index + 1));

@@ -15,6 +15,8 @@ export interface Lease {
   values(): readonly [node: string, incarnation: number | null];
   /** Renews the lease now and takes over the work of nodes without one. Happens by itself from `begin` on. */
   renew(): Promise<void>;
+  /** Returns a function for later: whether this process has held the lease from now until then, without a gap. */
+  watched(): () => boolean;
   /** Whether this node still fulfils its duties. */
   hasDuties(): boolean;
   /** Milliseconds for which this process surely holds the lease, by its own clock; 0 if it may have lost it. */
@@ -43,6 +45,8 @@ export function createLease(database: Database, { node, running, onWork, onLost 
   /** When the last successful renewal was sent, by the monotonic clock. */
   let renewedAt = Number.NEGATIVE_INFINITY;
   let lost: "nothing" | "duties" | "lease" = "nothing";
+  /** How often the lease was lost. */
+  let losses = 0;
 
   const age = () => performance.now() - renewedAt;
 
@@ -63,16 +67,19 @@ export function createLease(database: Database, { node, running, onWork, onLost 
     clearTimeout(losing);
     if (lost === "lease") return;
     const limit = lost === "nothing" ? dutyMs : leaseMs;
+    // The answer to a renewal may come later than the limit.
+    const waitMs = Math.max(0, limit - age());
     losing = setTimeout(() => {
       lose(lost === "nothing" ? "duties" : "lease");
       watch();
-    }, limit - age());
+    }, waitMs);
     losing.unref();
   }
 
   function lose(what: "duties" | "lease"): void {
     if (lost === what || lost === "lease") return;
     lost = what;
+    if (what === "lease") losses += 1;
     onLost(what);
   }
 
@@ -106,6 +113,11 @@ export function createLease(database: Database, { node, running, onWork, onLost 
         plan(renewMs);
       }
       onWork(row?.lanes ?? []);
+    },
+    watched() {
+      const before = losses;
+      // A process that was stopped reads answers before its timers run.
+      return () => losses === before && age() < leaseMs;
     },
     hasDuties: () => age() < dutyMs,
     left: () => (lost === "lease" ? 0 : Math.max(0, leaseMs - age())),

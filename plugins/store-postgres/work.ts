@@ -112,10 +112,13 @@ export function inboxWrites(database: Database, { lease, units, sentRecords, onW
     fence: () => lease.current(),
     accept,
     async claim(lane, { now, limit }) {
+      const isHeld = lease.watched();
       const [row] = await units.withToken(`claim ${lane}`, (token) =>
         database.call<ClaimRow>("claim", [...lease.values(), token, lane, now, limit]),
       );
       const unit = row === undefined ? null : unitOf(row, lane);
+      // Another node may run it by now, or may have ended it.
+      if (unit !== null && !isHeld()) return { unit: null, due: null };
       if (unit !== null) units.took(unit.id);
       return unit === null ? { unit, due: row?.due ?? null } : { unit, others: row?.others === true };
     },

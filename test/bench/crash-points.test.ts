@@ -1,5 +1,6 @@
 /** The bench of crash points can fail: it sees an answer that a broken store loses, and one that it repeats without a doubt. */
 import { expect, test } from "vitest";
+import { embeddedPlace } from "../../bench/soak/place.ts";
 import { points } from "../../bench/soak/points/aim.ts";
 import { crashAtEach } from "../../bench/soak/points/crash.ts";
 import { createRandom } from "../../bench/soak/random.ts";
@@ -10,6 +11,7 @@ const crash = (label: string, spoil?: "forget" | "unrecorded") =>
     random: createRandom(3),
     name: "t",
     withinMs: 20_000,
+    place: embeddedPlace,
     ...(spoil === undefined ? {} : { spoil }),
   });
 

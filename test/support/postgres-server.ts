@@ -5,6 +5,8 @@ import { chmodSync, chownSync, cpSync, existsSync, mkdtempSync, readFileSync, rm
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { basename, dirname, join, relative } from "node:path";
+import { kill } from "node:process";
+import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import pg from "pg";
@@ -20,8 +22,14 @@ export interface PostgresServer {
   start(): Promise<void>;
   /** Stops the server at once, as a crash would. Its data stays. */
   stop(): Promise<void>;
+  /** Stops all processes of the server for a while, as an overloaded machine does: connections stay open, and nothing is answered. */
+  freeze(forMs: number): Promise<void>;
   /** Stops the server and removes its data. */
   remove(): Promise<void>;
+  /** The same at once, for the end of this process. */
+  kill(): void;
+  /** The directory with its data. */
+  data(): string;
   /** Executes SQL as the superuser; `$schema` is the schema of the address. */
   query(url: string, sql: string): Promise<readonly Record<string, unknown>[]>;
 }
@@ -48,10 +56,21 @@ export function createPostgres(): PostgresServer {
       await gone;
       process = undefined;
     },
+    async freeze(forMs) {
+      const frozen = process === undefined ? [] : processesOf(process);
+      for (const pid of frozen) signal(pid, "SIGSTOP");
+      await sleep(forMs);
+      for (const pid of frozen) signal(pid, "SIGCONT");
+    },
     async remove() {
       await server.stop();
       if (place !== undefined) rmSync(place.data, { recursive: true, force: true });
     },
+    kill() {
+      for (const pid of process === undefined ? [] : processesOf(process).toReversed()) signal(pid, "SIGKILL");
+      if (place !== undefined) rmSync(place.data, { recursive: true, force: true });
+    },
+    data: () => known().data,
     async query(url, sql) {
       const client = new pg.Client({ connectionString: url });
       await client.connect();
@@ -63,6 +82,19 @@ export function createPostgres(): PostgresServer {
     },
   };
   return server;
+}
+
+/** The server's first process, which creates no others once it is stopped, and then the others. */
+function processesOf({ pid = 0 }: ChildProcess): readonly number[] {
+  signal(pid, "SIGSTOP");
+  return [pid, ...readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim().split(" ").filter(Boolean).map(Number)];
+}
+
+/** A process of the server may have ended meanwhile. */
+function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    kill(pid, name);
+  } catch {}
 }
 
 /** A directory with the data of a new server. */

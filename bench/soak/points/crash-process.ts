@@ -1,12 +1,16 @@
-/** Loaded before a gateway that will be killed at a labelled point: replaces its store by `crashing-store.ts`. */
+/** Loaded before a gateway that will be killed at a labelled point: replaces its store by one that kills the process. */
 import { registerHooks } from "node:module";
 
-const real = new URL("../../../core/state/sqlite/index.ts", import.meta.url).href;
-const crashing = new URL("./crashing-store.ts", import.meta.url).href;
+const here = (path: string) => new URL(path, import.meta.url).href;
+const replacements = new Map([
+  [here("../../../core/state/sqlite/index.ts"), here("./crashing-sqlite.ts")],
+  [here("../../../plugins/store-postgres/index.ts"), here("./crashing-postgres.ts")],
+]);
 
 registerHooks({
   resolve(specifier, context, next) {
     const found = next(specifier, context);
-    return found.url === real && context.parentURL !== crashing ? { ...found, url: crashing } : found;
+    const replacement = replacements.get(found.url);
+    return replacement === undefined || context.parentURL === replacement ? found : { ...found, url: replacement };
   },
 });

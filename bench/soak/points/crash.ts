@@ -4,8 +4,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { createPlatform, type Platform } from "../../../plugins/playground/platform/index.ts";
+import type { StatePlace } from "../place.ts";
 import type { Random } from "../random.ts";
-import { countUnsettled, readState } from "../state.ts";
 import { createVictims, type Outfit, type Victims } from "../victim.ts";
 import type { Aim, Point } from "./aim.ts";
 import { type Case, judge, type Shown, type Verdict } from "./judge.ts";
@@ -23,6 +23,8 @@ interface Run {
   readonly spoil?: Aim["spoil"];
   /** Longest time that a process needs to reach its point, or to finish its work. */
   readonly withinMs: number;
+  /** Where the state of the run's directory is. */
+  readonly place: (directory: string) => StatePlace;
 }
 
 interface Planned extends Case {
@@ -42,19 +44,21 @@ export async function crashAtEach(run: Run): Promise<Verdict> {
     bots: [{ token: botToken, username: "crash_bot", name: "Crash" }],
     seed: { people, groups: [] },
   });
-  const victims = createVictims({ outfit: outfits({ directory, apiRoot: platform.url, cases, spoil: run.spoil }) });
+  const place = run.place(directory);
+  const victims = createVictims({ outfit: outfits({ directory, place, apiRoot: platform.url, cases, spoil: run.spoil }) });
   const stray: string[] = [];
   try {
-    for (const one of cases) stray.push(...(await crash(one, { victims, platform, directory, run })));
+    for (const one of cases) stray.push(...(await crash(one, { victims, platform, place, run })));
     const last = await victims.start();
     await last.ready;
-    if (!(await idle(platform, directory, run.withinMs))) stray.push(`${run.name}: the last process did not work everything off`);
+    if (!(await idle(platform, place, run.withinMs))) stray.push(`${run.name}: the last process did not work everything off`);
     const code = await last.stop(run.withinMs);
     if (code !== 0) stray.push(`${run.name}: the last process ended with ${code}`);
-    return sum(stray, cases, { platform, directory });
+    return await sum(stray, cases, { platform, place });
   } finally {
     victims.close();
     await platform.close();
+    await place.close();
     rmSync(directory, { recursive: true, force: true });
   }
 }
@@ -78,28 +82,29 @@ function plan(point: Point, index: number, { random, name }: Run): Planned {
 
 interface Outfits {
   readonly directory: string;
+  readonly place: StatePlace;
   readonly apiRoot: string;
   readonly cases: readonly Planned[];
   readonly spoil: Aim["spoil"];
 }
 
 /** The processes in order: one or two for each case, and a last one that survives. A case with a preview uses a channel that shows one. */
-function outfits({ directory, apiRoot, cases, spoil }: Outfits): () => Outfit {
+function outfits({ directory, place, apiRoot, cases, spoil }: Outfits): () => Outfit {
   mkdirSync(join(directory, "state"), { recursive: true });
   const waiting = cases.flatMap(({ shape, aim, again }) => [{ shape, aim }, ...(again === undefined ? [] : [{ shape, aim: again }])]);
   return () => {
     const next = waiting.shift();
     const mode = next?.shape === "grown" || next?.shape === "buttons" ? "partial" : "off";
     const configFile = join(directory, `${mode}.json`);
-    writeFileSync(configFile, JSON.stringify(config(mode, directory, apiRoot)));
+    writeFileSync(configFile, JSON.stringify(config(mode, place, apiRoot)));
     return { configFile, preload: here("./crash-process.ts"), env: { CRASH_AIM: JSON.stringify({ ...next?.aim, spoil }) } };
   };
 }
 
-function config(streamMode: string, directory: string, apiRoot: string): object {
+function config(streamMode: string, place: StatePlace, apiRoot: string): object {
   return {
-    gateway: { port: 0, drainSeconds: 20 },
-    state: { dir: join(directory, "state") },
+    gateway: { port: 0, drainSeconds: 20, node: "crashing" },
+    state: place.config,
     session: { dmScope: "per-account-channel-peer" },
     agents: { defaults: { engine: "crash-scripted", heartbeat: { every: "0" } } },
     channels: {
@@ -123,17 +128,17 @@ function config(streamMode: string, directory: string, apiRoot: string): object 
 interface Scene {
   readonly victims: Victims;
   readonly platform: Platform;
-  readonly directory: string;
+  readonly place: StatePlace;
   readonly run: Run;
 }
 
 /** Problems other than the reply; usually none. */
-async function crash(one: Planned, { victims, platform, directory, run }: Scene): Promise<readonly string[]> {
+async function crash(one: Planned, { victims, platform, place, run }: Scene): Promise<readonly string[]> {
   const { point, neighbour } = one;
   const complaints: string[] = [];
   const victim = await victims.start();
   await victim.ready;
-  if (!(await idle(platform, directory, run.withinMs))) complaints.push(`${one.name}: what the process before left was not worked off`);
+  if (!(await idle(platform, place, run.withinMs))) complaints.push(`${one.name}: what the process before left was not worked off`);
   const reached = Promise.withResolvers<void>();
   void victim.gone.then(() => reached.resolve());
   const deaf =
@@ -184,22 +189,22 @@ function killAt([method, when]: NonNullable<Point["call"]>, { chat }: Case, { pl
 }
 
 /** Nothing is waiting on the platform, and nothing is unfinished in the state. */
-async function idle(platform: Platform, directory: string, withinMs: number): Promise<boolean> {
+async function idle(platform: Platform, place: StatePlace, withinMs: number): Promise<boolean> {
   for (const end = performance.now() + withinMs; performance.now() < end; await sleep(15)) {
-    if (platform.pending() === 0 && countUnsettled(join(directory, "state")) === 0) return true;
+    if (platform.pending() === 0 && (await place.unsettled()) === 0) return true;
   }
   return false;
 }
 
-function sum(
+async function sum(
   complaints: readonly string[],
   cases: readonly Planned[],
-  { platform, directory }: Pick<Scene, "platform" | "directory">,
-): Verdict {
-  const state = readState(join(directory, "state"));
+  { platform, place }: Pick<Scene, "platform" | "place">,
+): Promise<Verdict> {
+  const state = await place.read();
   const asked = cases.flatMap((one) => (one.neighbour === undefined ? [one] : [one, one.neighbour]));
   const verdicts = asked.map((one) => judge(one, shownIn(platform, one.chat), state));
-  const broken = state.integrity === "ok" ? [] : [`the database: ${state.integrity}`];
+  const broken = (state.integrity ?? "ok") === "ok" ? [] : [`the database: ${state.integrity}`];
   return {
     violations: [...complaints, ...broken, ...verdicts.flatMap(({ violations }) => violations)],
     repeated: verdicts.reduce((all, { repeated }) => all + repeated, 0),

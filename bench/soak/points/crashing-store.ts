@@ -1,5 +1,4 @@
 /** The gateway's store, in a process that kills itself by SIGKILL right before or after a write of one chat's reply. */
-import { openSqliteStore as open, type SqliteStoreOptions } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 import type { Aim } from "./aim.ts";
 
@@ -31,9 +30,10 @@ function spoil(store: Store, how: Aim["spoil"]): Store {
   return store;
 }
 
-export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
+/** The store as `CRASH_AIM` of the environment says. */
+export function crashingStore(real: Store): Store {
   const { chat, spoil: how, ...aim } = JSON.parse(process.env.CRASH_AIM ?? "{}") as Partial<Aim>;
-  const store = spoil(await open(options), how);
+  const store = spoil(real, how);
   return chat === undefined ? store : crashing(store, { ...aim, chat });
 }
 

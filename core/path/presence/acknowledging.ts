@@ -107,7 +107,13 @@ export function createAcknowledgements(options: {
         },
       };
     },
-    mend: async (unitId) => await mendOne(unitId, await store.get(namespace, unitId)).catch(() => {}),
+    async mend(unitId) {
+      try {
+        await mendOne(unitId, await store.get(namespace, unitId));
+      } catch {
+        // The store is away. The next start removes the reaction.
+      }
+    },
     async mendEnded() {
       for (const { key, value } of await store.list(namespace)) {
         const event = await store.event(key);

@@ -134,3 +134,15 @@ test("that a gateway cannot remove before it closes is left to its next start", 
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(await kept()).toEqual(["e"]);
 });
+
+test("a store that is away while a reaction is looked up ends nothing but the look: the next start removes the reaction", async () => {
+  const { calls, acknowledgements } = process(async () => {});
+  await store.set("acknowledged", "e", place);
+  await store.close();
+  await expect(acknowledgements.mend("e")).resolves.toBeUndefined();
+  expect(calls).toEqual([]);
+  store = await openSqliteStore({ directory, now: Date.now });
+  const next = process(async () => {});
+  await next.acknowledgements.mendEnded();
+  await vi.waitFor(() => expect(next.calls).toEqual([null]));
+});

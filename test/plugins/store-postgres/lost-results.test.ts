@@ -1,10 +1,9 @@
 /** Connections that break: a call whose result was lost is repeated, and must not have its effect twice. */
-import { connect, createServer, type Socket } from "node:net";
 import { afterEach, expect, test } from "vitest";
 import type { Store } from "../../../core/state/index.ts";
 import { answered, newEvent, start, take, textPart } from "../../../core/testkit/store/fixture.ts";
 import { postgres } from "../../../plugins/store-postgres/index.ts";
-import { freePort } from "../../support/ports.ts";
+import { openDatabaseWire } from "../../support/database-wire.ts";
 import { usePostgres } from "../../support/postgres.ts";
 
 const server = usePostgres();
@@ -18,63 +17,6 @@ async function open(url: string, node = "one"): Promise<Store> {
   const store = await postgres.open({ url, now: () => start, owner: true, node });
   closing.push(() => store.close());
   return store;
-}
-
-/** The message ReadyForQuery: the server is done with a statement, and its transaction has ended. */
-const ready = Buffer.from([0x5a, 0, 0, 0, 5]);
-
-interface Wire {
-  readonly url: string;
-  /** How many results were lost. */
-  lost(): number;
-  /** From now on, every n-th result is lost with its connection. */
-  lose(every: number): void;
-}
-
-/** Stands between the store and the server. The server has committed what the store never hears of. */
-async function openWire(url: string): Promise<Wire> {
-  const address = new URL(url);
-  const { hostname, port } = address;
-  const sockets = new Set<Socket>();
-  let every = 0;
-  let results = 0;
-  let lost = 0;
-  const wire = createServer((client) => {
-    const database = connect(Number(port), hostname);
-    let isReady = false;
-    for (const socket of [client, database]) {
-      sockets.add(socket);
-      socket.on("error", () => {});
-      socket.on("close", () => sockets.delete(socket));
-    }
-    client.on("data", (chunk) => database.write(chunk));
-    client.on("close", () => database.destroy());
-    database.on("close", () => client.destroy());
-    database.on("data", (chunk: Buffer) => {
-      const isDone = chunk.includes(ready);
-      if (isReady && isDone && every > 0) results += 1;
-      if (isReady && isDone && every > 0 && results % every === 0) {
-        lost += 1;
-        client.destroy();
-        return;
-      }
-      isReady ||= isDone;
-      client.write(chunk);
-    });
-  });
-  address.port = String(await freePort());
-  await new Promise<void>((resolve) => void wire.listen(Number(address.port), "127.0.0.1", resolve));
-  closing.push(async () => {
-    for (const socket of sockets) socket.destroy();
-    await new Promise((resolve) => wire.close(resolve));
-  });
-  return {
-    url: address.href,
-    lost: () => lost,
-    lose(n) {
-      every = n;
-    },
-  };
 }
 
 const queue = (lane: number) => ({ lane: `queue ${lane}`, key: "heartbeat:main" });
@@ -106,7 +48,8 @@ async function run(store: Store, lane: number, index: number): Promise<void> {
 
 test("results that are lost after their commit have their effect once, and every caller learns of it", async () => {
   const url = server.newUrl();
-  const wire = await openWire(url);
+  const wire = await openDatabaseWire(url);
+  closing.push(() => wire.close());
   const store = await open(wire.url);
   await store.begin(start);
   wire.lose(4);
@@ -139,4 +82,27 @@ test("a connection that the server closes is replaced without an error", async (
     await store.accept(newEvent(`e${round}`));
   }
   expect(await store.stats()).toMatchObject({ waiting: 5 });
+});
+
+test("what a node took under a lease that ended before it heard of it is not run", async () => {
+  const url = `${server.newUrl()}&lease=1`;
+  const wire = await openDatabaseWire(url);
+  closing.push(() => wire.close());
+  const store = await open(wire.url);
+  await store.begin(start);
+  await store.accept(newEvent("waits", { lane: "one" }));
+  // Both calls have a connection.
+  await Promise.all([store.stats(), store.stats()]);
+  // The results of both calls, and of all renewals, arrive when the lease has ended.
+  const release = wire.hold();
+  const claiming = store.claim("one", { now: start, limit: 1 });
+  const accepting = store.accept(newEvent("taken", { lane: "two", claim: true }));
+  await new Promise((resolve) => setTimeout(resolve, 1_200));
+  expect(await server.query(url, "SELECT lane FROM $schema.units WHERE state = 1 ORDER BY lane")).toEqual([
+    { lane: "one" },
+    { lane: "two" },
+  ]);
+  release();
+  expect(await claiming).toEqual({ unit: null, due: null });
+  expect(await accepting).toEqual({ eventId: "taken", duplicate: false });
 });
