@@ -2,7 +2,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { run, start, temporaryHome } from "../cli/command.ts";
+import { start, temporaryHome } from "../cli/command.ts";
+import { run } from "../cli/command-runner.ts";
 
 const fixture = join(import.meta.dirname, "..", "..", "fixtures", "store-elsewhere");
 const password = "letmein";
