@@ -3,7 +3,8 @@ import pg from "pg";
 import { storeError } from "service-gateway/sdk/store";
 import { isAway, isDeadlock, isUncertain, translated } from "./failure.ts";
 
-const maxConnections = 10;
+/** Connections of the pool that all calls share. */
+export const maxConnections = 10;
 /** Longer than the time between two renewals of a lease. */
 const idleMs = 60_000;
 const connectMs = 3_000;
@@ -50,16 +51,14 @@ const types = {
     oid === int8 && format !== "binary" ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-interface Address {
-  readonly connectionString: string;
-  readonly schema: string;
-  readonly leaseSeconds: number;
-}
+type Address = Pick<Database, "schema" | "leaseSeconds" | "connection">;
 
+/** With the node's name, what the server calls the connections of a gateway or a command. */
+export const applicationPrefix = "service-gateway ";
 const defaultLeaseSeconds = 30;
 
 /** Splits off what the address says about the store itself. */
-function parseAddress(url: string): Address {
+export function parseAddress(url: string, applicationName: string): Address {
   let address: URL;
   try {
     address = new URL(url);
@@ -73,7 +72,14 @@ function parseAddress(url: string): Address {
     throw storeError("database_unusable", { reason: `lease=${lease} of state.url is not a number of seconds` });
   address.searchParams.delete("schema");
   address.searchParams.delete("lease");
-  return { connectionString: address.href, schema: pg.escapeIdentifier(schema), leaseSeconds: Number(lease) };
+  return {
+    schema: pg.escapeIdentifier(schema),
+    leaseSeconds: Number(lease),
+    connection: {
+      ...{ connectionString: address.href, application_name: applicationName },
+      ...{ connectionTimeoutMillis: connectMs, keepAlive: true },
+    },
+  };
 }
 
 /** PostgreSQL cannot store U+0000 in a text. JSON contains it only escaped. */
@@ -83,8 +89,7 @@ const storable = (value: unknown): unknown => {
 };
 
 export function openDatabase(url: string, applicationName: string, connections = maxConnections): Database {
-  const { connectionString, schema, leaseSeconds } = parseAddress(url);
-  const connection = { connectionString, connectionTimeoutMillis: connectMs, keepAlive: true, application_name: applicationName };
+  const { schema, leaseSeconds, connection } = parseAddress(url, applicationName);
   const pool = new pg.Pool({ ...connection, types, max: connections, idleTimeoutMillis: idleMs });
   // A broken connection also rejects the statement that uses it, and without one the next call opens another connection.
   pool.on("error", () => {});
