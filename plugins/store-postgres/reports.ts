@@ -98,11 +98,22 @@ const statsQuery = `SELECT
     + (SELECT count(*) FROM @inbox WHERE state = 2 AND gather_key IS NOT NULL AND due IS NULL) AS waiting,
   (SELECT count(*) FROM @inbox i JOIN @units u ON u.id = i.unit WHERE u.state = 1 AND i.state = 3) AS running,
   (SELECT count(*) FROM @outbox WHERE state < 2) AS outbox,
+  (SELECT min(greatest(i.accepted_at, i.due))
+    FROM (SELECT min(sequence) AS first FROM @inbox WHERE state = 2 AND due IS NOT NULL GROUP BY lane) heads
+    JOIN @inbox i ON i.sequence = heads.first WHERE i.due < 'Infinity') AS oldest,
   (SELECT json_object_agg(state, total) FROM (
     SELECT state::text, sum(total) AS total FROM (
       SELECT state::text, count(*) AS total FROM @inbox WHERE state >= 4 GROUP BY state
       UNION ALL SELECT substr(name, 9), value FROM @counters WHERE starts_with(name, 'removed:')
     ) each GROUP BY state) sums) AS ended`;
+
+interface StatsRow {
+  readonly waiting: number;
+  readonly running: number;
+  readonly outbox: number;
+  readonly oldest: number | null;
+  readonly ended: Readonly<Record<string, number>> | null;
+}
 
 export function reportMethods(database: Database) {
   return {
@@ -136,14 +147,14 @@ export function reportMethods(database: Database) {
       }));
     },
     async stats() {
-      const [row] = await database.report<{ waiting: number; running: number; outbox: number; ended: Record<string, number> | null }>(
-        statsQuery,
-      );
+      const [row] = await database.report<StatsRow>(statsQuery);
+      const oldest = row?.oldest ?? null;
       const total = (outcome: Outcome) => row?.ended?.[String(outcomeStates[outcome])] ?? 0;
       return {
         waiting: row?.waiting ?? 0,
         running: row?.running ?? 0,
         outboxWaiting: row?.outbox ?? 0,
+        ...(oldest !== null && { oldestDueAt: oldest }),
         settled: { answered: total("answered"), silent: total("silent"), refused: total("refused"), failed: total("failed") },
       } satisfies StoreStats;
     },

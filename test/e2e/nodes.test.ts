@@ -91,6 +91,12 @@ const request = (node: Node, path: string, body: object, headers: Readonly<Recor
     body: JSON.stringify(body),
   });
 
+async function metricsOf(node: Node): Promise<string> {
+  const own = readFileSync(join(node.home, "state", "gateway-token"), "utf8").trim();
+  const response = await fetch(`${node.url()}/metrics`, { headers: { authorization: `Bearer ${own}` } });
+  return await response.text();
+}
+
 interface Why {
   readonly outcome?: string;
   readonly attempts: number;
@@ -113,6 +119,13 @@ test("one of two nodes receives for a bot; when it is killed, the other does, an
   expect(status.out).toMatch(/ready at/);
   expect(status.out).toMatch(/node one +alive +renewed its lease .* ago +0 running +account:botchat:default/);
   expect(status.out).toMatch(/botchat:default +standby/);
+  const metrics = await metricsOf(two);
+  expect(metrics).toMatch(/^service_node_up{node="one"} 1\nservice_node_up{node="two"} 1$/m);
+  expect(metrics).toMatch(/^service_node_renewal_age_seconds{node="one"} \d+(\.\d+)?$/m);
+  expect(metrics).toContain('\nservice_node_duty{node="one",duty="account:botchat:default"} 1\n');
+  const page = readFileSync(join(import.meta.dirname, "../../examples/reference/http.md"), "utf8");
+  for (const [, name] of metrics.matchAll(/^# TYPE (\S+)/gm)) expect(page).toContain(`| \`${name}\` |`);
+  expect(Number(/^service_lease_left_seconds (.*)$/m.exec(metrics)?.[1])).toBeGreaterThan(20);
   one.process.child.kill("SIGKILL");
   const killedAt = performance.now();
   platform.act.say(ada, ada, "to nobody");
@@ -187,6 +200,9 @@ test("while the database is away, webhooks are answered 503; when it is back, ev
   await database.stop();
   const refused = await request(one, "agent", { message: "lost?" });
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  const metrics = await metricsOf(one);
+  expect(metrics).toContain("\nservice_store_up 0\n");
+  expect(metrics).not.toMatch(/^service_(waiting_events|node_up)\b/m);
   platform.act.say(ada, ada, "second");
   await database.start();
   await expect.poll(() => answers(platform, ada)).toEqual(["before", "after"]);

@@ -161,10 +161,16 @@ export function decisionReads(sql: Statements) {
     stats(): StoreStats {
       const rows = sql.all<{ name: Total; value: number }>("SELECT name, value FROM numbers");
       const total = (name: Total) => rows.find((row) => row.name === name)?.value ?? 0;
+      const oldest = sql.one<{ due: number | null }>(
+        `SELECT min(max(i.accepted_at, i.due)) AS due
+         FROM (SELECT min(sequence) AS first FROM inbox WHERE state = 2 AND due IS NOT NULL GROUP BY lane)
+         JOIN inbox i ON i.sequence = first WHERE i.due < 9e999`,
+      )?.due;
       return {
         waiting: total("waiting"),
         running: total("running"),
         outboxWaiting: total("outbox"),
+        ...(typeof oldest === "number" && { oldestDueAt: oldest }),
         settled: { answered: total("answered"), silent: total("silent"), refused: total("refused"), failed: total("failed") },
       };
     },
