@@ -67,6 +67,7 @@ interface LatestChain {
 /** `place` counts the messages of a transcript from 1. */
 function readMessages(sql: Statements, latest: LatestChain, { after, rows: limit, characters }: Options): Page {
   const [transcript = 0, place = 0] = (after ?? []) as readonly number[];
+  if (after === null) latest.transcript = 0;
   const rows: CopyRow[] = [];
   let size = 0;
   let next: CopyKey | null = null;
