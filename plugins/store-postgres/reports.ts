@@ -1,35 +1,23 @@
 /** Reports about the state for operators. */
-import type {
-  Address,
-  Decision,
-  EventReport,
-  Json,
-  Outcome,
-  SessionReport,
-  Store,
-  StoreStats,
-  UsageReport,
+import {
+  type Address,
+  type Decision,
+  type EventReport,
+  type EventReportRow,
+  eventReportOf,
+  type Json,
+  type Outcome,
+  type SessionReport,
+  type Store,
+  type StoreStats,
+  type UsageReport,
 } from "service-gateway/sdk/store";
 import { conditionsOf } from "./event-filter.ts";
 import type { Database } from "./pool.ts";
 import { outcomeStates } from "./schema/tables.ts";
 
-interface ReportRow {
-  readonly id: string;
-  readonly source: string;
-  readonly kind: string;
-  readonly account: string | null;
-  readonly lane: string;
-  readonly accepted_at: number;
+interface ReportRow extends EventReportRow {
   readonly state: number;
-  readonly attempts: number;
-  readonly unit_id: string | null;
-  readonly outcome: Outcome | null;
-  readonly reason: string | null;
-  readonly settled_at: number | null;
-  readonly session_key: string | null;
-  readonly agent_id: string | null;
-  readonly reply: string | null;
   readonly decisions: readonly (readonly Decision[])[] | null;
 }
 
@@ -43,26 +31,7 @@ function stateOf(code: number): EventReport["state"] {
   return code === 3 ? "running" : "settled";
 }
 
-function reportOf(row: ReportRow): EventReport {
-  return {
-    id: row.id,
-    source: row.source,
-    kind: row.kind,
-    ...(row.account !== null && { account: row.account }),
-    lane: row.lane,
-    acceptedAt: row.accepted_at,
-    state: stateOf(row.state),
-    attempts: row.attempts,
-    ...(row.unit_id !== null && { unitId: row.unit_id }),
-    ...(row.outcome !== null && { outcome: row.outcome }),
-    ...(row.reason !== null && { reason: row.reason }),
-    ...(row.settled_at !== null && { settledAt: row.settled_at }),
-    ...(row.session_key !== null && { sessionKey: row.session_key }),
-    ...(row.agent_id !== null && { agentId: row.agent_id }),
-    ...(row.reply !== null && { reply: row.reply }),
-    decisions: (row.decisions ?? []).flat(),
-  };
-}
+const reportOf = (row: ReportRow): EventReport => eventReportOf(row, stateOf(row.state), (row.decisions ?? []).flat());
 
 interface SessionRow {
   readonly key: string;
