@@ -1,5 +1,5 @@
 /** Two gateways as nodes of one PostgreSQL: real processes, a real server, the platform and the model over real HTTP. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "jsonc-parser";
 import { afterEach, expect, test } from "vitest";
@@ -186,6 +186,27 @@ test("a run that a webhook of one node causes is waited for and looked up on the
     headers: { authorization: `Bearer ${hookToken}`, prefer: "wait=30" },
   });
   expect(await looked.json()).toMatchObject({ runId: accepted.runId });
+});
+
+test("with the address alone, commands read the shared state from any machine, and leave nothing there", async () => {
+  const house = await createHouse();
+  house.model.script(say("done"));
+  const node = await house.node("one");
+  const accepted = (await (await request(node, "agent", { message: "work" })).json()) as { readonly runId: string };
+  await expect.poll(() => house.ended()).toBeGreaterThan(0);
+  const home = temporaryHome();
+  const file = join(home, "elsewhere.jsonc");
+  writeFileSync(file, JSON.stringify({ state: { store: "postgres", url: { env: "DATABASE_URL" } } }));
+  const read = async (...args: readonly string[]) => await run([...args, "--config", file], { home, env: { DATABASE_URL: house.url } });
+  const status = await read("status");
+  expect(status.out).toMatch(/gateway +not running on this machine/);
+  expect(status.out).toMatch(/node one +alive/);
+  expect((await read("why", accepted.runId)).out).toMatch(new RegExp(`^silent.*\\n[^]*event +${accepted.runId}`));
+  expect((await read("events", "list")).out).toContain(accepted.runId);
+  expect((await read("sessions", "list")).out).toContain("agent:main:main");
+  const doctor = await read("doctor");
+  expect([doctor.code, doctor.out]).toEqual([0, expect.stringMatching(/✓ +store +PostgreSQL 1\d\.\d+ has what the store needs/)]);
+  expect(readdirSync(home)).toEqual(["elsewhere.jsonc"]);
 });
 
 test("while the database is away, webhooks are answered 503; when it is back, everything goes on by itself", async () => {
