@@ -1,6 +1,6 @@
 /** Opens the state that a configuration names. Each kind of store is loaded only if it is used. */
 import { embeddedStore } from "../config/embedded-store.ts";
-import { HostError } from "../contract/errors.ts";
+import { HostError } from "../contract/index.ts";
 import type { StoreFinding } from "../sdk/store.ts";
 import type { Store } from "../state/index.ts";
 import type { StateOptions } from "./options.ts";
