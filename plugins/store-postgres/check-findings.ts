@@ -103,7 +103,7 @@ export function notificationFindings(arrived: boolean): readonly StoreFinding[] 
   if (arrived) return [];
   const reason =
     "notifications of the database do not arrive, as behind a pooler in transaction mode: a node learns of the others' events up to 1 s later, and /stop does not reach a turn on another node";
-  return [warn(reason, "Set state.url to the address of the database itself, or set the pooler to session mode.")];
+  return [warn(reason, "Add listen=HOST:PORT to state.url, with the address of the database itself for the one connection that listens.")];
 }
 
 const quoted = (name: string): string => `"${name.replaceAll('"', '""')}"`;

@@ -13,8 +13,8 @@ const notifyMs = 1_000;
 
 /** A database that cannot be reached has no findings: opening it fails for the same reason, and the doctor reports that. */
 export async function checkDatabase({ url, now }: StoreOpening): Promise<readonly StoreFinding[]> {
-  const { connection, schema } = parseAddress(url, "service-gateway-check");
-  const [client, listener] = [new pg.Client(connection), new pg.Client(connection)];
+  const { connection, listening, schema } = parseAddress(url, "service-gateway-check");
+  const [client, listener] = [new pg.Client(connection), new pg.Client(listening)];
   for (const each of [client, listener]) each.on("error", () => {});
   try {
     try {

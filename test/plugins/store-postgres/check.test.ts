@@ -146,13 +146,42 @@ describe("a server of another kind", () => {
   });
 });
 
+test("an address to listen at that is more than a host and a port is refused", async () => {
+  for (const wrong of ["", "db:5432/other", "user@db", "db:port"]) {
+    const opening = postgres.open({
+      url: `${server.newUrl()}&listen=${encodeURIComponent(wrong)}`,
+      now: Date.now,
+      owner: false,
+      node: "x",
+    });
+    await expect(opening).rejects.toThrow(`listen=${wrong} of state.url is not a host, or a host and a port`);
+  }
+});
+
 describe.skipIf(!hasPooler)("behind a pooler in transaction mode", () => {
   const through = usePooler(server);
+  /** The address of the pooler, with the server itself for the connection that listens. */
+  const past = (url: string) => `${through(url)}&listen=${new URL(url).host}`;
 
   test("the lack of notifications is reported with what it means", async () => {
     const url = server.newUrl();
     expect(await check(through(url))).toEqual(
-      says("warn", /^notifications of the database do not arrive, .*\/stop does not reach/, "session mode"),
+      says("warn", /^notifications of the database do not arrive, .*\/stop does not reach/, "listen=HOST:PORT"),
     );
+  });
+
+  test("with an address to listen at, notifications arrive, and a note reaches another node", async () => {
+    const url = server.newUrl();
+    expect(await check(past(url))).toMatchObject([{ verdict: "ok" }]);
+    const [one, two] = [await open(past(url), "one"), await open(past(url), "two")];
+    await one.begin(Date.now());
+    const notes: unknown[] = [];
+    one.nodes?.watch({ work() {}, note: (note) => notes.push(note), lost() {} });
+    await expect
+      .poll(async () => {
+        await two.nodes?.send({ topic: "stop", body: 1 });
+        return notes;
+      })
+      .toContainEqual({ topic: "stop", body: 1 });
   });
 });
