@@ -1,4 +1,5 @@
 /** Two gateways as nodes of one PostgreSQL: real processes, a real server, the platform and the model over real HTTP. */
+import { spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "jsonc-parser";
@@ -7,6 +8,7 @@ import { createPlatform, type Platform } from "../../plugins/playground/platform
 import { run, type Started, start, temporaryHome } from "../core/cli/command.ts";
 import { say } from "../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
+import { freePort } from "../support/ports.ts";
 import { usePostgres } from "../support/postgres.ts";
 
 const database = usePostgres();
@@ -230,6 +232,40 @@ test("while the database is away, webhooks are answered 503; when it is back, ev
   await expect.poll(async () => (await request(one, "agent", { message: "again" })).status).toBe(202);
 });
 
+const hasCaddy = spawnSync("caddy", ["version"]).status === 0;
+
+/** The proxy of the example publishes webhooks and nothing else, and goes on with the node that is left. */
+async function expectProxied(nodes: readonly [Node, Node]): Promise<void> {
+  const home = temporaryHome();
+  const port = await freePort();
+  const text = readFileSync(join(import.meta.dirname, "../../examples/several-nodes/Caddyfile"), "utf8");
+  const [one, two] = nodes.map((node) => new URL(node.url()).host);
+  const local = text
+    .replace("gateway.example.org {", `http://127.0.0.1:${port} {`)
+    .replace("gateway-1:18789", one ?? "")
+    .replace("gateway-2:18789", two ?? "");
+  writeFileSync(join(home, "Caddyfile"), `{\n\tadmin off\n}\n${local}`);
+  const caddy = spawn("caddy", ["run", "--adapter", "caddyfile", "--config", join(home, "Caddyfile")], {
+    env: { PATH: process.env.PATH, HOME: home },
+    stdio: "ignore",
+  });
+  closing.push(async () => void caddy.kill("SIGKILL"));
+  const wake = async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/hooks/wake`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${hookToken}`, "content-type": "application/json" },
+      body: JSON.stringify({ text: "through the proxy", mode: "next-heartbeat" }),
+    }).catch(() => undefined);
+    return response?.status;
+  };
+  await expect.poll(wake).toBe(200);
+  for (const path of ["/metrics", "/gateway/describe", "/readyz"])
+    expect([path, (await fetch(`http://127.0.0.1:${port}${path}`)).status]).toEqual([path, 404]);
+  nodes[0].process.child.kill("SIGTERM");
+  await nodes[0].process.finished;
+  await expect.poll(wake, { timeout: 10_000 }).toBe(200);
+}
+
 test("the nodes of the example share their work", async () => {
   const house = await createHouse();
   const { platform, model } = house;
@@ -264,4 +300,5 @@ test("the nodes of the example share their work", async () => {
   });
   const { nodes } = (JSON.parse(out) as { readonly events: { readonly nodes: readonly { readonly duties: readonly string[] }[] } }).events;
   expect(nodes.map(({ duties }) => duties.includes("account:botchat:default")).sort()).toEqual([false, true]);
+  if (hasCaddy) await expectProxied([one, two]);
 });
