@@ -1,18 +1,19 @@
 /**
  * The rate at which the PostgreSQL store accepts events, by the number of callers that wait at once, against `pgbench` inserting the same
  * rows with a commit for each, at the same concurrency and on the same server. Also the way from acceptance to claim over many lanes, the
- * whole way of an event, and what an event costs on the wire. Needs `pgbench` in the search path. Run: `node --conditions=source bench/postgres.ts [--seconds 5] [--rounds 3]`.
+ * same work on SQLite, and what an event, a webhook and a chat turn cost on the wire. Needs `pgbench` in the search path. Run: `node --conditions=source bench/postgres.ts [--seconds 5] [--rounds 3]`.
  */
 import { execFileSync } from "node:child_process";
-import { once } from "node:events";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, connect, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { NewEvent, Store } from "../core/state/store.ts";
 import "../test/support/plugin-imports.ts";
+import { openSqliteStore } from "../core/state/sqlite/index.ts";
 import { createPostgres } from "../test/support/postgres-server.ts";
+import { printGatewayTraffic } from "./gateway-traffic.ts";
+import { countTraffic } from "./wire-traffic.ts";
 
 const { postgres } = await import("../plugins/store-postgres/index.ts");
 
@@ -93,43 +94,6 @@ VALUES (gen_random_uuid()::text, 2, 0, 1, 0, 'hooks', 'wake', 'lane-' || :lane, 
   return Number(/tps = ([\d.]+)/.exec(output)?.[1]);
 }
 
-interface Traffic {
-  readonly port: number;
-  /** Results of the server, bytes to it and bytes from it since the last call. */
-  take(): { readonly results: number; readonly sent: number; readonly received: number };
-  close(): void;
-}
-
-/** Stands between the store and the server, and counts. */
-async function countTraffic(url: string): Promise<Traffic> {
-  const ready = Buffer.from([0x5a, 0, 0, 0, 5]);
-  let counts = { results: 0, sent: 0, received: 0 };
-  const wire = createServer((client) => {
-    const database = connect(Number(new URL(url).port), "127.0.0.1");
-    client.on("data", (chunk: Buffer) => {
-      counts.sent += chunk.length;
-      database.write(chunk);
-    });
-    database.on("data", (chunk: Buffer) => {
-      counts.received += chunk.length;
-      if (chunk.includes(ready)) counts.results += 1;
-      client.write(chunk);
-    });
-    client.on("close", () => database.destroy());
-    for (const socket of [client, database]) socket.on("error", () => {});
-  });
-  await once(wire.listen(0, "127.0.0.1"), "listening");
-  return {
-    port: (wire.address() as AddressInfo).port,
-    take() {
-      const taken = counts;
-      counts = { results: 0, sent: 0, received: 0 };
-      return taken;
-    },
-    close: () => wire.close(),
-  };
-}
-
 /** Prints what one event costs on the wire, one at a time, when all connections are open. */
 async function printTraffic(url: string): Promise<void> {
   const traffic = await countTraffic(url);
@@ -154,6 +118,35 @@ async function printTraffic(url: string): Promise<void> {
   traffic.close();
 }
 
+/** The same work on the embedded store, in alternation: what a single node pays for a database elsewhere. */
+async function compareWithSqlite(store: Store): Promise<void> {
+  const directory = mkdtempSync(join(tmpdir(), "bench-sqlite-"));
+  const embedded = await openSqliteStore({ directory, now: () => serial });
+  await embedded.begin(0);
+  const works: readonly (readonly [string, (on: Store) => Promise<unknown>])[] = [
+    ["whole way of an event", wholeWay],
+    ["accept", (on) => on.accept(nextEvent())],
+  ];
+  for (const [name, work] of works) {
+    for (const callers of [1, 16, 128]) {
+      const ratios: number[] = [];
+      const rates: (readonly [number, number])[] = [];
+      for (let round = 0; round < Number(values.rounds); round += 1) {
+        const reference = await rateOf(callers, () => work(embedded));
+        const ours = await rateOf(callers, () => work(store));
+        rates.push([ours, reference]);
+        ratios.push(ours / reference);
+      }
+      const [ours, reference] = [0, 1].map((side) => median(rates.map((rate) => rate[side] ?? 0)).toFixed(0));
+      console.log(
+        `${name}, ${callers} callers: PostgreSQL ${ours} per s; SQLite ${reference} per s; median ratio ${median(ratios).toFixed(2)}`,
+      );
+    }
+  }
+  await embedded.close();
+  rmSync(directory, { recursive: true });
+}
+
 const median = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 const server = createPostgres();
@@ -162,6 +155,10 @@ try {
   const url = server.newUrl();
   const store = await postgres.open({ url, now: () => serial, owner: true, node: "bench" });
   await store.begin(0);
+  // First, because the server still writes for a while what the other figures have made.
+  const times = await timesToClaim(store, 200);
+  const at = (share: number) => (times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0).toFixed(1);
+  console.log(`from acceptance to claim, 200 per s over ${lanes} lanes: p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`);
   for (const callers of [16, 128]) {
     const ratios: number[] = [];
     for (let round = 0; round < Number(values.rounds); round += 1) {
@@ -174,14 +171,10 @@ try {
     }
     console.log(`accept, ${callers} callers: median ratio ${median(ratios).toFixed(2)}`);
   }
-  for (const callers of [1, 16, 128]) {
-    console.log(`whole way of an event, ${callers} callers: ${(await rateOf(callers, () => wholeWay(store))).toFixed(0)} per s`);
-  }
-  const times = await timesToClaim(store, 200);
-  const at = (share: number) => (times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? 0).toFixed(1);
-  console.log(`from acceptance to claim, 200 per s over ${lanes} lanes: p50 ${at(0.5)}, p99 ${at(0.99)}, longest ${at(1)} ms`);
+  await compareWithSqlite(store);
   await store.close();
   await printTraffic(url);
+  await printGatewayTraffic(server.newUrl());
 } finally {
   await server.remove();
 }

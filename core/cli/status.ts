@@ -142,11 +142,11 @@ function showNodes(nodes: readonly NodeReport[], { line, table, style }: Command
 }
 
 function gatewayLine(
-  { running, ready, reasons = [], url, pid, startedAt }: Status,
+  { running, ready, reasons = [], url, pid, startedAt, events }: Status,
   now: number,
   style: CommandContext["terminal"]["style"],
 ): string {
-  if (!running) return style("yellow", "not running");
+  if (!running) return style("yellow", events?.nodes?.some(({ alive }) => alive) ? "not running on this machine" : "not running");
   const verdict =
     ready !== true ? style("yellow", "not ready") : reasons.length === 0 ? style("green", "ready") : style("yellow", "degraded");
   return `${verdict} at ${url}, process ${pid}, up ${renderDuration(now - (startedAt ?? now))}`;

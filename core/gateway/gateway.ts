@@ -28,7 +28,7 @@ import { registerOperations } from "./routes/operations.ts";
 import { registerPairing } from "./routes/pairing.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 import { bringUpPlugins } from "./start-plugins.ts";
-import { createTelemetry } from "./telemetry.ts";
+import { createTelemetry, type Telemetry } from "./telemetry.ts";
 import { createHookTokens } from "./tokens.ts";
 import { createUndo, type Undo } from "./undo.ts";
 
@@ -73,8 +73,9 @@ export async function createGateway(options: GatewayOptions = {}): Promise<Gatew
 async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   const base = await openBase(options, undo);
   const { current, config, stateDirectory, log, store, now } = base;
-  const runtime = createRuntime(base);
-  const telemetry = createTelemetry({ hooks: runtime.hooks, running: () => runtime.path.lanes.running() });
+  const telemetry: Telemetry = createTelemetry({ store, now, running: () => runtime.path.lanes.running() });
+  const runtime = createRuntime(base, telemetry.begins);
+  telemetry.follow(runtime.hooks);
   const address = { url: "", startedAt: now() };
   const door: Door = { handIn: notUpYet };
   const plugins = await bringUpPlugins({

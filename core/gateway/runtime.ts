@@ -30,7 +30,7 @@ import { type Inbound, reasonOf } from "../contract/index.ts";
 import { createRegistry, enginesOf, type Registry } from "../host/index.ts";
 import { requestPublic } from "../media/index.ts";
 import { createPath, type Path } from "../path/index.ts";
-import { createIds } from "../state/index.ts";
+import { createIds, type Unit } from "../state/index.ts";
 import { createHooks, type Hooks, type Visit } from "../stations/index.ts";
 import { createAgentSide } from "./agent-side.ts";
 import type { Base } from "./base.ts";
@@ -52,7 +52,7 @@ export interface Runtime {
   readonly confirm: (url: string) => Promise<void>;
 }
 
-export function createRuntime(options: Omit<Base, "undo">): Runtime {
+export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit) => void): Runtime {
   const { config, store, log, now, secrets } = options;
   const newId = createIds(now);
   const registry = createRegistry();
@@ -131,7 +131,7 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
     commands: () => commands.menu(),
   });
   const path: Path = createPath({
-    ...{ hooks, store, accounts, gate, log },
+    ...{ hooks, store, accounts, gate, log, onBegin },
     redact: options.redact,
     clock: { now, newId, random: options.random },
     agents: createAgentSide({

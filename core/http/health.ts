@@ -10,7 +10,7 @@ export interface HealthDeps {
   /** `reasons` has one sentence for each part that is not up. A gateway that is ready but has reasons is degraded. */
   readonly readiness: () => { readonly ready: boolean; readonly reasons: readonly string[] };
   /** The page of `createMetrics`. */
-  readonly metrics: () => string;
+  readonly metrics: () => string | Promise<string>;
 }
 
 interface HealthAccess {
@@ -38,7 +38,7 @@ export function registerHealth(app: FastifyInstance, { readiness, metrics }: Hea
   });
   app.get("/metrics", async (request, reply) => {
     if (await isRefused(request, reply, access.metricsArePublic() ? "public" : "device")) return reply;
-    return reply.header("content-type", "text/plain; version=0.0.4; charset=utf-8").send(metrics());
+    return reply.header("content-type", "text/plain; version=0.0.4; charset=utf-8").send(await metrics());
   });
 
   async function isRefused(request: FastifyRequest, reply: FastifyReply, needed: RouteAccess): Promise<boolean> {

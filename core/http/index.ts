@@ -10,7 +10,7 @@ export { exactDigits, parseExactJson } from "./exact-json.ts";
 export { gatewayToken } from "./gateway-token.ts";
 export { checkJsonType, parseJson } from "./json.ts";
 export { checkListening } from "./listening.ts";
-export { createMetrics } from "./metrics.ts";
+export { createMetrics, type Gauge, type Metrics } from "./metrics.ts";
 export { HttpProblem, jsonType, type ProblemCode } from "./problem.ts";
 export { routeAddress } from "./route-table.ts";
 export { sendProblem } from "./send.ts";

@@ -7,6 +7,8 @@ export interface Counter {
 }
 export interface Gauge {
   set(value: number, labels?: Labels): void;
+  /** Removes all series, so that things which are gone are not shown. */
+  clear(): void;
 }
 export interface Histogram {
   observe(value: number, labels?: Labels): void;
@@ -96,6 +98,7 @@ export function createMetrics(options: { readonly maxSeries?: number } = {}): Me
         set(value, labels = {}) {
           seriesOf(family, labels).value = value;
         },
+        clear: () => family.series.clear(),
       };
     },
     histogram(definition) {

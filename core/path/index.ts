@@ -49,6 +49,7 @@ export function createPath(options: PathOptions): Path {
     now,
     maxConcurrent: agents.maxConcurrent,
     run(unit, slot) {
+      options.onBegin?.(unit);
       const running = run(unit, slot);
       underWay.add(running);
       return running;

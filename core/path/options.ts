@@ -4,7 +4,7 @@ import type { Gate } from "../access/index.ts";
 import type { Accounts } from "../channels/index.ts";
 import type { Inbound, RawEvent, Reply, Route, TurnEvent } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
-import type { Ending, SessionMessage, Store } from "../state/index.ts";
+import type { Ending, SessionMessage, Store, Unit } from "../state/index.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
 
 /** Fetches, checks and stores the files of a reply; never rejects. `null`: `/stop` arrived, and the reply must not be sent. */
@@ -71,4 +71,6 @@ export interface PathOptions {
   /** Removes secrets from the text of an error before it is stored. */
   readonly redact: (text: string) => string;
   readonly clock: { readonly now: () => number; readonly newId: () => string; readonly random: () => number };
+  /** Called before each run of a unit; must not throw. */
+  readonly onBegin?: (unit: Unit) => void;
 }

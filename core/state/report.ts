@@ -82,5 +82,10 @@ export interface StoreStats {
   readonly waiting: number;
   readonly running: number;
   readonly outboxWaiting: number;
+  /**
+   * Since when the head of a lane has been due that has waited longest, in epoch milliseconds; in the future if none is due yet. Absent if
+   * no lane has a head that becomes due.
+   */
+  readonly oldestDueAt?: number;
   readonly settled: { readonly [outcome in Outcome]: number };
 }

@@ -1,4 +1,6 @@
 /** Opens the state that a configuration names. Each kind of store is loaded only if it is used. */
+import { embeddedStore } from "../config/embedded-store.ts";
+import { HostError } from "../contract/index.ts";
 import type { StoreFinding } from "../sdk/store.ts";
 import type { Store } from "../state/index.ts";
 import type { StateOptions } from "./options.ts";
@@ -13,6 +15,10 @@ export async function openState(options: StateOptions): Promise<Store> {
       ...(slowFlushMs === undefined ? {} : { slowFlushMs }),
       ...(acceptNewState === undefined ? {} : { acceptNewState }),
     });
+  }
+  if (acceptNewState !== undefined) {
+    const reason = `--accept-new-state is for the store ${embeddedStore}, and state.store is ${place.store}: start without it`;
+    throw new HostError("usage", { reason });
   }
   const { openPluginStore } = await import("./plugin-store.ts");
   return await openPluginStore(options);

@@ -1,5 +1,6 @@
 /** The rules for every store, as tests. */
 import { describe } from "vitest";
+import { checkRules } from "./store/check.ts";
 import { copyingRules } from "./store/copying.ts";
 import { createFixtures, createNodes, type StoreContractOptions } from "./store/fixture.ts";
 import { handBackRules, ownershipRules } from "./store/hand-back.ts";
@@ -22,7 +23,8 @@ export type { StoreContractOptions } from "./store/fixture.ts";
  * of its own and closes everything it opened; only the tests move the clock `now`. The call itself never throws: a violation is a failing
  * test.
  *
- * A store on which several nodes work also names `writers`. Further tests then check leases, take-over and simultaneous writes.
+ * A store on which several nodes work also names `writers`. Further tests then check leases, take-over and simultaneous writes. A store
+ * with a `check` names that too.
  *
  * @example
  * storeContract({
@@ -32,7 +34,7 @@ export type { StoreContractOptions } from "./store/fixture.ts";
  * });
  */
 export function storeContract(options: StoreContractOptions): void {
-  const { writers } = options;
+  const { writers, check } = options;
   const withStore = createFixtures(options);
   describe(options.name, () => {
     describe("inbox", () => inboxRules(withStore));
@@ -47,6 +49,7 @@ export function storeContract(options: StoreContractOptions): void {
     describe("chats that move", () => moveRules(withStore));
     describe("upkeep", () => upkeepRules(withStore));
     describe("copies", () => copyingRules(options));
+    if (check !== undefined) describe("its own check", () => checkRules(withStore, check));
     if (writers !== undefined) describe("several writers", () => writerRules(createNodes(options, writers)));
   });
 }

@@ -15,8 +15,8 @@ export interface Field {
 
 export interface CopiedTable {
   readonly table: string;
-  /** What is read, if it is not the table itself. `@after` is the first number of the key. */
-  readonly from?: string;
+  /** What is read, if it is not the table itself. It may begin after the key whose values the SQL expressions name. */
+  readonly from?: (after: readonly string[]) => string;
   readonly key: readonly string[];
   /** Columns of the key that is unique in the table, if these differ from what is read. */
   readonly unique?: readonly string[];
@@ -60,7 +60,7 @@ const dedupeMs = 7 * 24 * 3_600_000;
 export const copiedTables: Readonly<Record<CopyKind, CopiedTable>> = {
   counter: {
     table: "counters",
-    from: `(SELECT CASE name ${counterRead} ELSE name END AS name, value FROM @counters WHERE value > 0)`,
+    from: () => `(SELECT CASE name ${counterRead} ELSE name END AS name, value FROM @counters WHERE value > 0)`,
     key: ["name"],
     fields: [{ ...text("name", "name"), write: `CASE t.name ${counterWrite} ELSE t.name END` }, number("value", "value")],
     size: "0",
@@ -190,11 +190,13 @@ export const copiedTables: Readonly<Record<CopyKind, CopiedTable>> = {
     fields: [number("id", "id"), text("sessionKey", "session_key"), number("generation", "generation")],
     size: "0",
   },
-  // `place` counts the messages of a transcript from 1.
+  // `place` counts the messages of a transcript from 1. It is part of the key, so that no page counts those of earlier pages again.
   message: {
     table: "messages",
-    from: `(SELECT *, row_number() OVER (PARTITION BY transcript ORDER BY position) AS place FROM @messages WHERE transcript >= @after)`,
-    key: ["transcript", "place"],
+    from: ([transcript, position, place]) => `(SELECT *, row_number() OVER (PARTITION BY transcript ORDER BY position)
+        + CASE WHEN transcript = ${transcript} THEN ${place} ELSE 0 END AS place
+      FROM @messages WHERE (transcript, position) > (${transcript}, ${position}))`,
+    key: ["transcript", "position", "place"],
     unique: ["id"],
     fields: [
       number("id", "id"),
@@ -209,7 +211,7 @@ export const copiedTables: Readonly<Record<CopyKind, CopiedTable>> = {
   },
   keyValue: {
     table: "kv",
-    from: `(SELECT * FROM @kv WHERE namespace <> '${copyNamespace}')`,
+    from: () => `(SELECT * FROM @kv WHERE namespace <> '${copyNamespace}')`,
     key: ["namespace", "key"],
     fields: [text("namespace", "namespace"), text("key", "key"), text("value", "value"), time("expiresAt", "expires_at")],
     size: "length(value)",

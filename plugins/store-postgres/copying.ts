@@ -22,9 +22,10 @@ const record = { namespace: copyNamespace, key: copyRecordKey };
 const recordExists = "SELECT 1 FROM @kv WHERE namespace = $1 AND key = $2";
 
 function pageQuery({ table, from, key, fields, size }: CopiedTable, after: Values | null): string {
-  const source = (from ?? `@${table}`).replace("@after", after === null ? "0" : "$3");
+  const values = key.map((_, index) => (after === null ? "0" : `$${index + 3}`));
+  const source = from?.(values) ?? `@${table}`;
   const keys = key.join(", ");
-  const where = after === null ? "" : `WHERE (${keys}) > (${key.map((_, index) => `$${index + 3}`).join(", ")})`;
+  const where = after === null ? "" : `WHERE (${keys}) > (${values.join(", ")})`;
   const order = key.map((_, index) => `key_${index}`).join(", ");
   const columns = [
     ...key.map((column, index) => `${column} AS key_${index}`),
@@ -92,7 +93,7 @@ export async function requireWholeState(database: Database): Promise<void> {
   if (found.length > 0) throw storeError("state_copy_unfinished");
 }
 
-const rowsOf = ({ table, from }: CopiedTable): string => `${(from ?? `@${table}`).replace("@after", "0")} source`;
+const rowsOf = ({ table, from, key }: CopiedTable): string => `${from?.(key.map(() => "0")) ?? `@${table}`} source`;
 
 /** Identity columns, and the highest number that each has to leave out. */
 const identities = [

@@ -2,6 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { definePlugin } from "service-gateway/sdk";
 import { defineStore, type Store, type StoreOpening } from "service-gateway/sdk/store";
+import { checkDatabase } from "./check.ts";
 import { createCompletion } from "./completion.ts";
 import { copyMethods } from "./copying.ts";
 import { keyValueMethods } from "./key-value.ts";
@@ -9,7 +10,7 @@ import { createLease } from "./lease.ts";
 import { migrate } from "./migrations.ts";
 import { createNodes } from "./nodes.ts";
 import { outboxReads, outboxWrites } from "./outbox.ts";
-import { openDatabase } from "./pool.ts";
+import { applicationPrefix, openDatabase } from "./pool.ts";
 import { prune } from "./prune.ts";
 import { removalMethods } from "./removals.ts";
 import { reportMethods } from "./reports.ts";
@@ -19,7 +20,8 @@ import { sessionMethods } from "./sessions.ts";
 import { inboxReads, inboxWrites } from "./work.ts";
 
 async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
-  const database = openDatabase(url, `service-gateway ${node}`);
+  const applicationName = `${applicationPrefix}${node}`;
+  const database = openDatabase(url, applicationName);
   try {
     await migrate(database);
   } catch (error) {
@@ -27,7 +29,7 @@ async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
     throw error;
   }
   // A connection of its own, so that no other work delays a renewal.
-  const renewals = openDatabase(url, `service-gateway ${node}`, 1);
+  const renewals = openDatabase(url, applicationName, 1);
   const units = createRunningUnits(randomUUID);
   const nodes = createNodes(database, { node, now, lease: () => lease });
   const lease = createLease(renewals, { node, running: units.ids, onWork: nodes.work, onLost: nodes.lost });
@@ -66,6 +68,7 @@ export const postgres = defineStore({
   id: "postgres",
   description: "The state in a PostgreSQL database, which several nodes share",
   open: openStore,
+  check: checkDatabase,
 });
 
 export default definePlugin({

@@ -15,7 +15,7 @@ import { tables } from "./schema/tables.ts";
 import { unitFunctions } from "./schema/units.ts";
 
 /** PostgreSQL 14, as `server_version_num` counts. */
-const oldestServer = 140_000;
+export const oldestServer = 140_000;
 const program = "service-gateway";
 
 const foundation = [

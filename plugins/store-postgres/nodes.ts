@@ -65,7 +65,7 @@ export function createNodes(
     },
     watch(given) {
       watcher = given;
-      listening ??= listen(database.connection, { [wakeChannel]: (lane) => work(lane === "" ? [] : [lane]), [noteChannel]: hear });
+      listening ??= listen(database.listening, { [wakeChannel]: (lane) => work(lane === "" ? [] : [lane]), [noteChannel]: hear });
       clearTimeout(timer);
       plan();
     },

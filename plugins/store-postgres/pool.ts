@@ -3,7 +3,8 @@ import pg from "pg";
 import { storeError } from "service-gateway/sdk/store";
 import { isAway, isDeadlock, isUncertain, translated } from "./failure.ts";
 
-const maxConnections = 10;
+/** Connections of the pool that all calls share. */
+export const maxConnections = 10;
 /** Longer than the time between two renewals of a lease. */
 const idleMs = 60_000;
 const connectMs = 3_000;
@@ -24,8 +25,10 @@ export interface Database {
   readonly schema: string;
   /** How long a lease lasts that is not renewed. */
   readonly leaseSeconds: number;
-  /** How to connect without the pool. */
+  /** How to connect without the pool of this process. */
   readonly connection: pg.ClientConfig;
+  /** How the connection that listens is made: past a pooler that drops notifications, if the address says how. */
+  readonly listening: pg.ClientConfig;
   /** Executes a statement that only reads. `@name` is a table or a function of the schema. */
   query<Row>(sql: string, values?: Values): Promise<readonly Row[]>;
   /** The same for a report that may read everything, and may take its time. */
@@ -50,16 +53,14 @@ const types = {
     oid === int8 && format !== "binary" ? Number : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
-interface Address {
-  readonly connectionString: string;
-  readonly schema: string;
-  readonly leaseSeconds: number;
-}
+type Address = Pick<Database, "schema" | "leaseSeconds" | "connection" | "listening">;
 
+/** With the node's name, what the server calls the connections of a gateway or a command. */
+export const applicationPrefix = "service-gateway ";
 const defaultLeaseSeconds = 30;
 
 /** Splits off what the address says about the store itself. */
-function parseAddress(url: string): Address {
+export function parseAddress(url: string, applicationName: string): Address {
   let address: URL;
   try {
     address = new URL(url);
@@ -71,9 +72,25 @@ function parseAddress(url: string): Address {
   const lease = address.searchParams.get("lease") ?? String(defaultLeaseSeconds);
   if (!/^[1-9]\d{0,3}$/.test(lease))
     throw storeError("database_unusable", { reason: `lease=${lease} of state.url is not a number of seconds` });
-  address.searchParams.delete("schema");
-  address.searchParams.delete("lease");
-  return { connectionString: address.href, schema: pg.escapeIdentifier(schema), leaseSeconds: Number(lease) };
+  const listen = address.searchParams.get("listen");
+  for (const own of ["schema", "lease", "listen"]) address.searchParams.delete(own);
+  const common = { application_name: applicationName, connectionTimeoutMillis: connectMs, keepAlive: true };
+  return {
+    schema: pg.escapeIdentifier(schema),
+    leaseSeconds: Number(lease),
+    connection: { ...common, connectionString: address.href },
+    listening: { ...common, connectionString: listen === null ? address.href : addressAt(address, listen) },
+  };
+}
+
+/** The same user, password and database at another host and port. */
+function addressAt(address: URL, place: string): string {
+  const parsed = URL.parse(`postgres://${place}`);
+  if (parsed === null || place === "" || parsed.host !== place)
+    throw storeError("database_unusable", { reason: `listen=${place} of state.url is not a host, or a host and a port` });
+  const other = new URL(address);
+  other.host = parsed.port === "" ? `${parsed.hostname}:5432` : parsed.host;
+  return other.href;
 }
 
 /** PostgreSQL cannot store U+0000 in a text. JSON contains it only escaped. */
@@ -83,8 +100,7 @@ const storable = (value: unknown): unknown => {
 };
 
 export function openDatabase(url: string, applicationName: string, connections = maxConnections): Database {
-  const { connectionString, schema, leaseSeconds } = parseAddress(url);
-  const connection = { connectionString, connectionTimeoutMillis: connectMs, keepAlive: true, application_name: applicationName };
+  const { schema, leaseSeconds, connection, listening } = parseAddress(url, applicationName);
   const pool = new pg.Pool({ ...connection, types, max: connections, idleTimeoutMillis: idleMs });
   // A broken connection also rejects the statement that uses it, and without one the next call opens another connection.
   pool.on("error", () => {});
@@ -142,6 +158,7 @@ export function openDatabase(url: string, applicationName: string, connections =
     schema,
     leaseSeconds,
     connection,
+    listening,
     query: (sql, values = []) => run(withSchema(sql), () => values),
     report: (sql, values = []) => run(withSchema(sql), () => values, reportMs),
     call(name, values) {

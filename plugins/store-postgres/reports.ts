@@ -1,35 +1,23 @@
 /** Reports about the state for operators. */
-import type {
-  Address,
-  Decision,
-  EventReport,
-  Json,
-  Outcome,
-  SessionReport,
-  Store,
-  StoreStats,
-  UsageReport,
+import {
+  type Address,
+  type Decision,
+  type EventReport,
+  type EventReportRow,
+  eventReportOf,
+  type Json,
+  type Outcome,
+  type SessionReport,
+  type Store,
+  type StoreStats,
+  type UsageReport,
 } from "service-gateway/sdk/store";
 import { conditionsOf } from "./event-filter.ts";
 import type { Database } from "./pool.ts";
 import { outcomeStates } from "./schema/tables.ts";
 
-interface ReportRow {
-  readonly id: string;
-  readonly source: string;
-  readonly kind: string;
-  readonly account: string | null;
-  readonly lane: string;
-  readonly accepted_at: number;
+interface ReportRow extends EventReportRow {
   readonly state: number;
-  readonly attempts: number;
-  readonly unit_id: string | null;
-  readonly outcome: Outcome | null;
-  readonly reason: string | null;
-  readonly settled_at: number | null;
-  readonly session_key: string | null;
-  readonly agent_id: string | null;
-  readonly reply: string | null;
   readonly decisions: readonly (readonly Decision[])[] | null;
 }
 
@@ -43,26 +31,7 @@ function stateOf(code: number): EventReport["state"] {
   return code === 3 ? "running" : "settled";
 }
 
-function reportOf(row: ReportRow): EventReport {
-  return {
-    id: row.id,
-    source: row.source,
-    kind: row.kind,
-    ...(row.account !== null && { account: row.account }),
-    lane: row.lane,
-    acceptedAt: row.accepted_at,
-    state: stateOf(row.state),
-    attempts: row.attempts,
-    ...(row.unit_id !== null && { unitId: row.unit_id }),
-    ...(row.outcome !== null && { outcome: row.outcome }),
-    ...(row.reason !== null && { reason: row.reason }),
-    ...(row.settled_at !== null && { settledAt: row.settled_at }),
-    ...(row.session_key !== null && { sessionKey: row.session_key }),
-    ...(row.agent_id !== null && { agentId: row.agent_id }),
-    ...(row.reply !== null && { reply: row.reply }),
-    decisions: (row.decisions ?? []).flat(),
-  };
-}
+const reportOf = (row: ReportRow): EventReport => eventReportOf(row, stateOf(row.state), (row.decisions ?? []).flat());
 
 interface SessionRow {
   readonly key: string;
@@ -98,11 +67,22 @@ const statsQuery = `SELECT
     + (SELECT count(*) FROM @inbox WHERE state = 2 AND gather_key IS NOT NULL AND due IS NULL) AS waiting,
   (SELECT count(*) FROM @inbox i JOIN @units u ON u.id = i.unit WHERE u.state = 1 AND i.state = 3) AS running,
   (SELECT count(*) FROM @outbox WHERE state < 2) AS outbox,
+  (SELECT min(greatest(i.accepted_at, i.due))
+    FROM (SELECT min(sequence) AS first FROM @inbox WHERE state = 2 AND due IS NOT NULL GROUP BY lane) heads
+    JOIN @inbox i ON i.sequence = heads.first WHERE i.due < 'Infinity') AS oldest,
   (SELECT json_object_agg(state, total) FROM (
     SELECT state::text, sum(total) AS total FROM (
       SELECT state::text, count(*) AS total FROM @inbox WHERE state >= 4 GROUP BY state
       UNION ALL SELECT substr(name, 9), value FROM @counters WHERE starts_with(name, 'removed:')
     ) each GROUP BY state) sums) AS ended`;
+
+interface StatsRow {
+  readonly waiting: number;
+  readonly running: number;
+  readonly outbox: number;
+  readonly oldest: number | null;
+  readonly ended: Readonly<Record<string, number>> | null;
+}
 
 export function reportMethods(database: Database) {
   return {
@@ -136,14 +116,14 @@ export function reportMethods(database: Database) {
       }));
     },
     async stats() {
-      const [row] = await database.report<{ waiting: number; running: number; outbox: number; ended: Record<string, number> | null }>(
-        statsQuery,
-      );
+      const [row] = await database.report<StatsRow>(statsQuery);
+      const oldest = row?.oldest ?? null;
       const total = (outcome: Outcome) => row?.ended?.[String(outcomeStates[outcome])] ?? 0;
       return {
         waiting: row?.waiting ?? 0,
         running: row?.running ?? 0,
         outboxWaiting: row?.outbox ?? 0,
+        ...(oldest !== null && { oldestDueAt: oldest }),
         settled: { answered: total("answered"), silent: total("silent"), refused: total("refused"), failed: total("failed") },
       } satisfies StoreStats;
     },

@@ -1,9 +1,17 @@
 /** The inbox: units are claimed, end, or wait again. */
-import type { Ending, PreviewLeft, Store, Unit, WaitingLane } from "service-gateway/sdk/store";
+import {
+  type Ending,
+  type PreviewLeft,
+  type Store,
+  type StoredEventRow,
+  storedEventOf,
+  type Unit,
+  type WaitingLane,
+} from "service-gateway/sdk/store";
 import { createAcceptance } from "./acceptance.ts";
 import { requireWholeState } from "./copying.ts";
 import { packDecisions } from "./decisions.ts";
-import { type PackedEvent, unpackEvent, unpackTaken } from "./events.ts";
+import { unpackTaken } from "./events.ts";
 import { isLeaseError } from "./failure.ts";
 import type { Lease } from "./lease.ts";
 import type { Database } from "./pool.ts";
@@ -19,7 +27,7 @@ interface ClaimRow {
   readonly ending: Ending | null;
   readonly left_out: number | null;
   readonly others: boolean;
-  readonly events: readonly PackedEvent[] | null;
+  readonly events: readonly StoredEventRow[] | null;
 }
 
 function unitOf(row: ClaimRow, lane: string): Unit | null {
@@ -48,7 +56,7 @@ export function inboxReads(database: Database, now: () => number) {
       return { eventId: row.event_id, ...(row.fingerprint !== null && { fingerprint: row.fingerprint }) };
     },
     async passedOver(eventId, { reason, limit, after }) {
-      const rows = await database.query<{ unit: number; event: PackedEvent }>(
+      const rows = await database.query<{ unit: number; event: StoredEventRow }>(
         `SELECT i.unit, ${unpackedEvent("i")} AS event FROM @inbox asking JOIN @inbox i ON i.lane = asking.lane JOIN @units u ON u.id = i.unit
          WHERE asking.id = $1 AND i.state = 5 AND i.sequence < asking.sequence AND u.reason = $2
            AND i.sequence > coalesce((SELECT sequence FROM @inbox WHERE id = $3), 0)
@@ -56,7 +64,7 @@ export function inboxReads(database: Database, now: () => number) {
         [eventId, reason, after ?? null, limit],
       );
       const units = Map.groupBy(rows.toReversed(), ({ unit }) => unit);
-      return [...units.values()].map((passed) => passed.map(({ event }) => unpackEvent(event)));
+      return [...units.values()].map((passed) => passed.map(({ event }) => storedEventOf(event)));
     },
     async waitingLanes() {
       const rows = await database.query<{ lane: string; due: number; gathers: boolean }>("SELECT * FROM @waiting_lanes($1)", [now()]);
@@ -134,7 +142,7 @@ export function inboxWrites(database: Database, { lease, units, sentRecords, onW
       return row?.settled === true;
     },
     async takeQueued(unitId, { queue, now }) {
-      const [row] = await database.call<{ left_out: number; events: readonly PackedEvent[] }>("take_queued", (again) => [
+      const [row] = await database.call<{ left_out: number; events: readonly StoredEventRow[] }>("take_queued", (again) => [
         ...lease.values(),
         again,
         unitId,

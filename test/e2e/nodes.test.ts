@@ -1,5 +1,6 @@
 /** Two gateways as nodes of one PostgreSQL: real processes, a real server, the platform and the model over real HTTP. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "jsonc-parser";
 import { afterEach, expect, test } from "vitest";
@@ -8,6 +9,7 @@ import { type Started, start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { say } from "../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
+import { freePort } from "../support/ports.ts";
 import { usePostgres } from "../support/postgres.ts";
 
 const database = usePostgres();
@@ -92,6 +94,12 @@ const request = (node: Node, path: string, body: object, headers: Readonly<Recor
     body: JSON.stringify(body),
   });
 
+async function metricsOf(node: Node): Promise<string> {
+  const own = readFileSync(join(node.home, "state", "gateway-token"), "utf8").trim();
+  const response = await fetch(`${node.url()}/metrics`, { headers: { authorization: `Bearer ${own}` } });
+  return await response.text();
+}
+
 interface Why {
   readonly outcome?: string;
   readonly attempts: number;
@@ -114,6 +122,13 @@ test("one of two nodes receives for a bot; when it is killed, the other does, an
   expect(status.out).toMatch(/ready at/);
   expect(status.out).toMatch(/node one +alive +renewed its lease .* ago +0 running +account:botchat:default/);
   expect(status.out).toMatch(/botchat:default +standby/);
+  const metrics = await metricsOf(two);
+  expect(metrics).toMatch(/^service_node_up{node="one"} 1\nservice_node_up{node="two"} 1$/m);
+  expect(metrics).toMatch(/^service_node_renewal_age_seconds{node="one"} \d+(\.\d+)?$/m);
+  expect(metrics).toContain('\nservice_node_duty{node="one",duty="account:botchat:default"} 1\n');
+  const page = readFileSync(join(import.meta.dirname, "../../examples/reference/http.md"), "utf8");
+  for (const [, name] of metrics.matchAll(/^# TYPE (\S+)/gm)) expect(page).toContain(`| \`${name}\` |`);
+  expect(Number(/^service_lease_left_seconds (.*)$/m.exec(metrics)?.[1])).toBeGreaterThan(20);
   one.process.child.kill("SIGKILL");
   const killedAt = performance.now();
   platform.act.say(ada, ada, "to nobody");
@@ -176,6 +191,29 @@ test("a run that a webhook of one node causes is waited for and looked up on the
   expect(await looked.json()).toMatchObject({ runId: accepted.runId });
 });
 
+test("with the address alone, commands read the shared state from any machine, and leave nothing there", async () => {
+  const house = await createHouse();
+  house.model.script(say("done"));
+  const node = await house.node("one");
+  const accepted = (await (await request(node, "agent", { message: "work" })).json()) as { readonly runId: string };
+  await expect.poll(() => house.ended()).toBeGreaterThan(0);
+  const home = temporaryHome();
+  const file = join(home, "elsewhere.jsonc");
+  writeFileSync(file, JSON.stringify({ state: { store: "postgres", url: { env: "DATABASE_URL" } } }));
+  const read = async (...args: readonly string[]) => await run([...args, "--config", file], { home, env: { DATABASE_URL: house.url } });
+  const status = await read("status");
+  expect(status.out).toMatch(/gateway +not running on this machine/);
+  expect(status.out).toMatch(/node one +alive/);
+  expect((await read("why", accepted.runId)).out).toMatch(new RegExp(`^silent.*\\n[^]*event +${accepted.runId}`));
+  expect((await read("events", "list")).out).toContain(accepted.runId);
+  expect((await read("sessions", "list")).out).toContain("agent:main:main");
+  const doctor = await read("doctor");
+  expect([doctor.code, doctor.out]).toEqual([0, expect.stringMatching(/✓ +store +PostgreSQL 1\d\.\d+ has what the store needs/)]);
+  const away = await run(["doctor", "--config", file], { home, env: { DATABASE_URL: "postgres://postgres@127.0.0.1:1/postgres" } });
+  expect([away.code, away.out]).toEqual([1, expect.stringMatching(/✗ +state +The store postgres cannot be opened at .*ECONNREFUSED/)]);
+  expect(readdirSync(home)).toEqual(["elsewhere.jsonc"]);
+});
+
 test("while the database is away, webhooks are answered 503; when it is back, everything goes on by itself", async () => {
   const house = await createHouse();
   const { platform, model } = house;
@@ -188,11 +226,48 @@ test("while the database is away, webhooks are answered 503; when it is back, ev
   await database.stop();
   const refused = await request(one, "agent", { message: "lost?" });
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
+  const metrics = await metricsOf(one);
+  expect(metrics).toContain("\nservice_store_up 0\n");
+  expect(metrics).not.toMatch(/^service_(waiting_events|node_up)\b/m);
   platform.act.say(ada, ada, "second");
   await database.start();
   await expect.poll(() => answers(platform, ada)).toEqual(["before", "after"]);
   await expect.poll(async () => (await request(one, "agent", { message: "again" })).status).toBe(202);
 });
+
+const hasCaddy = spawnSync("caddy", ["version"]).status === 0;
+
+/** The proxy of the example publishes webhooks and nothing else, and goes on with the node that is left. */
+async function expectProxied(nodes: readonly [Node, Node]): Promise<void> {
+  const home = temporaryHome();
+  const port = await freePort();
+  const text = readFileSync(join(import.meta.dirname, "../../examples/several-nodes/Caddyfile"), "utf8");
+  const [one, two] = nodes.map((node) => new URL(node.url()).host);
+  const local = text
+    .replace("gateway.example.org {", `http://127.0.0.1:${port} {`)
+    .replace("gateway-1:18789", one ?? "")
+    .replace("gateway-2:18789", two ?? "");
+  writeFileSync(join(home, "Caddyfile"), `{\n\tadmin off\n}\n${local}`);
+  const caddy = spawn("caddy", ["run", "--adapter", "caddyfile", "--config", join(home, "Caddyfile")], {
+    env: { PATH: process.env.PATH, HOME: home },
+    stdio: "ignore",
+  });
+  closing.push(async () => void caddy.kill("SIGKILL"));
+  const wake = async () => {
+    const response = await fetch(`http://127.0.0.1:${port}/hooks/wake`, {
+      method: "POST",
+      headers: { authorization: `Bearer ${hookToken}`, "content-type": "application/json" },
+      body: JSON.stringify({ text: "through the proxy", mode: "next-heartbeat" }),
+    }).catch(() => undefined);
+    return response?.status;
+  };
+  await expect.poll(wake).toBe(200);
+  for (const path of ["/metrics", "/gateway/describe", "/readyz"])
+    expect([path, (await fetch(`http://127.0.0.1:${port}${path}`)).status]).toEqual([path, 404]);
+  nodes[0].process.child.kill("SIGTERM");
+  await nodes[0].process.finished;
+  await expect.poll(wake, { timeout: 10_000 }).toBe(200);
+}
 
 test("the nodes of the example share their work", async () => {
   const house = await createHouse();
@@ -228,4 +303,5 @@ test("the nodes of the example share their work", async () => {
   });
   const { nodes } = (JSON.parse(out) as { readonly events: { readonly nodes: readonly { readonly duties: readonly string[] }[] } }).events;
   expect(nodes.map(({ duties }) => duties.includes("account:botchat:default")).sort()).toEqual([false, true]);
+  if (hasCaddy) await expectProxied([one, two]);
 });

@@ -17,10 +17,11 @@ const forOthers = 0o077;
 const privateFiles = /^(gateway-token|state\.db.*|lock\.db|gateway\.json)$/;
 
 export function checkState({ stateDirectory, state }: Patient): readonly Finding[] {
-  if (!existsSync(stateDirectory)) return [ok("state", `there is no ${stateDirectory} yet; the first gateway creates it`)];
   const found: Finding[] = [];
   const base = { check: "state", path: stateDirectory };
   if (state instanceof HostError) found.push({ ...base, verdict: "fail", reason: withoutStop(state.message), fix: state.hint });
+  // A database elsewhere may be examined from a machine on which no gateway has run.
+  if (!existsSync(stateDirectory)) return orOk(found, "state", `there is no ${stateDirectory} yet; the first gateway creates it`);
   const lock = lockProblem(stateDirectory);
   if (lock !== undefined) found.push({ ...base, verdict: "fail", reason: withoutStop(lock.message), fix: lock.hint });
   try {

@@ -6,10 +6,10 @@ import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
 import { lockState } from "../../state/lock.ts";
 import type { Store } from "../../state/store.ts";
-import { type CopyCounts, type CopyProgress, copyState, countState } from "../../stores/copy.ts";
+import { type CopyCounts, copyState, countState } from "../../stores/copy.ts";
 import { isEmbedded, type StatePlace } from "../../stores/place.ts";
 import type { CommandContext } from "../context.ts";
-import { renderDuration } from "../output/times.ts";
+import { progressLines } from "./progress.ts";
 
 interface Options {
   readonly to: string;
@@ -86,7 +86,14 @@ async function copyLocked(context: CommandContext, source: StatePlace, { place, 
     stores.push(to);
     await requireUnused(to, shown);
     const beforeFinish = () => requireUnused(from, shown);
-    return await copyState({ source: from, target: to, shown, newId: randomUUID, beforeFinish, onProgress: showProgress(context) });
+    return await copyState({
+      source: from,
+      target: to,
+      shown,
+      newId: randomUUID,
+      beforeFinish,
+      onProgress: progressLines(context, process.stderr.isTTY),
+    });
   } finally {
     for (const store of stores.toReversed()) await store.close();
     for (const lock of locks) lock.release();
@@ -101,28 +108,6 @@ async function requireUnused({ nodes }: Store, target: string): Promise<void> {
   const reason = `${others.length === 1 ? "the node" : "the nodes"} ${others.join(", ")} ${others.length === 1 ? "uses" : "use"} the store`;
   const fix = "Stop these gateways. The lease of one that was killed ends by itself after half a minute.";
   throw new HostError("state_copy_refused", { target, reason, fix });
-}
-
-const progressMs = 1_000;
-
-/** A line each second, if a person can see it. */
-function showProgress({ terminal, now }: CommandContext): (progress: CopyProgress) => void {
-  if (!process.stderr.isTTY) return () => {};
-  const begun = { copy: { at: now(), rows: 0 }, compare: { at: 0, rows: 0 } };
-  let shownAt = now();
-  return ({ phase, kind, rows, total }) => {
-    const at = now();
-    if (begun[phase].at === 0) begun[phase] = { at, rows };
-    if (at - shownAt < progressMs) return;
-    shownAt = at;
-    terminal.note(progressLine({ phase, kind, rows, total }, { rows: rows - begun[phase].rows, ms: at - begun[phase].at }));
-  };
-}
-
-function progressLine({ phase, kind, rows, total }: CopyProgress, done: { readonly rows: number; readonly ms: number }): string {
-  const perSecond = done.ms > 0 ? (done.rows * 1_000) / done.ms : 0;
-  const left = perSecond > 0 ? `, ${renderDuration(((total - rows) / perSecond) * 1_000)} left` : "";
-  return `${phase === "copy" ? "copying" : "comparing"} ${kind}: ${rows} of ${total} rows, ${Math.round(perSecond)} rows/s${left}`;
 }
 
 function countsLine(counts: CopyCounts): string {

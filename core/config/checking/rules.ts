@@ -65,11 +65,16 @@ function checkHosts({ gateway }: Draft, indexOf: RuleContext["indexOf"]): readon
 }
 
 /** No gateway starts with an error here, because it would otherwise use another database than intended. */
-function checkState({ state: { store, url } }: Draft, { secrets }: RuleContext): readonly PlacedProblem[] {
+function checkState({ state: { store, url }, plugins }: Draft, { secrets }: RuleContext): readonly PlacedProblem[] {
   const at = ["state", "url"];
   if (store === embeddedStore) {
     if (url === undefined) return [];
     return [error(at, `is set, but state.store is ${embeddedStore}, which has no address`, "Set state.store too, or remove state.url.")];
+  }
+  const plugin = `store-${store}`;
+  if (Object.hasOwn(plugins.entries, plugin) && plugins.entries[plugin]?.enabled === false) {
+    const fix = `Remove that key, or set state.store to ${embeddedStore} and remove state.url.`;
+    return [error(["state", "store"], `is ${store}, but plugins.entries.${plugin}.enabled is false`, fix)];
   }
   if (url === undefined)
     return [

@@ -1,6 +1,7 @@
 /** Fixtures for the store's rules: a store with a clock, and short functions that write events. */
 import { expect } from "vitest";
 import type { Address, Decision, Gather, Part } from "../../contract/index.ts";
+import type { StoreFinding } from "../../sdk/store.ts";
 import type { NewEvent, SessionMessage, Store, Unit } from "../../state/index.ts";
 
 /** A store under test: how to open it empty, and how to reopen its data. */
@@ -13,6 +14,8 @@ export interface StoreContractOptions {
   reopen(store: Store, options: { readonly now: () => number }): Promise<Store>;
   /** Set for a store on which several nodes work: adds the rules for several writers. */
   readonly writers?: WriterOptions;
+  /** Set for a store that has a `check`: calls it with the address of `store`, which is open. Adds the rules for checks. */
+  check?(store: Store): Promise<readonly StoreFinding[]>;
 }
 
 /** What the rules for several writers need. */

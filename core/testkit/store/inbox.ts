@@ -240,6 +240,30 @@ export function inboxRules(withStore: WithStore): void {
   );
 
   test(
+    "the oldest head is the one that has been due longest; what never becomes due does not count",
+    withStore(async ({ store }) => {
+      const oldest = async () => (await store.stats()).oldestDueAt;
+      await acceptAll(store, newEvent("never", { lane: "never", gather: { key: "g", due: Number.POSITIVE_INFINITY } }));
+      await acceptAll(store, newEvent("held", { lane: "held", gather: { key: "g", due: null } }));
+      expect(await oldest()).toBeUndefined();
+      await acceptAll(store, newEvent("later", { lane: "later", gather: { key: "g", due: start + 900 } }));
+      expect(await oldest()).toBe(start + 900);
+      await acceptAll(
+        store,
+        newEvent("a", { at: start + 5 }),
+        newEvent("b", { at: start + 6 }),
+        newEvent("c", { lane: "c", at: start + 7 }),
+      );
+      expect(await oldest()).toBe(start + 5);
+      await take(store);
+      expect(await oldest()).toBe(start + 6);
+      await settle(store, "a");
+      await settle(store, (await take(store)).id);
+      expect(await oldest()).toBe(start + 7);
+    }),
+  );
+
+  test(
     "a missing event reads as null",
     withStore(async ({ store }) => {
       expect(await store.event("none")).toBeNull();

@@ -3,6 +3,8 @@ import { describe, expect, test } from "vitest";
 import { showConfigValue } from "../../../core/config/editing/values.ts";
 import { changedAtStart, waitsForStart } from "../../../core/config/reading/at-start.ts";
 import { glanceAt } from "../../../core/config/reading/glance.ts";
+import { createSecrets } from "../../../core/config/secrets.ts";
+import { checkStateSettings } from "../../../core/stores/index.ts";
 import { errorsOf, load, writeConfig } from "./fixture.ts";
 
 const address = "postgres://ada:s3cret-word@db.example/gateway";
@@ -24,6 +26,17 @@ describe("state.store and state.url", () => {
     const errors = errorsOf(await load({ state }, env));
     expect(errors).toMatchObject([{ path, message: expect.stringContaining(message) as string }]);
     expect(JSON.stringify(errors)).not.toContain("s3cret-word");
+  });
+
+  test("the plugin of the store cannot be switched off, because no gateway would start on another database", async () => {
+    const state = { store: "postgres", url: address };
+    const loaded = await load({ state, plugins: { entries: { "store-postgres": { enabled: false } } } });
+    expect(errorsOf(loaded)).toMatchObject([
+      { path: "state.store", message: "is postgres, but plugins.entries.store-postgres.enabled is false" },
+    ]);
+    expect(() => checkStateSettings(loaded, createSecrets({ env: {}, directory: "." }))).toThrow("plugins.entries.store-postgres.enabled");
+    for (const entries of [{ "store-postgres": { enabled: true } }, { "store-files": { enabled: false } }])
+      expect(errorsOf(await load({ state, plugins: { entries } }))).toEqual([]);
   });
 
   test("a variable that is not set here may be set for the gateway, so it is a warning", async () => {

@@ -153,6 +153,11 @@ describe("a gateway on a store of a third party", () => {
     await dev.finished;
   });
 
+  test("--accept-new-state is refused, because it is for the embedded store", async () => {
+    const { code, err } = await run(["gateway", "--accept-new-state"], placeWith());
+    expect([code, err]).toEqual([2, expect.stringContaining("--accept-new-state is for the store sqlite, and state.store is elsewhere")]);
+  });
+
   test("a state directory of such a gateway is new for the embedded store", async () => {
     const place = placeWith({ gateway: { node: "eu-1" } });
     const gateway = await startGateway(place);

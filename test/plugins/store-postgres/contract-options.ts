@@ -28,6 +28,10 @@ export function contractOptions(
   return {
     open: ({ now }) => open(server.newUrl(), now),
     reopen: (store, { now }) => open(openedAs(store).url, now),
+    check: async (store) => {
+      const { url, node } = openedAs(store);
+      return (await postgres.check?.({ url: through(url), now: Date.now, owner: false, node })) ?? [];
+    },
     writers: {
       another: (store, { now, node }) => open(openedAs(store).url, now, node),
       async endLease(store) {

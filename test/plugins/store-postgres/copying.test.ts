@@ -2,7 +2,9 @@ import { expect, onTestFinished, test } from "vitest";
 import { type CopyRow, copyKinds, type Store } from "../../../core/state/index.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { copyState } from "../../../core/stores/index.ts";
+import { copyMethods } from "../../../plugins/store-postgres/copying.ts";
 import { postgres } from "../../../plugins/store-postgres/index.ts";
+import { openDatabase, type Values } from "../../../plugins/store-postgres/pool.ts";
 import { newDirectory } from "../../core/state/directory.ts";
 import { usePostgres } from "../../support/postgres.ts";
 
@@ -92,6 +94,37 @@ test("a batch ends at its limit of characters, and contains at least one row", a
     expect(await read(1, [1])).toEqual(["b"]);
     expect(await read(100_000)).toEqual(["a", "b", "c"]);
   }
+});
+
+test("a page of a long transcript reads its own messages only, and numbers them from where the page before ended", async () => {
+  const url = server.newUrl();
+  const store = await postgres.open({ url, now, owner: true, node: "one" });
+  onTestFinished(() => store.close());
+  await store.begin(at);
+  const messages = Array.from({ length: 3_000 }, (_, index) => ({ role: "user" as const, content: String(index), at }));
+  await store.accept({ ...event("long"), claim: true });
+  const ending = { outcome: "answered", reason: "sent" } as const;
+  await store.say({ unitId: "long", at, rows: [], ending, transcript: { sessionKey: "s", messages } });
+  await server.query(url, "ANALYZE $schema.messages");
+  const database = openDatabase(url, "test");
+  onTestFinished(() => database.close());
+  const plans: string[] = [];
+  const copying = copyMethods({
+    ...database,
+    async report<Row>(sql: string, values: Values = []) {
+      plans.push(JSON.stringify(await database.report(`EXPLAIN (ANALYZE, FORMAT JSON) ${sql}`, values)));
+      return database.report<Row>(sql, values);
+    },
+  });
+  const options = { rows: 1_000, characters: 1_000_000 };
+  const first = await copying.read("message", { ...options, after: null });
+  const second = await copying.read("message", { ...options, after: first.next });
+  const last = await copying.read("message", { ...options, rows: 10, after: second.next });
+  const places = [first, second, last].flatMap(({ rows }) => rows.map(({ place }) => place));
+  expect(places).toEqual(Array.from({ length: 2_010 }, (_, index) => index + 1));
+  const read = [...(plans.at(-1) ?? "").matchAll(/"Actual Rows":(\d+)/g)].map(([, rows]) => Number(rows));
+  expect(read.length).toBeGreaterThan(2);
+  expect(Math.max(...read)).toBeLessThan(50);
 });
 
 test("a database that a gateway uses, or that is the target of another state's copy, takes no copy", async () => {

@@ -57,9 +57,17 @@ function readMessage(sql: Statements, transcript: number, place: number, id: num
   return { id, transcript, place, unitId: unit_id, role, at, content } satisfies Record<string, Json>;
 }
 
+/** The chain of the transcript that was read last: a long one takes many pages, and each would otherwise follow the whole chain. */
+interface LatestChain {
+  transcript: number;
+  newest: number | null;
+  ids: readonly number[];
+}
+
 /** `place` counts the messages of a transcript from 1. */
-function readMessages(sql: Statements, { after, rows: limit, characters }: Options): Page {
+function readMessages(sql: Statements, latest: LatestChain, { after, rows: limit, characters }: Options): Page {
   const [transcript = 0, place = 0] = (after ?? []) as readonly number[];
+  if (after === null) latest.transcript = 0;
   const rows: CopyRow[] = [];
   let size = 0;
   let next: CopyKey | null = null;
@@ -71,22 +79,24 @@ function readMessages(sql: Statements, { after, rows: limit, characters }: Optio
     limit,
   );
   for (const { id, newest } of transcripts) {
-    const chain = chainOf(sql, newest);
-    for (let index = id === transcript ? place : 0; index < chain.length; index += 1) {
-      const row = readMessage(sql, id, index + 1, chain[index] ?? 0);
+    if (latest.transcript !== id || latest.newest !== newest) Object.assign(latest, { transcript: id, newest, ids: chainOf(sql, newest) });
+    const { ids } = latest;
+    for (let index = id === transcript ? place : 0; index < ids.length; index += 1) {
+      const row = readMessage(sql, id, index + 1, ids[index] ?? 0);
       rows.push(row);
       size += String(row.content).length;
       if (rows.length >= limit || size >= characters) return { rows, next: [id, index + 1] };
     }
-    next = [id, chain.length];
+    next = [id, ids.length];
   }
   return { rows, next: rows.length === 0 && transcripts.length < limit ? null : next };
 }
 
 export function copyReads(sql: Statements) {
+  const latest: LatestChain = { transcript: 0, newest: null, ids: [] };
   return {
     copyRows: (kind: CopyKind, options: Options): Page =>
-      kind === "message" ? readMessages(sql, options) : readTable(sql, copiedTables[kind], options),
+      kind === "message" ? readMessages(sql, latest, options) : readTable(sql, copiedTables[kind], options),
     copyCounts: (): Readonly<Record<CopyKind, number>> => countRows(sql),
   };
 }

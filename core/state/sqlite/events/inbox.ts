@@ -1,5 +1,6 @@
 /** Reads the lanes and the events that wait in them. */
 import type { Json } from "../../../contract/index.ts";
+import { type StoredEventRow, storedEventOf } from "../../rows.ts";
 import type { StoredEvent, WaitingLane } from "../../store.ts";
 import { eventState } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
@@ -26,22 +27,11 @@ export function inboxWrites(context: WriteContext) {
   };
 }
 
-/** An event row on its way from the database to the caller, as a flat list because this is the hot path. */
-export type PackedEventRow = readonly [
-  id: string,
-  sequence: number,
-  acceptedAt: number,
-  attempts: number,
-  source: string,
-  kind: string,
-  account: string | null,
-  lane: string,
-  authority: StoredEvent["authority"],
-  gatherKey: string | null,
-  dedupeKey: string | null,
-  due: number | null,
-  body: string,
-];
+/** An event row on its way from the database to the caller. */
+export type PackedEventRow = readonly [...columns: Leading<StoredEventRow>, body: string];
+
+/** All but the last element of a list. */
+type Leading<List extends readonly unknown[]> = List extends readonly [...infer Some, unknown] ? Some : never;
 
 /** The columns of a `PackedEventRow`. */
 export const eventColumns =
@@ -49,20 +39,8 @@ export const eventColumns =
 
 export function unpackEventRow(row: PackedEventRow): StoredEvent {
   const [id, sequence, acceptedAt, attempts, source, kind, account, lane, authority, gatherKey, dedupeKey, due, body] = row;
-  return {
-    id,
-    sequence,
-    acceptedAt,
-    attempts,
-    source,
-    kind,
-    ...(account !== null && { account }),
-    lane,
-    authority,
-    ...(dedupeKey !== null && { dedupeKey }),
-    ...(gatherKey !== null && { gather: { key: gatherKey, due } }),
-    body: JSON.parse(body) as Json,
-  };
+  const parsed = JSON.parse(body) as Json;
+  return storedEventOf([id, sequence, acceptedAt, attempts, source, kind, account, lane, authority, gatherKey, dedupeKey, due, parsed]);
 }
 
 export interface PassedOverInput {

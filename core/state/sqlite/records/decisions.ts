@@ -1,6 +1,7 @@
 /** The decisions about a unit, and the event reports made from them. */
-import type { Decision, Json, Outcome } from "../../../contract/index.ts";
+import type { Decision, Json } from "../../../contract/index.ts";
 import type { EventFilter, EventReport, StoreStats, UsageReport } from "../../report.ts";
+import { type EventReportRow, eventReportOf } from "../../rows.ts";
 import { eventState } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
 import type { Total, WriteContext } from "../database/writer-database.ts";
@@ -65,23 +66,9 @@ export function unpackDecisions(entries: string): readonly Decision[] {
   return (JSON.parse(entries) as readonly (PackedDecision | Decision)[]).map(unpackDecision);
 }
 
-interface ReportRow {
-  readonly id: string;
-  readonly source: string;
-  readonly kind: string;
-  readonly account: string | null;
-  readonly lane: string;
-  readonly accepted_at: number;
+interface ReportRow extends EventReportRow {
   readonly state: number;
-  readonly attempts: number;
   readonly unit: number | null;
-  readonly unit_id: string | null;
-  readonly outcome: Outcome | null;
-  readonly reason: string | null;
-  readonly settled_at: number | null;
-  readonly session_key: string | null;
-  readonly agent_id: string | null;
-  readonly reply: string | null;
 }
 
 const reportSelect = `SELECT i.id, i.source, i.kind, i.account, i.lane, i.accepted_at, i.state, i.attempts, i.unit,
@@ -99,26 +86,7 @@ function chainOf(sql: Statements, unit: number | null): readonly Decision[] {
   return rows.flatMap((row) => unpackDecisions(row.entries));
 }
 
-function reportOf(sql: Statements, row: ReportRow): EventReport {
-  return {
-    id: row.id,
-    source: row.source,
-    kind: row.kind,
-    ...(row.account !== null && { account: row.account }),
-    lane: row.lane,
-    acceptedAt: row.accepted_at,
-    state: stateOf(row.state),
-    attempts: row.attempts,
-    ...(row.unit_id !== null && { unitId: row.unit_id }),
-    ...(row.outcome !== null && { outcome: row.outcome }),
-    ...(row.reason !== null && { reason: row.reason }),
-    ...(row.settled_at !== null && { settledAt: row.settled_at }),
-    ...(row.session_key !== null && { sessionKey: row.session_key }),
-    ...(row.agent_id !== null && { agentId: row.agent_id }),
-    ...(row.reply !== null && { reply: row.reply }),
-    decisions: chainOf(sql, row.unit),
-  };
-}
+const reportOf = (sql: Statements, row: ReportRow): EventReport => eventReportOf(row, stateOf(row.state), chainOf(sql, row.unit));
 
 export function decisionReads(sql: Statements) {
   return {
@@ -161,10 +129,16 @@ export function decisionReads(sql: Statements) {
     stats(): StoreStats {
       const rows = sql.all<{ name: Total; value: number }>("SELECT name, value FROM numbers");
       const total = (name: Total) => rows.find((row) => row.name === name)?.value ?? 0;
+      const oldest = sql.one<{ due: number | null }>(
+        `SELECT min(max(i.accepted_at, i.due)) AS due
+         FROM (SELECT min(sequence) AS first FROM inbox WHERE state = 2 AND due IS NOT NULL GROUP BY lane)
+         JOIN inbox i ON i.sequence = first WHERE i.due < 9e999`,
+      )?.due;
       return {
         waiting: total("waiting"),
         running: total("running"),
         outboxWaiting: total("outbox"),
+        ...(typeof oldest === "number" && { oldestDueAt: oldest }),
         settled: { answered: total("answered"), silent: total("silent"), refused: total("refused"), failed: total("failed") },
       };
     },
