@@ -14,6 +14,7 @@ import { ingress } from "./ingress.ts";
 import { routing } from "./routing.ts";
 import type { Said } from "./said.ts";
 import { say } from "./say.ts";
+import { enterOnAllNodes } from "./session-on-nodes.ts";
 import { turn } from "./turn.ts";
 
 /** After this many failed attempts, an event fails permanently; it is kept and listed. */
@@ -40,6 +41,7 @@ export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
   const leave = entering instanceof Promise ? await entering : entering;
   walk.sessionKey = route.sessionKey;
   try {
+    await enterOnAllNodes(ground.store, walk, route);
     return await answer(ground, walk, { inbound, route });
   } finally {
     leave();

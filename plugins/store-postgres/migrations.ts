@@ -10,6 +10,7 @@ import { moveFunctions } from "./schema/moves.ts";
 import { outboxFunctions } from "./schema/outbox.ts";
 import { queueFunctions } from "./schema/queues.ts";
 import { removalFunctions } from "./schema/removals.ts";
+import { sessionTurns } from "./schema/session-turns.ts";
 import { sessionFunctions } from "./schema/sessions.ts";
 import { tables } from "./schema/tables.ts";
 import { unitFunctions } from "./schema/units.ts";
@@ -34,7 +35,7 @@ const foundation = [
 ].join("\n");
 
 /** Each is applied once, in order; its index is the version that it starts from. */
-const migrations: readonly string[] = [foundation];
+const migrations: readonly string[] = [foundation, sessionTurns.join("\n")];
 
 interface Found {
   readonly server: string;
