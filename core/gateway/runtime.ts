@@ -14,6 +14,7 @@ import {
   createGroupContext,
   createRouter,
   createSkills,
+  createStopsOnNodes,
   createTurnContext,
   createWaitingEvents,
   groupHistoryLimit,
@@ -22,6 +23,7 @@ import {
   movedSessions,
   type Router,
   resolveProviders,
+  type StopsOnNodes,
   sessionKeyFor,
 } from "../agents/index.ts";
 import { type Accounts, createAccounts, createMigrations, type Migrations, placePress } from "../channels/index.ts";
@@ -43,6 +45,7 @@ export interface Runtime {
   readonly registry: Registry;
   readonly commands: Commands;
   readonly turns: AgentTurns;
+  readonly stops: StopsOnNodes;
   readonly router: Router;
   readonly accounts: Accounts;
   readonly migrations: Migrations;
@@ -60,7 +63,7 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
   const pairing = createPairing({ store, now });
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
-  const { turns, describe } = createTurns(options, {
+  const { turns, stops, describe } = createTurns(options, {
     ...{ engines, registry },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
@@ -92,12 +95,9 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
     config,
     configFile: options.configFile,
     environment: options.environment,
-    store,
-    registry,
-    activation,
+    ...{ store, registry, activation, engines, turns },
     accounts: () => accounts,
-    engines,
-    turns,
+    stopElsewhere: stops.tell,
     isOwner: gate.isOwner,
     forget: ({ inbound, route }) => context.forget(inbound, route),
     waitsForSession: (lane) => path.waitsForSession(lane),
@@ -169,7 +169,20 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
   });
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
-  return { hooks, registry, commands, turns, router, accounts, migrations, path, actions, newId, confirm: (url) => requestPublic(url) };
+  return {
+    hooks,
+    registry,
+    commands,
+    turns,
+    stops,
+    router,
+    accounts,
+    migrations,
+    path,
+    actions,
+    newId,
+    confirm: (url) => requestPublic(url),
+  };
 }
 
 /** The agents' turns, with the configuration of the place that a message comes from. */
@@ -183,7 +196,7 @@ function createTurns(
     readonly registry: Registry;
     readonly account: Accounts["get"];
   },
-): { readonly turns: AgentTurns; readonly describe: ReturnType<typeof createDescribe> } {
+): { readonly turns: AgentTurns; readonly stops: StopsOnNodes; readonly describe: ReturnType<typeof createDescribe> } {
   const providers = () =>
     resolveProviders(config(), secrets, (path, reason) => log.warn({ path }, `a model provider cannot be used: ${reason}`));
   const turns = createAgentTurns({
@@ -199,5 +212,9 @@ function createTurns(
     historyLimit: (inbound) => historyLimit(inbound, account(inbound.channel, inbound.account)?.options, config().hooks.historyLimit),
     skills: createSkills({ directory: configDirectory, log }),
   });
-  return { turns, describe: createDescribe({ config, engines: parts.engines, providers, log }) };
+  const stops = createStopsOnNodes({
+    ...{ store, turns },
+    onError: (error) => log.warn({ error: reasonOf(error) }, "this node could not report that it has stopped a turn"),
+  });
+  return { turns, stops, describe: createDescribe({ config, engines: parts.engines, providers, log }) };
 }
