@@ -117,11 +117,8 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
     channels: registry.channels,
     ...{ timed: hooks.timed, elapsed: options.elapsed, secrets },
     environment: options.environment,
-    store,
     stateDirectory: options.stateDirectory,
-    log,
-    now,
-    newId,
+    ...{ store, log, now, newId },
     receive: (event, { silent }) => path.receive(event, silent === undefined ? {} : { silent }),
     check: async (inbound) => gate.check(await placed(inbound)),
     trustedProxies: () => config().gateway.trustedProxies,
@@ -153,10 +150,7 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
   });
   const acting = createActionTools({ runner: actions, account: (channel, account) => accounts.get(channel, account) });
   const migrations = createMigrations({
-    store,
-    log,
-    now,
-    config,
+    ...{ store, log, now, config },
     configFile: options.configFile,
     environment: options.environment,
     account: (channel, account) => accounts.get(channel, account),
@@ -169,20 +163,8 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
   });
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
-  return {
-    hooks,
-    registry,
-    commands,
-    turns,
-    stops,
-    router,
-    accounts,
-    migrations,
-    path,
-    actions,
-    newId,
-    confirm: (url) => requestPublic(url),
-  };
+  const confirm = (url: string) => requestPublic(url);
+  return { hooks, registry, commands, turns, stops, router, accounts, migrations, path, actions, newId, confirm };
 }
 
 /** The agents' turns, with the configuration of the place that a message comes from. */
