@@ -92,13 +92,14 @@ export function answers(platform: Platform, chat: number): readonly string[] {
 
 export const personOf = (platform: Platform, index = 0): number => [...platform.world.people.keys()][index] ?? 0;
 
-/** Calls a webhook of a node. */
-export const postHook = (node: Node, path: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
-  fetch(`${node.url()}/hooks/${path}`, {
+/** Calls a webhook of a node; rejects if it does not listen. */
+export async function postHook(node: Node, path: string, body: object, headers: Readonly<Record<string, string>> = {}): Promise<Response> {
+  return await fetch(`${node.url()}/hooks/${path}`, {
     method: "POST",
     headers: { authorization: `Bearer ${hookToken}`, "content-type": "application/json", ...headers },
     body: JSON.stringify(body),
   });
+}
 
 /** The first node receives for the bot; the second one is ready. */
 export async function startPair(group: NodeGroup): Promise<readonly [holder: Node, other: Node]> {
