@@ -129,7 +129,7 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
   });
   const path: Path = createPath({
     ...{ hooks, store, accounts, gate, log },
-    redact: options.redact,
+    ...{ redact: options.redact, stateDirectory: options.stateDirectory },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
       ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, log, now },

@@ -31,7 +31,7 @@ export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Wa
     const once = onceOf(ending, said.failure);
     const [first] = rows;
     // The node that sends for the account takes the unit over.
-    const sends = first === undefined || ground.sendsTo(first.address);
+    const sends = first === undefined || said.bound === true || ground.sendsTo(first.address);
     if (sends !== true && !(await sends)) throw new Interrupted();
     const delivered = await deliver(rows, {
       ...sending,

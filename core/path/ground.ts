@@ -8,6 +8,7 @@ import type { Lanes } from "./lanes.ts";
 import type { Leases } from "./leases.ts";
 import type { PathOptions } from "./options.ts";
 import type { createPresences } from "./presences.ts";
+import type { ReplyFiles } from "./reply-files.ts";
 import type { SessionTurns } from "./session-turns.ts";
 import type { TurnSlot } from "./turn-slots.ts";
 
@@ -30,6 +31,7 @@ export interface Ground extends Pick<PathOptions, "hooks" | "store" | "accounts"
   readonly leases: Leases;
   /** Whether this node sends to that account. */
   readonly sendsTo: (address: Address) => true | Promise<boolean>;
+  readonly files: ReplyFiles;
   readonly sessions: SessionTurns;
   readonly presenceFor: ReturnType<typeof createPresences>;
   readonly newTrace: () => Trace;

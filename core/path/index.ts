@@ -17,6 +17,7 @@ import { createLeases } from "./leases.ts";
 import type { PathOptions } from "./options.ts";
 import { createPresences } from "./presences.ts";
 import { createReceive } from "./receive.ts";
+import { createReplyFiles } from "./reply-files.ts";
 import { createRun } from "./run.ts";
 import { createSessionTurns } from "./session-turns.ts";
 
@@ -58,6 +59,7 @@ export function createPath(options: PathOptions): Path {
   const receive = createReceive({ store, lanes, clock, pathsOf: gate.pathsOf, newTrace });
   const ground: Ground = {
     ...{ hooks, store, accounts, gate, agents, clock, signal, sessions, newTrace, lanes, leases, receive, underWay },
+    files: createReplyFiles({ store, stateDirectory: options.stateDirectory, now }),
     sendsTo: ({ channel, account }) => duties.has(accountDuty(channel, account)),
     presenceFor: createPresences({ store, acknowledgements, accounts, agents, log, now }),
   };

@@ -15,6 +15,8 @@ export interface Said {
   readonly rows: readonly OutboxRow[];
   /** What the first row waits for. */
   readonly admission?: Admission | undefined;
+  /** Only this node has the files, so it sends also for an account of another node. */
+  readonly bound?: boolean;
   /** Reason code of a part that an earlier process could not send. */
   readonly failure?: string;
   readonly inbound?: Inbound | undefined;

@@ -62,6 +62,11 @@ export interface Nodes {
     unitId: string,
     options: { readonly sessionKey: string; readonly signal: AbortSignal; readonly onWait: () => void },
   ): Promise<boolean>;
+  /**
+   * Binds a unit that this node runs to this node, because only it has the files to be sent: no other node sends the unit until this one
+   * has been without a lease for ten minutes.
+   */
+  bindUnit(unitId: string): Promise<void>;
   reports(): Promise<readonly NodeReport[]>;
 }
 

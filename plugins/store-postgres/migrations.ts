@@ -2,6 +2,7 @@
 import { storeError } from "service-gateway/sdk/store";
 import type { Database } from "./pool.ts";
 import { acceptanceFunctions } from "./schema/acceptance.ts";
+import { binding } from "./schema/binding.ts";
 import { claimFunctions } from "./schema/claim.ts";
 import { dutyFunctions } from "./schema/duties.ts";
 import { keyValueFunctions } from "./schema/key-value.ts";
@@ -46,7 +47,7 @@ export interface Migration {
 }
 
 /** Each is applied once, in order; its index is the version that it starts from. */
-export const migrations: readonly Migration[] = [{ sql: foundation }, { sql: [...sessionTurns, ...versions].join("\n") }];
+export const migrations: readonly Migration[] = [{ sql: foundation }, { sql: [...sessionTurns, ...versions, ...binding].join("\n") }];
 
 /** The version of the schema that this program knows. */
 export const schemaVersion = migrations.length;

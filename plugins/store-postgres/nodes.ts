@@ -88,6 +88,9 @@ export function createNodes(
     },
     leaseLeft: () => lease().left(),
     enterSession: turns.enter,
+    async bindUnit(unitId) {
+      await database.call("bind_unit", [...lease().values(), unitId]);
+    },
     reports: () => readReports(database),
     async end() {
       watcher = undefined;

@@ -1,8 +1,13 @@
 /** What two nodes of one store do for each other: whichever node is asked, the answer is the same. */
+import { randomBytes } from "node:crypto";
+import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import type { Chance } from "../../plugins/playground/platform/index.ts";
+import { start } from "../core/cli/command.ts";
 import { type Answer, say } from "../openai-server/answers.ts";
 import { usePostgres } from "../support/postgres.ts";
-import { answered, createNodeGroup, hookToken, type Node, type NodeGroup, personOf, postHook, startPair } from "./node-group.ts";
+import { answered, answers, createNodeGroup, hookToken, type Node, type NodeGroup, personOf, postHook, startPair } from "./node-group.ts";
 
 const database = usePostgres();
 const ends: (() => void | Promise<void>)[] = [];
@@ -13,7 +18,8 @@ let other: Node;
 
 beforeAll(async () => {
   const hooks = { enabled: true, token: hookToken, allowRequestSessionKey: true, allowedSessionKeyPrefixes: ["agent:main:"] };
-  group = await createNodeGroup(database, (end) => void ends.push(end), { hooks });
+  const channel = { dmPolicy: "pairing", allowFrom: ["1001", "1002"], limits: { perBotPerSecond: 0, perChatPerSecond: 0 } };
+  group = await createNodeGroup(database, (end) => void ends.push(end), { hooks, channel });
   [holder, other] = await startPair(group);
 });
 
@@ -84,6 +90,118 @@ test("turns of one session that two nodes run never overlap, and each one reads 
   expect(seen.map(({ length }) => length)).toEqual(numbers);
   expect(seen.at(-1)?.toSorted()).toEqual(numbers.map((number) => `message ${number}`));
   for (const [index, each] of seen.entries()) expect(seen[index + 1]?.slice(0, -1) ?? each).toEqual(each);
+});
+
+test("a sender whom one node approves or removes is known to the other at once", async () => {
+  const { platform } = group;
+  const carol = personOf(platform, 2);
+  platform.act.say(carol, carol, "let me in");
+  await answered(platform, carol, /[A-Z2-9]{8}/);
+  const code = /[A-Z2-9]{8}/.exec(answers(platform, carol).join())?.[0] ?? "";
+  // The node that is asked does not receive for the bot, and the other one announces the approval.
+  expect(await other.command("pairing", "approve", "botchat", code)).toMatchObject({ code: 0 });
+  platform.act.say(carol, carol, "is the door open?");
+  await answered(platform, carol, /is the door open\?$/);
+  expect(await other.command("pairing", "revoke", "botchat", String(carol))).toMatchObject({ code: 0 });
+  const count = answers(platform, carol).length;
+  platform.act.say(carol, carol, "and now?");
+  await expect.poll(() => answers(platform, carol).slice(count)).toEqual([expect.stringMatching(/[A-Z2-9]{8}/)]);
+});
+
+test("a device that was invited by one node and paired with the other opens both, until it is revoked", async () => {
+  const { platform } = group;
+  const ada = personOf(platform);
+  platform.act.say(ada, ada, "/pair");
+  await answered(platform, ada, /\/devices\/pair/);
+  const code = /[A-Z2-9]{8}/.exec(answers(platform, ada).join("\n"))?.[0] ?? "";
+  const asked = await fetch(`${other.url()}/devices/pair`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ code, name: "Laptop" }),
+  });
+  const { id, secret } = (await asked.json()) as { readonly id: string; readonly secret: string };
+  platform.act.say(ada, ada, "/pair approve");
+  await answered(platform, ada, /Laptop/);
+  const collected = await fetch(`${other.url()}/devices/pair/${id}`, { headers: { authorization: `Bearer ${secret}` } });
+  const { token } = (await collected.json()) as { readonly token: string };
+  const opened = () =>
+    Promise.all(
+      [holder, other].map(
+        async (node) => (await fetch(`${node.url()}/gateway/describe`, { headers: { authorization: `Bearer ${token}` } })).status,
+      ),
+    );
+  expect(await opened()).toEqual([200, 200]);
+  expect(await holder.command("devices", "revoke", id)).toMatchObject({ code: 0 });
+  expect(await opened()).toEqual([401, 401]);
+});
+
+test("messages are sent, and events are followed and explained, on whichever node is asked", async () => {
+  const { platform } = group;
+  const ada = personOf(platform);
+  const sent = await other.command("message", "send", "--target", String(ada), "--message", "from the other node", "--json");
+  expect(JSON.parse(sent.out)).toMatchObject({ ok: true, chatId: String(ada), messageId: expect.any(String) });
+  expect(answers(platform, ada)).toContain("from the other node");
+
+  const env = { DATABASE_URL: group.url };
+  const following = start(["events", "list", "--follow", "--json", "--config", other.file], { home: other.home, env });
+  await following.until(/"id"/);
+  const answer = await postHook(holder, "agent", { message: "followed", deliver: false, wakeMode: "next-heartbeat" });
+  const { runId, eventId } = (await answer.json()) as { readonly runId: string; readonly eventId: string };
+  await following.until(new RegExp(eventId));
+  expect((await other.command("why", eventId)).out).toMatch(/^silent/);
+  const looked = await fetch(`${other.url()}/hooks/runs/${runId}`, {
+    headers: { authorization: `Bearer ${hookToken}`, prefer: "wait=10" },
+  });
+  expect(await looked.json()).toMatchObject({ runId, outcome: "silent" });
+});
+
+/** Sends a file of this size to a chat, by a node that does not receive for the bot. */
+function sendFile(chat: number, bytes: number) {
+  const file = join(other.home, `${bytes}.bin`);
+  writeFileSync(file, randomBytes(bytes));
+  return other.command("message", "send", "--target", String(chat), "--media", file, "--json");
+}
+
+/** Files that a node has stored for messages. */
+const storedFiles = (node: Node): number => {
+  const directory = join(node.home, "state", "botchat", "default", "media");
+  return existsSync(directory) ? readdirSync(directory).length : 0;
+};
+
+test("a small file of a reply reaches the node that sends, and a large one is sent by the node that has it", async () => {
+  const ada = personOf(group.platform);
+  expect(JSON.parse((await sendFile(ada, 1_000)).out)).toMatchObject({ ok: true });
+  expect(storedFiles(holder)).toBe(1);
+  expect(JSON.parse((await sendFile(ada, 1_048_576)).out)).toMatchObject({ ok: true });
+  expect(storedFiles(holder)).toBe(1);
+  const room = [...group.platform.world.rooms.values()].find(({ chat }) => chat.id === ada);
+  const sizes = [...(room?.messages.values() ?? [])].flatMap(({ document }) => document?.file_size ?? []);
+  expect(sizes).toEqual([1_000, 1_048_576]);
+});
+
+test("a large file of a node that is gone is waited for, and after ten minutes its message fails as file_lost", async () => {
+  const { platform } = group;
+  const ada = personOf(platform);
+  const unavailable: Chance = (method) => (method.toLowerCase() === "senddocument" ? { kind: "status", status: 502 } : undefined);
+  platform.faults.leaveTo(unavailable);
+  const before = await group.ended();
+  void sendFile(ada, 1_048_577);
+  await expect.poll(() => database.query(group.url, "SELECT id FROM $schema.outbox WHERE state < 2")).toHaveLength(1);
+  other.process.child.kill("SIGKILL");
+  await other.process.finished;
+  platform.faults.leaveTo(undefined);
+  await group.endLease("two");
+  const [event] = await database.query(group.url, "SELECT event_id AS id FROM $schema.units WHERE state < 2");
+  // The holder has taken the unit away, and leaves it to the node that has the file.
+  await expect.poll(() => database.query(group.url, "SELECT id FROM $schema.units WHERE state = 0")).toHaveLength(1);
+  platform.act.say(ada, ada, "/whoami");
+  await answered(platform, ada, /1001/);
+  expect(await database.query(group.url, "SELECT id FROM $schema.units WHERE state = 0")).toHaveLength(1);
+  await database.query(group.url, "UPDATE $schema.nodes SET lease_until = clock_timestamp() - interval '601 seconds' WHERE node = 'two'");
+  await expect.poll(() => group.ended()).toBe(before + 2);
+  const why = await holder.command("why", String(event?.id));
+  expect(why.out).toMatch(/^failed/);
+  expect(why.out).toContain("part 1 has a file of node two, which has been away for ten minutes");
 });
 
 /** Number of units that a node runs. */
