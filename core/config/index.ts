@@ -18,7 +18,7 @@ export { isRecord, validateSection } from "./checking/validate.ts";
 export { isWeakSecret, weakSecret } from "./checking/weak-secret.ts";
 export { editConfig, renameConfigKey, replaceConfig } from "./editing/edit.ts";
 export { type ConfigEditor, createConfigEditor } from "./editing/editor.ts";
-export { sharedText, withLocalSettings } from "./editing/shared-text.ts";
+export { hasLocalSettingsOnly, sharedText, withLocalSettings } from "./editing/shared-text.ts";
 export { embeddedStore } from "./embedded-store.ts";
 export { type LinearPattern, linearPatterns } from "./linear-pattern.ts";
 export { changeMarked } from "./marked-values.ts";

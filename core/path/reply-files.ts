@@ -23,31 +23,40 @@ interface KeptFile {
 }
 
 export interface ReplyFiles {
-  /** Call it before the reply is in the outbox. Resolves with whether this node has to send the reply itself. */
-  keep(unitId: string, reply: Pick<Reply, "media">): Promise<boolean>;
+  /** Call it before the reply is in the outbox. */
+  keep(unitId: string, reply: Pick<Reply, "media">): Promise<KeptFiles>;
   /** The rows that an earlier process left, with paths of this node. */
   restore(unitId: string, rows: readonly OutboxRow[]): Promise<RestoredRows>;
+  /** Removes what `keep` has stored, once the reply has been sent. What cannot be removed expires. */
+  forget(files: KeptFiles | undefined): Promise<void>;
 }
 
-export interface RestoredRows {
+/** What the store has of the files of a reply. */
+export interface KeptFiles {
+  readonly keys: readonly string[];
+  /** Only this node has all of them, so it sends the reply itself. */
+  readonly bound: boolean;
+}
+
+export interface RestoredRows extends KeptFiles {
   readonly rows: readonly OutboxRow[];
   /** Rows that cannot be sent, with the node that has their files. */
   readonly lost: readonly { readonly row: OutboxRow; readonly node: string }[];
-  /** The reply is bound to this node. */
-  readonly bound: boolean;
 }
+
+const none: KeptFiles = { keys: [], bound: false };
 
 export function createReplyFiles({
   store,
   stateDirectory,
   now,
 }: {
-  readonly store: Pick<Store, "nodes" | "set" | "list">;
+  readonly store: Pick<Store, "nodes" | "set" | "list" | "delete">;
   readonly stateDirectory: string;
   readonly now: () => number;
 }): ReplyFiles {
   const { nodes } = store;
-  if (nodes === undefined) return { keep: async () => false, restore: async (_, rows) => ({ rows, lost: [], bound: false }) };
+  if (nodes === undefined) return { keep: async () => none, restore: async (_, rows) => ({ rows, lost: [], ...none }), async forget() {} };
 
   async function keepFile(key: string, path: string): Promise<KeptFile> {
     // A file that is gone is reported by the channel that is to send it.
@@ -92,19 +101,25 @@ export function createReplyFiles({
   return {
     async keep(unitId, { media }) {
       const paths = [...new Set(media.flatMap(({ path }) => path ?? []))];
-      const kept = await Promise.all(paths.map((path, index) => keepFile(`${unitId}:${index}`, path)));
-      const isBound = kept.some(({ data }) => data === undefined);
-      if (isBound) await nodes.bindUnit(unitId);
-      return isBound;
+      const keys = paths.map((_, index) => `${unitId}:${index}`);
+      const kept = await Promise.all(paths.map((path, index) => keepFile(keys[index] ?? "", path)));
+      const bound = kept.some(({ data }) => data === undefined);
+      if (bound) await nodes.bindUnit(unitId);
+      return { keys, bound };
     },
     async restore(unitId, rows) {
-      const files = (await store.list(namespace, { prefix: `${unitId}:` })).map(({ value }) => value as unknown as KeptFile);
+      const found = await store.list(namespace, { prefix: `${unitId}:` });
+      const files = found.map(({ value }) => value as unknown as KeptFile);
       const restored = await Promise.all(rows.map(async (row) => ({ row, result: await restoreRow(row, files) })));
       return {
         rows: restored.flatMap(({ result }) => ("row" in result ? result.row : [])),
         lost: restored.flatMap(({ row, result }) => ("row" in result ? [] : { row, node: result.node })),
+        keys: found.map(({ key }) => key),
         bound: files.some(({ data, node }) => data === undefined && node === nodes.name),
       };
+    },
+    async forget({ keys } = none) {
+      await Promise.all(keys.map((key) => store.delete(namespace, key))).catch(() => {});
     },
   };
 }

@@ -43,7 +43,7 @@ export function createRun(
 /** What an earlier process, or another node, said and did not send. */
 async function resume({ store, files, clock }: Ground, { unit, trace, signal }: Walk): Promise<Said> {
   const [unsent, failedPart] = await Promise.all([store.unsent(unit.id), store.failedPart(unit.id)]);
-  const { rows, lost, bound } = await files.restore(unit.id, unsent);
+  const { rows, lost, ...kept } = await files.restore(unit.id, unsent);
   for (const { row, node } of lost) {
     const detail = `part ${row.index + 1} has a file of node ${node}, which has been away for ten minutes`;
     trace.add("delivery", { plugin: "core", verdict: "failed", code: "file_lost", detail });
@@ -51,5 +51,5 @@ async function resume({ store, files, clock }: Ground, { unit, trace, signal }: 
   }
   const failure = failedPart ?? (lost.length > 0 ? "file_lost" : undefined);
   const ending = unit.ending ?? { outcome: "answered", reason: "answered" };
-  return { ending, rows, ...(bound && { bound }), ...(failure !== undefined && { failure }) };
+  return { ending, rows, files: kept, ...(failure !== undefined && { failure }) };
 }

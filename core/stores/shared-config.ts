@@ -4,7 +4,16 @@
  */
 import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { digestOf, type Environment, loadConfig, readConfigText, replaceConfig, sharedText, withLocalSettings } from "../config/index.ts";
+import {
+  digestOf,
+  type Environment,
+  hasLocalSettingsOnly,
+  loadConfig,
+  readConfigText,
+  replaceConfig,
+  sharedText,
+  withLocalSettings,
+} from "../config/index.ts";
 import type { Json } from "../contract/index.ts";
 import { type Store, writeWhole } from "../state/index.ts";
 
@@ -82,7 +91,7 @@ export function createSharedConfig({
   /** Resolves with `undefined` if the file was changed meanwhile. */
   async function pull(text: string | undefined, stored: Stored, isEdited: boolean): Promise<Synced | undefined> {
     const after = withLocalSettings(stored.text, text ?? "");
-    const kept = isEdited && text !== undefined ? { kept: `${file}.replaced` } : {};
+    const kept = isEdited && text !== undefined && !hasLocalSettingsOnly(text) ? { kept: `${file}.replaced` } : {};
     if (kept.kept !== undefined) await writeFile(kept.kept, text ?? "", { mode: 0o600 });
     if (after !== text && !(await replaceConfig(file, text, after))) return undefined;
     keepBase(stored.revision, after);

@@ -177,6 +177,7 @@ test("a small file of a reply reaches the node that sends, and a large one is se
   const room = [...group.platform.world.rooms.values()].find(({ chat }) => chat.id === ada);
   const sizes = [...(room?.messages.values() ?? [])].flatMap(({ document }) => document?.file_size ?? []);
   expect(sizes).toEqual([1_000, 1_048_576]);
+  await expect.poll(() => database.query(group.url, "SELECT key FROM $schema.kv WHERE namespace = 'reply-files'")).toEqual([]);
 });
 
 test("a large file of a node that is gone is waited for, and after ten minutes its message fails as file_lost", async () => {

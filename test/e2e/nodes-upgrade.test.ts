@@ -6,6 +6,7 @@ import { setTimeout as pause } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { migrate, migrations } from "../../plugins/store-postgres/migrations.ts";
 import { openDatabase } from "../../plugins/store-postgres/pool.ts";
+import { say } from "../openai-server/answers.ts";
 import { usePostgres } from "../support/postgres.ts";
 import { answers, createNodeGroup, hookToken, type Node, type NodeGroup, personOf, postHook, startPair } from "./node-group.ts";
 
@@ -91,4 +92,25 @@ test("while two nodes are replaced one after the other, nothing is lost, repeate
   expect(await database.query(group.url, "SELECT id FROM $schema.inbox WHERE state > 5")).toEqual([]);
   // The bot changes its node at a clean stop, without waiting for a lease.
   expect(longestWaitMs).toBeLessThan(10_000);
+});
+
+test("a node that slept through a change it cannot work with ends with a sentence when it wakes, and sends nothing", async () => {
+  const group = await createNodeGroup(database, onTestFinished);
+  const { platform, model } = group;
+  const ada = personOf(platform);
+  const node = await group.node("one");
+  await node.process.until(/channel connected/);
+  model.script(say("too late", { firstDelayMs: 1_500 }));
+  platform.act.say(ada, ada, "question");
+  await expect.poll(() => model.requests.length).toBe(1);
+  node.process.child.kill("SIGSTOP");
+  await group.endLease("one");
+  const newer = openDatabase(group.url, "test");
+  await migrate(newer, [...migrations, { sql: "ALTER TABLE units ADD COLUMN added text", oldest: migrations.length + 1 }]);
+  await newer.close();
+  node.process.child.kill("SIGCONT");
+  const { code, err } = await node.process.finished;
+  expect(code).toBe(1);
+  expect(err).toContain("The state in the database was written by a newer version");
+  expect(answers(platform, ada)).toEqual([]);
 });

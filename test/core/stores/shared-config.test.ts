@@ -53,7 +53,7 @@ test("the file of the first node is imported, and others take it over with its c
   expect(await one.sync()).toEqual({ what: "pushed" });
   expect(await one.sync()).toEqual({ what: "same" });
   expect(one.read()).toBe(first);
-  expect(await two.sync()).toEqual({ what: "pulled", kept: `${two.file}.replaced` });
+  expect(await two.sync()).toEqual({ what: "pulled" });
   expect(two.read()).toContain('"level": "info" }, // usual');
   expect(two.read()).toContain('{ "dir": "two", /* here */ "config": "store" }');
   expect(two.read()).toMatch(/"node": "two"/);
@@ -80,6 +80,16 @@ test("of two edits at once, the first one in the store applies everywhere, and t
   expect(await two.sync()).toEqual({ what: "pulled", kept: `${two.file}.replaced` });
   expect(two.read()).toContain("debug");
   expect(readFileSync(`${two.file}.replaced`, "utf8")).toBe(edited);
+});
+
+test("the file of a node that joins with other settings is kept beside the one that follows the store", async () => {
+  const url = server.newUrl();
+  const joining = second.replace("{", '{ "log": { "level": "warn" },');
+  const [one, two] = [await node(url, "one", first), await node(url, "two", joining)];
+  await one.sync();
+  expect(await two.sync()).toEqual({ what: "pulled", kept: `${two.file}.replaced` });
+  expect(readFileSync(`${two.file}.replaced`, "utf8")).toBe(joining);
+  expect(two.read()).toContain('"level": "info"');
 });
 
 test("an edit with an error is not shared, and does no harm to what is", async () => {
