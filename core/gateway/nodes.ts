@@ -8,11 +8,11 @@ import type { Runtime } from "./runtime.ts";
 /** Does nothing if the gateway has its store to itself. */
 export function joinNodes({
   store: { nodes },
-  runtime: { path, accounts, stops },
+  runtime: { path, accounts, stops, activation },
   log,
 }: {
   readonly store: Pick<Store, "nodes">;
-  readonly runtime: Pick<Runtime, "path" | "accounts" | "stops">;
+  readonly runtime: Pick<Runtime, "path" | "accounts" | "stops" | "activation">;
   readonly log: Pick<Log, "info" | "warn" | "error">;
 }): void {
   if (nodes === undefined) return;
@@ -20,7 +20,10 @@ export function joinNodes({
     work(lanes) {
       for (const lane of lanes) path.lanes.notify(lane, 0);
     },
-    note: stops.hear,
+    note(note) {
+      stops.hear(note);
+      activation.hear(note);
+    },
     lost(what) {
       if (what === "lease") {
         log.warn({ node: nodes.name }, "this node lost its lease: other nodes run what it ran");

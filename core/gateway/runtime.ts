@@ -2,6 +2,7 @@
 import { createGate, createPairing, placeSettings } from "../access/index.ts";
 import { type ActionRunner, createActionRunner, createActionTools, createEnds } from "../actions/index.ts";
 import {
+  type Activation,
   type AgentTurns,
   type AgentTurnsOptions,
   agentFor,
@@ -46,6 +47,7 @@ export interface Runtime {
   readonly commands: Commands;
   readonly turns: AgentTurns;
   readonly stops: StopsOnNodes;
+  readonly activation: Activation;
   readonly router: Router;
   readonly accounts: Accounts;
   readonly migrations: Migrations;
@@ -81,7 +83,7 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
     now,
   });
   const context = createTurnContext({ waiting: waitingEvents, group, store, now });
-  const activation = createActivation();
+  const activation = createActivation(store);
   const gate = createGate({
     config,
     account: (channel, account) => accounts.get(channel, account),
@@ -164,7 +166,7 @@ export function createRuntime(options: Omit<Base, "undo">): Runtime {
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
-  return { hooks, registry, commands, turns, stops, router, accounts, migrations, path, actions, newId, confirm };
+  return { hooks, registry, commands, turns, stops, activation, router, accounts, migrations, path, actions, newId, confirm };
 }
 
 /** The agents' turns, with the configuration of the place that a message comes from. */

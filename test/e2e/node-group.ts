@@ -42,7 +42,7 @@ export async function createNodeGroup(
   { channel = {}, ...more }: { readonly channel?: object; readonly [section: string]: object } = {},
 ): Promise<NodeGroup> {
   const url = database.newUrl();
-  const platform = await createPlatform({ bots: [{ token: botToken, username: "e2e_bot", name: "E2E" }] });
+  const platform = await createPlatform({ bots: [{ token: botToken, username: "e2e_bot", name: "E2E", privacy: false }] });
   const model = await createOpenAiServer();
   atEnd(async () => {
     await platform.close();

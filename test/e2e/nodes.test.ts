@@ -5,7 +5,8 @@ import { parse } from "jsonc-parser";
 import { expect, onTestFinished, test } from "vitest";
 import { say } from "../openai-server/answers.ts";
 import { usePostgres } from "../support/postgres.ts";
-import { answers, createNodeGroup, hookToken, personOf, postHook, startPair } from "./node-group.ts";
+import { kitchen } from "./conversation.ts";
+import { answered, answers, createNodeGroup, hookToken, personOf, postHook, startPair } from "./node-group.ts";
 
 const database = usePostgres();
 const createGroup = () => createNodeGroup(database, onTestFinished);
@@ -47,6 +48,25 @@ test("one of two nodes receives for a bot; when it is killed, the other does, an
   expect(performance.now() - stoppedAt).toBeLessThan(5_000);
   platform.act.say(ada, ada, "to the third");
   await expect.poll(() => answers(platform, ada)).toEqual(["first answer", "second answer", "third answer"]);
+});
+
+test("/activation in a group also applies on the node that receives for the bot after a hand-over", async () => {
+  const group = await createNodeGroup(database, onTestFinished, { channel: { allowFrom: ["1001", "*"], groups: { "*": {} } } });
+  const { platform, model } = group;
+  const ada = personOf(platform);
+  const [one, two] = await startPair(group);
+  // A node misses what is said before it listens.
+  const listening = "SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND application_name = 'service-gateway two'";
+  await expect.poll(() => database.query(group.url, listening)).toHaveLength(1);
+  platform.act.say(ada, kitchen, "/activation@e2e_bot always");
+  await answered(platform, kitchen, /every message here/);
+  await expect.poll(() => group.ended()).toBe(1);
+  one.process.child.kill("SIGTERM");
+  await one.process.finished;
+  await two.process.until(/channel connected/);
+  model.script(say("unasked"));
+  platform.act.say(ada, kitchen, "nobody is mentioned");
+  await answered(platform, kitchen, "unasked");
 });
 
 test("a node that sleeps past its lease in the middle of a turn writes and sends nothing more; another node ends the turn", async () => {
