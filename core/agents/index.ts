@@ -25,4 +25,4 @@ export type { ActingHint } from "./turn/prompt.ts";
 export { resolveProviders } from "./turn/providers.ts";
 export { withPrefix } from "./turn/response-prefix.ts";
 export { createSkills } from "./turn/skills.ts";
-export { readStopNote } from "./turn/stops.ts";
+export { createStopsOnNodes, type StopsOnNodes } from "./turn/stops-on-nodes.ts";

@@ -10,11 +10,12 @@ import { readConfigText } from "../config/reading/file.ts";
 import { type CheckedConfig, checkDamaged } from "../config/reading/load.ts";
 import { locateState } from "../config/reading/locate.ts";
 import { renderJsonSchema } from "../config/showing/json-schema.ts";
-import { HostError } from "../contract/errors.ts";
+import { HostError, reasonOf } from "../contract/errors.ts";
 import { accountProblems, channelsOf, optionProblems, unknownChannels } from "../gateway/config-problems.ts";
 import { hookProblems } from "../gateway/hook-problems.ts";
 import { findStore } from "../host/find-store.ts";
 import { isEmbedded } from "../stores/place.ts";
+import type { Synced } from "../stores/shared-config.ts";
 import type { CommandContext } from "./context.ts";
 import { type Declared, declaredSchemas, readDeclarations, readyPlugins } from "./plugins/declarations.ts";
 
@@ -27,6 +28,7 @@ export async function getConfig(
   [path = ""]: readonly [string | undefined],
   options: ConfigOptions,
 ): Promise<number> {
+  await sync(context);
   const shown = showConfigValue((await context.load()).config, path, declaredSchemas(await declarations(context)));
   if (options.json === true || (shown !== undefined && typeof shown !== "string")) context.terminal.json(shown ?? null);
   else if (shown === undefined) context.terminal.note(`${path} is not set.`);
@@ -35,19 +37,21 @@ export async function getConfig(
 }
 
 export async function setConfig(context: CommandContext, [path, text]: readonly [string, string], options: ConfigOptions): Promise<number> {
+  await sync(context);
   const declared = await declarations(context);
   const value = parseConfigValue(path, text, declaredSchemas(declared));
   return await change(context, options, { path, value, declared, done: "is set", already: "already has this value" });
 }
 
 export async function unsetConfig(context: CommandContext, [path]: readonly [string], options: ConfigOptions): Promise<number> {
+  await sync(context);
   const declared = await declarations(context);
   const words = { done: "is removed; its default applies", already: "is not set in the file" };
   return await change(context, options, { path, value: undefined, declared, ...words });
 }
 
 async function change(
-  { configFile, env, terminal, gateway }: CommandContext,
+  context: CommandContext,
   { json }: ConfigOptions,
   wanted: {
     readonly path: string;
@@ -58,10 +62,12 @@ async function change(
   },
 ): Promise<number> {
   const { path, value, declared, done, already } = wanted;
+  const { configFile, env, terminal, gateway } = context;
   const { changed, problems } = await editConfig(configFile.file, path, value, {
     env,
     check: (config) => pluginProblems(declared, config, env),
   });
+  if (changed) await sync(context);
   if (json === true) {
     terminal.json({ file: configFile.file, changed, problems });
     return 0;
@@ -71,6 +77,28 @@ async function change(
   // Without a running gateway the next start reads the file anyway.
   if (changed && waitsForStart(path) && (await gateway()) !== null) terminal.note("Takes effect after a restart.");
   return 0;
+}
+
+/** Makes the file equal to the configuration in the store, if it is kept there. */
+async function sync(context: CommandContext): Promise<void> {
+  const { file } = context.configFile;
+  if ((await context.load()).config.state.config !== "store") return;
+  try {
+    const { kept } = await syncWithStore(context, file);
+    if (kept !== undefined) context.terminal.note(`Another node has changed the configuration. The former text of ${file} is in ${kept}.`);
+  } catch (error) {
+    context.terminal.note(`Only ${file} was used; a running gateway shares it with the other nodes later. ${reasonOf(error)}`);
+  }
+}
+
+async function syncWithStore(context: CommandContext, file: string): Promise<Synced> {
+  const { createSharedConfig } = await import("../stores/shared-config.ts");
+  const store = await context.openState({ create: true });
+  try {
+    return await createSharedConfig({ store, file, stateDirectory: await context.stateDirectory(), env: context.env }).sync();
+  } finally {
+    await store.close();
+  }
 }
 
 export async function validateConfig(context: CommandContext, _: readonly [], options: ConfigOptions): Promise<number> {

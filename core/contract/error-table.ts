@@ -81,6 +81,10 @@ export const errorTable = {
     text: "The state in the database was written by a newer version (schema {found}, this program knows {known}).",
     hint: "Run the newer version, or use another database.",
   },
+  database_in_use: {
+    text: "This version must change the database (to schema {needed}), and nodes of an older version still use it: {nodes}.",
+    hint: "Stop these nodes, start this one, and then start the others with the new version.",
+  },
   database_foreign: {
     text: "The schema {schema} of the database does not belong to this program: {reason}.",
     hint: "Name another schema at the end of state.url: ?schema=NAME.",

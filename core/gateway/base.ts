@@ -15,10 +15,11 @@ import {
 import { createLoader, type Loader, loadBundledAhead } from "../host/index.ts";
 import { createLog, type Log } from "../log/index.ts";
 import { lockState, type Store } from "../state/index.ts";
-import { checkStateSettings, openState, type StatePlace, statePlace } from "../stores/index.ts";
+import { checkStateSettings, createSharedConfig, openState, type StatePlace, statePlace } from "../stores/index.ts";
 import { logProblem } from "./config-problems.ts";
 import type { GatewayOptions } from "./options.ts";
 import { acceptance } from "./ownership.ts";
+import { type ConfigSync, createConfigSync } from "./shared-config.ts";
 import { createGatewayTokens, type Tokens } from "./tokens.ts";
 import type { Undo } from "./undo.ts";
 
@@ -29,6 +30,8 @@ export interface Base {
   readonly configDirectory: string;
   /** The file that `/config` edits. */
   readonly configFile: string;
+  /** Set if the nodes of the store share their configuration. */
+  readonly syncConfig: ConfigSync | undefined;
   readonly environment: Environment;
   readonly stateDirectory: string;
   readonly place: StatePlace;
@@ -90,8 +93,16 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   const gatewayTokens = createGatewayTokens({ config, secrets, log, now, stateDirectory });
   const { resumed, fence } = await store.begin(now());
   if (resumed > 0) log.info({ resumed }, "resuming work of an earlier process");
+  const syncConfig =
+    config().state.config === "store"
+      ? createConfigSync(createSharedConfig({ store, file: configFile, stateDirectory, env: environment }), configFile, log)
+      : undefined;
+  if ((await syncConfig?.()) === "pulled") {
+    current.loaded = await loadConfig({ ...location, env: environment });
+    rememberSecrets(config(), secrets);
+  }
   return {
-    ...{ current, config, configDirectory: directory, configFile, environment, stateDirectory, place },
+    ...{ current, config, syncConfig, configDirectory: directory, configFile, environment, stateDirectory, place },
     ...{ secrets, log, redact, closeLog, loader, store, fence, gatewayTokens },
     ...{ now, elapsed, random, undo },
   };

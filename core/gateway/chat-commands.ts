@@ -15,7 +15,8 @@ import type { Registry } from "../host/index.ts";
 import { controlSuffix, type Store } from "../state/index.ts";
 import { pluginProblems, schemasOf } from "./config-problems.ts";
 
-export interface ChatCommandsOptions extends Pick<NativeCommandsOptions, "engines" | "turns" | "isOwner" | "forget" | "now"> {
+export interface ChatCommandsOptions
+  extends Pick<NativeCommandsOptions, "engines" | "turns" | "stopElsewhere" | "isOwner" | "forget" | "now"> {
   readonly config: () => GatewayConfig;
   readonly configFile: string;
   readonly environment: Environment;
@@ -29,7 +30,7 @@ export interface ChatCommandsOptions extends Pick<NativeCommandsOptions, "engine
 }
 
 export function createChatCommands(options: ChatCommandsOptions): Commands {
-  const { config, store, registry, activation, engines, turns, isOwner, forget, now } = options;
+  const { config, store, registry, activation, engines, turns, stopElsewhere, isOwner, forget, now } = options;
   const plugins = () => [...registry.plugins.values()];
   const editor = createConfigEditor({
     file: options.configFile,
@@ -42,6 +43,7 @@ export function createChatCommands(options: ChatCommandsOptions): Commands {
     store,
     engines,
     turns,
+    stopElsewhere,
     isOwner,
     forget,
     now,

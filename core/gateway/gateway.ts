@@ -27,6 +27,7 @@ import { registerManagement } from "./routes/management.ts";
 import { registerOperations } from "./routes/operations.ts";
 import { registerPairing } from "./routes/pairing.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
+import { followSharedConfig } from "./shared-config.ts";
 import { bringUpPlugins } from "./start-plugins.ts";
 import { createTelemetry, type Telemetry } from "./telemetry.ts";
 import { createHookTokens } from "./tokens.ts";
@@ -126,6 +127,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   watchEventLoop({ hooks: runtime.hooks, log, undo });
   startPruning({ store, duties, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()], config });
   following.reload = followConfig({ ...base, runtime, heartbeat, found, results: hookSide.results });
+  if (base.syncConfig !== undefined) followSharedConfig(base.syncConfig, log, undo);
   const drainMs = () => config().gateway.drainSeconds * 1_000;
   const replacePlugin = createReplacing({ ...base, plugins, runtime, http, hookSide, drainMs });
   const gateway = createHandle({ base, runtime, heartbeat, life, url: address.url, readiness, describe, replacePlugin });

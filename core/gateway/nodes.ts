@@ -1,6 +1,5 @@
 /** Makes a gateway one of the nodes of its store: it hears of work and of notes, and begins again if it loses its lease. */
 
-import { readStopNote } from "../agents/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Store } from "../state/index.ts";
@@ -9,11 +8,11 @@ import type { Runtime } from "./runtime.ts";
 /** Does nothing if the gateway has its store to itself. */
 export function joinNodes({
   store: { nodes },
-  runtime: { path, accounts, turns },
+  runtime: { path, accounts, stops, activation },
   log,
 }: {
   readonly store: Pick<Store, "nodes">;
-  readonly runtime: Pick<Runtime, "path" | "accounts" | "turns">;
+  readonly runtime: Pick<Runtime, "path" | "accounts" | "stops" | "activation">;
   readonly log: Pick<Log, "info" | "warn" | "error">;
 }): void {
   if (nodes === undefined) return;
@@ -22,8 +21,8 @@ export function joinNodes({
       for (const lane of lanes) path.lanes.notify(lane, 0);
     },
     note(note) {
-      const stop = readStopNote(note);
-      if (stop !== undefined) turns.stopAt(stop.place, stop);
+      stops.hear(note);
+      activation.hear(note);
     },
     lost(what) {
       if (what === "lease") {

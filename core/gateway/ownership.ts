@@ -41,7 +41,12 @@ export function watchOwnership({
       const same = now instanceof Error ? now.code !== "ENOENT" : now.ino === number;
       if (!same) return new HostError("state_gone", { directory, reason: `${name} was removed or replaced` });
     }
-    return (await store.fence()) === fence ? undefined : new HostError("state_fenced");
+    try {
+      return (await store.fence()) === fence ? undefined : new HostError("state_fenced");
+    } catch (error) {
+      if (error instanceof HostError && error.code === "database_version") return error;
+      throw error;
+    }
   }
 
   const check = (lost: HostError | undefined) => {

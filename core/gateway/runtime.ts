@@ -2,6 +2,7 @@
 import { createGate, createPairing, placeSettings } from "../access/index.ts";
 import { type ActionRunner, createActionRunner, createActionTools, createEnds } from "../actions/index.ts";
 import {
+  type Activation,
   type AgentTurns,
   type AgentTurnsOptions,
   agentFor,
@@ -14,6 +15,7 @@ import {
   createGroupContext,
   createRouter,
   createSkills,
+  createStopsOnNodes,
   createTurnContext,
   createWaitingEvents,
   groupHistoryLimit,
@@ -22,6 +24,7 @@ import {
   movedSessions,
   type Router,
   resolveProviders,
+  type StopsOnNodes,
   sessionKeyFor,
 } from "../agents/index.ts";
 import { type Accounts, createAccounts, createMigrations, type Migrations, placePress } from "../channels/index.ts";
@@ -43,6 +46,8 @@ export interface Runtime {
   readonly registry: Registry;
   readonly commands: Commands;
   readonly turns: AgentTurns;
+  readonly stops: StopsOnNodes;
+  readonly activation: Activation;
   readonly router: Router;
   readonly accounts: Accounts;
   readonly migrations: Migrations;
@@ -60,7 +65,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const pairing = createPairing({ store, now });
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
-  const { turns, describe } = createTurns(options, {
+  const { turns, stops, describe } = createTurns(options, {
     ...{ engines, registry },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
@@ -78,7 +83,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     now,
   });
   const context = createTurnContext({ waiting: waitingEvents, group, store, now });
-  const activation = createActivation();
+  const activation = createActivation(store);
   const gate = createGate({
     config,
     account: (channel, account) => accounts.get(channel, account),
@@ -92,12 +97,9 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     config,
     configFile: options.configFile,
     environment: options.environment,
-    store,
-    registry,
-    activation,
+    ...{ store, registry, activation, engines, turns },
     accounts: () => accounts,
-    engines,
-    turns,
+    stopElsewhere: stops.tell,
     isOwner: gate.isOwner,
     forget: ({ inbound, route }) => context.forget(inbound, route),
     waitsForSession: (lane) => path.waitsForSession(lane),
@@ -117,11 +119,8 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     channels: registry.channels,
     ...{ timed: hooks.timed, elapsed: options.elapsed, secrets },
     environment: options.environment,
-    store,
     stateDirectory: options.stateDirectory,
-    log,
-    now,
-    newId,
+    ...{ store, log, now, newId },
     receive: (event, { silent }) => path.receive(event, silent === undefined ? {} : { silent }),
     check: async (inbound) => gate.check(await placed(inbound)),
     trustedProxies: () => config().gateway.trustedProxies,
@@ -132,7 +131,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   });
   const path: Path = createPath({
     ...{ hooks, store, accounts, gate, log, onBegin },
-    redact: options.redact,
+    ...{ redact: options.redact, stateDirectory: options.stateDirectory },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
       ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, log, now },
@@ -153,10 +152,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   });
   const acting = createActionTools({ runner: actions, account: (channel, account) => accounts.get(channel, account) });
   const migrations = createMigrations({
-    store,
-    log,
-    now,
-    config,
+    ...{ store, log, now, config },
     configFile: options.configFile,
     environment: options.environment,
     account: (channel, account) => accounts.get(channel, account),
@@ -169,7 +165,8 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   });
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
-  return { hooks, registry, commands, turns, router, accounts, migrations, path, actions, newId, confirm: (url) => requestPublic(url) };
+  const confirm = (url: string) => requestPublic(url);
+  return { hooks, registry, commands, turns, stops, activation, router, accounts, migrations, path, actions, newId, confirm };
 }
 
 /** The agents' turns, with the configuration of the place that a message comes from. */
@@ -183,7 +180,7 @@ function createTurns(
     readonly registry: Registry;
     readonly account: Accounts["get"];
   },
-): { readonly turns: AgentTurns; readonly describe: ReturnType<typeof createDescribe> } {
+): { readonly turns: AgentTurns; readonly stops: StopsOnNodes; readonly describe: ReturnType<typeof createDescribe> } {
   const providers = () =>
     resolveProviders(config(), secrets, (path, reason) => log.warn({ path }, `a model provider cannot be used: ${reason}`));
   const turns = createAgentTurns({
@@ -199,5 +196,9 @@ function createTurns(
     historyLimit: (inbound) => historyLimit(inbound, account(inbound.channel, inbound.account)?.options, config().hooks.historyLimit),
     skills: createSkills({ directory: configDirectory, log }),
   });
-  return { turns, describe: createDescribe({ config, engines: parts.engines, providers, log }) };
+  const stops = createStopsOnNodes({
+    ...{ store, turns },
+    onError: (error) => log.warn({ error: reasonOf(error) }, "this node could not report that it has stopped a turn"),
+  });
+  return { turns, stops, describe: createDescribe({ config, engines: parts.engines, providers, log }) };
 }

@@ -31,7 +31,7 @@ export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Wa
     const once = onceOf(ending, said.failure);
     const [first] = rows;
     // The node that sends for the account takes the unit over.
-    const sends = first === undefined || ground.sendsTo(first.address);
+    const sends = first === undefined || said.files?.bound === true || ground.sendsTo(first.address);
     if (sends !== true && !(await sends)) throw new Interrupted();
     const delivered = await deliver(rows, {
       ...sending,
@@ -57,6 +57,7 @@ export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Wa
       return;
     }
     if (!(await persist(() => store.settle(settlement), signal))) return;
+    if (said.files !== undefined) void ground.files.forget(said.files);
     // Events that it returned to the queue may have become due meanwhile.
     if (end.unread === true && end.sessionKey !== undefined) lanes.notify(end.sessionKey, 0);
     report({ unit, visit, inbound, end, at, deciding, receipts: sent.receipts, usage });

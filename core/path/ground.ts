@@ -10,6 +10,7 @@ import type { SessionTurns } from "./lanes/session-turns.ts";
 import type { TurnSlot } from "./lanes/turn-slots.ts";
 import type { PathOptions } from "./options.ts";
 import type { createPresences } from "./presence/presences.ts";
+import type { ReplyFiles } from "./reply-files.ts";
 
 /** One unit of work on its way, with everything that its steps know about it. */
 export interface Walk {
@@ -30,6 +31,7 @@ export interface Ground extends Pick<PathOptions, "hooks" | "store" | "accounts"
   readonly leases: Leases;
   /** Whether this node sends to that account. */
   readonly sendsTo: (address: Address) => true | Promise<boolean>;
+  readonly files: ReplyFiles;
   readonly sessions: SessionTurns;
   readonly presenceFor: ReturnType<typeof createPresences>;
   readonly newTrace: () => Trace;

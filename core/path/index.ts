@@ -18,6 +18,7 @@ import type { PathOptions } from "./options.ts";
 import { createAcknowledgements } from "./presence/acknowledging.ts";
 import { createPresences } from "./presence/presences.ts";
 import { createReceive } from "./receive.ts";
+import { createReplyFiles } from "./reply-files.ts";
 import { createRun } from "./run.ts";
 
 export type { Path } from "./door.ts";
@@ -59,6 +60,7 @@ export function createPath(options: PathOptions): Path {
   const receive = createReceive({ store, lanes, clock, pathsOf: gate.pathsOf, newTrace });
   const ground: Ground = {
     ...{ hooks, store, accounts, gate, agents, clock, signal, sessions, newTrace, lanes, leases, receive, underWay },
+    files: createReplyFiles({ store, stateDirectory: options.stateDirectory, now }),
     sendsTo: ({ channel, account }) => duties.has(accountDuty(channel, account)),
     presenceFor: createPresences({ store, acknowledgements, accounts, agents, log, now }),
   };

@@ -64,6 +64,8 @@ export interface AgentSide {
 export interface PathOptions {
   readonly hooks: Hooks;
   readonly store: Store;
+  /** Where files that are to be sent are kept. */
+  readonly stateDirectory: string;
   readonly accounts: Pick<Accounts, "get" | "contact" | "expects">;
   readonly gate: Pick<Gate, "pathsOf">;
   readonly agents: AgentSide;

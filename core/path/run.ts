@@ -4,6 +4,7 @@ import { Visit } from "../stations/index.ts";
 import type { createHandBack } from "./endings/hand-back.ts";
 import type { Ground, Walk } from "./ground.ts";
 import type { TurnSlot } from "./lanes/turn-slots.ts";
+import { persist } from "./patience.ts";
 import type { Acknowledgements } from "./presence/acknowledging.ts";
 import type { Said } from "./said.ts";
 import { walkStations } from "./walk.ts";
@@ -22,7 +23,7 @@ export function createRun(
   return async (unit, slot) => {
     const walk: Walk = { unit, trace: newTrace(), visit: new Visit(), slot, signal: leases.signal() };
     try {
-      const said = unit.stage === "delivery" ? await resume(ground, unit) : await walkStations(ground, walk);
+      const said = unit.stage === "delivery" ? await resume(ground, walk) : await walkStations(ground, walk);
       slot.release();
       try {
         await finish(walk, said);
@@ -39,8 +40,16 @@ export function createRun(
   };
 }
 
-/** What an earlier process said and did not send. */
-async function resume({ store }: Ground, unit: Unit): Promise<Said> {
-  const [rows, failure] = await Promise.all([store.unsent(unit.id), store.failedPart(unit.id)]);
-  return { ending: unit.ending ?? { outcome: "answered", reason: "answered" }, rows, ...(failure === null ? {} : { failure }) };
+/** What an earlier process, or another node, said and did not send. */
+async function resume({ store, files, clock }: Ground, { unit, trace, signal }: Walk): Promise<Said> {
+  const [unsent, failedPart] = await Promise.all([store.unsent(unit.id), store.failedPart(unit.id)]);
+  const { rows, lost, ...kept } = await files.restore(unit.id, unsent);
+  for (const { row, node } of lost) {
+    const detail = `part ${row.index + 1} has a file of node ${node}, which has been away for ten minutes`;
+    trace.add("delivery", { plugin: "core", verdict: "failed", code: "file_lost", detail });
+    await persist(() => store.unsendable(row.id, { at: clock.now(), reason: "file_lost" }), signal);
+  }
+  const failure = failedPart ?? (lost.length > 0 ? "file_lost" : undefined);
+  const ending = unit.ending ?? { outcome: "answered", reason: "answered" };
+  return { ending, rows, files: kept, ...(failure !== undefined && { failure }) };
 }

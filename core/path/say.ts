@@ -30,7 +30,9 @@ export async function say(
   const left = preview !== undefined && !(route?.to && isAt(preview, route.to)) ? removals(preview.messageIds, preview.address) : undefined;
   const sayings = left === undefined ? said.sayings : [...said.sayings, ...left];
   const [first] = sayings;
-  const sends = first === undefined || ground.sendsTo(first.address);
+  const hasFiles = first !== undefined && reply !== undefined && reply.media.length > 0;
+  const files = hasFiles ? await ground.files.keep(unit.id, reply) : undefined;
+  const sends = first === undefined || files?.bound === true || ground.sendsTo(first.address);
   const here = sends === true || (await sends);
   const messages =
     inbound === undefined || route === undefined || reply === undefined ? [] : agents.transcript({ inbound, route, reply, visit, at });
@@ -61,5 +63,5 @@ export async function say(
   const counted = reply === undefined ? undefined : reportLeftOut(unit, store);
   const alone = marking === undefined && counted === undefined && accepted.length === 0;
   const rows = alone ? await saying : (await Promise.all([saying, marking, counted, ...accepted]))[0];
-  return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted };
+  return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted, files };
 }

@@ -11,6 +11,7 @@ import { formatting, renderNotice, type Saying } from "./formatting.ts";
 import { gating } from "./gating.ts";
 import type { Ground, Walk } from "./ground.ts";
 import { ingress } from "./ingress.ts";
+import { enterOnAllNodes } from "./lanes/session-on-nodes.ts";
 import { routing } from "./routing.ts";
 import type { Said } from "./said.ts";
 import { say } from "./say.ts";
@@ -40,6 +41,7 @@ export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
   const leave = entering instanceof Promise ? await entering : entering;
   walk.sessionKey = route.sessionKey;
   try {
+    await enterOnAllNodes(ground.store, walk, route);
     return await answer(ground, walk, { inbound, route });
   } finally {
     leave();

@@ -127,6 +127,7 @@ export type StoreErrorCode = Extract<
   ErrorCode,
   | "database_away"
   | "database_foreign"
+  | "database_in_use"
   | "database_too_old"
   | "database_unusable"
   | "database_version"

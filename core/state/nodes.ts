@@ -53,6 +53,20 @@ export interface Nodes {
    * refused (`lease_lost`) once the lease has ended. A send cannot be refused, so it must not begin with less left than it may take.
    */
   leaseLeft(): number;
+  /**
+   * Resolves with `true` once a unit that this node runs may run its turn in a session: at once, unless turns of other nodes run there or
+   * asked earlier. `onWait` is called once if it must wait, `false` means that the signal aborted. The unit leaves the session by the write
+   * that ends its turn: `say`, `settle`, `requeue` or `handBack`. It also leaves it when its node loses its lease.
+   */
+  enterSession(
+    unitId: string,
+    options: { readonly sessionKey: string; readonly signal: AbortSignal; readonly onWait: () => void },
+  ): Promise<boolean>;
+  /**
+   * Binds a unit that this node runs to this node, because only it has the files to be sent: no other node sends the unit until this one
+   * has been without a lease for ten minutes.
+   */
+  bindUnit(unitId: string): Promise<void>;
   reports(): Promise<readonly NodeReport[]>;
 }
 

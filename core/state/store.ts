@@ -116,7 +116,10 @@ export interface Store extends Removals {
    * `claim`.
    */
   begin(now: number): Promise<{ readonly fence: number; readonly resumed: number }>;
-  /** The current fence. If it differs from the result of `begin`, another process has taken over. */
+  /**
+   * The current fence. If it differs from the result of `begin`, another process has taken over. Rejects with `database_version` if a newer
+   * version of the program has changed the database, and this one may no longer use it.
+   */
   fence(): Promise<number>;
 
   // inbox

@@ -4,3 +4,4 @@ export { copyState } from "./copy.ts";
 export { openState } from "./open.ts";
 export { filesOf, type StatePlace } from "./place.ts";
 export { checkStateSettings, statePlace } from "./settings.ts";
+export { createSharedConfig, type SharedConfig } from "./shared-config.ts";

@@ -1,4 +1,5 @@
 /** The lease of this node: who writes a run's results must hold it. */
+import { requireVersion, schemaVersion } from "./migrations.ts";
 import type { Database, Values } from "./pool.ts";
 
 /** After a failure, the next attempt follows soon. */
@@ -9,7 +10,10 @@ const dutyPart = 1 / 3;
 
 export interface Lease {
   begin(): Promise<{ readonly fence: number; readonly resumed: number }>;
-  /** The start of the gateway that holds the node's name now; 0 if there is none. */
+  /**
+   * The start of the gateway that holds the node's name now; 0 if there is none. Rejects with `database_version` if a newer version of the
+   * program has excluded this one.
+   */
   current(): Promise<number>;
   /** The first values of each call that needs the lease. */
   values(): readonly [node: string, incarnation: number | null];
@@ -86,7 +90,13 @@ export function createLease(database: Database, { node, running, onWork, onLost 
   const lease: Lease = {
     async begin() {
       const sentAt = performance.now();
-      const [begun] = await database.call<{ fence: number; resumed: number }>("begin_node", [node, leaseSeconds]);
+      const [begun] = await database
+        .call<{ fence: number; resumed: number }>("begin_node", [node, leaseSeconds, schemaVersion])
+        .catch(async (error: unknown) => {
+          // A newer version may have changed the schema since this process looked at it.
+          await requireVersion(database);
+          throw error;
+        });
       if (begun === undefined) throw new Error("The database returned no lease.");
       incarnation = begun.fence;
       renewed(sentAt);
@@ -95,6 +105,7 @@ export function createLease(database: Database, { node, running, onWork, onLost 
     },
     async current() {
       const [row] = await database.query<{ incarnation: number }>("SELECT incarnation FROM @nodes WHERE node = $1", [node]);
+      if (row === undefined) await requireVersion(database);
       return row?.incarnation ?? 0;
     },
     values: (): Values & readonly [string, number | null] => [node, incarnation],

@@ -4,6 +4,8 @@ import type { Lease } from "./lease.ts";
 import { type Listening, listen } from "./listening.ts";
 import type { Database } from "./pool.ts";
 import { noteChannel, wakeChannel } from "./schema/lease.ts";
+import { turnChannel } from "./schema/session-turns.ts";
+import { createSessionTurns } from "./session-turns.ts";
 
 const pollMs = 1_000;
 /** Lanes that one poll reports. The next one finds the others. */
@@ -26,6 +28,7 @@ export function createNodes(
   { node, now, lease }: { readonly node: string; readonly now: () => number; readonly lease: () => Lease },
 ): PostgresNodes {
   const duties = new Set<string>();
+  const turns = createSessionTurns(database, lease);
   let watcher: NodeWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
   let listening: Listening | undefined;
@@ -65,7 +68,11 @@ export function createNodes(
     },
     watch(given) {
       watcher = given;
-      listening ??= listen(database.listening, { [wakeChannel]: (lane) => work(lane === "" ? [] : [lane]), [noteChannel]: hear });
+      listening ??= listen(database.listening, {
+        [wakeChannel]: (lane) => work(lane === "" ? [] : [lane]),
+        [noteChannel]: hear,
+        [turnChannel]: turns.heard,
+      });
       clearTimeout(timer);
       plan();
     },
@@ -80,6 +87,10 @@ export function createNodes(
       return row?.take_duty === true;
     },
     leaseLeft: () => lease().left(),
+    enterSession: turns.enter,
+    async bindUnit(unitId) {
+      await database.call("bind_unit", [...lease().values(), unitId]);
+    },
     reports: () => readReports(database),
     async end() {
       watcher = undefined;

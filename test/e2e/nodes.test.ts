@@ -3,96 +3,17 @@ import { spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "jsonc-parser";
-import { afterEach, expect, test } from "vitest";
-import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
-import { type Started, start, temporaryHome } from "../core/cli/command.ts";
+import { expect, onTestFinished, test } from "vitest";
+import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { say } from "../openai-server/answers.ts";
-import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
 import { freePort } from "../support/ports.ts";
 import { usePostgres } from "../support/postgres.ts";
+import { kitchen } from "./conversation.ts";
+import { answered, answers, createNodeGroup, hookToken, type Node, personOf, postHook, startPair } from "./node-group.ts";
 
 const database = usePostgres();
-const token = "4242:e2e-bot-token";
-const hookToken = "hooks-of-two-nodes-0123456789";
-const closing: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
-
-interface Node {
-  readonly name: string;
-  readonly home: string;
-  readonly process: Started;
-  readonly url: () => string;
-}
-
-interface House {
-  readonly url: string;
-  readonly platform: Platform;
-  readonly model: OpenAiServer;
-  /** Starts a node that differs from the others in its name and state directory only. */
-  node(name: string, config?: object): Promise<Node>;
-  /** What other nodes see once the time of a node's lease has passed. */
-  endLease(name: string): Promise<void>;
-  /** The number of units that have ended. */
-  ended(): Promise<number>;
-}
-
-async function createHouse(): Promise<House> {
-  const url = database.newUrl();
-  const platform = await createPlatform({ bots: [{ token, username: "e2e_bot", name: "E2E" }] });
-  const model = await createOpenAiServer();
-  closing.push(
-    () => platform.close(),
-    () => model.close(),
-  );
-  return {
-    url,
-    platform,
-    model,
-    async node(name, given) {
-      const home = temporaryHome();
-      const file = join(home, "config.jsonc");
-      const config = given ?? {
-        gateway: { port: 0, node: name },
-        state: { dir: "state", store: "postgres", url },
-        hooks: { enabled: true, token: hookToken, exposeReplies: true },
-        channels: { botchat: { botToken: token, apiRoot: platform.url, dmPolicy: "open", allowFrom: ["*"], ackReaction: "" } },
-        models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
-        agents: { defaults: { model: "local/test-model", heartbeat: { every: "0" } } },
-      };
-      writeFileSync(file, JSON.stringify(config));
-      const process = start(["gateway", "--config", file], { home, env: { DATABASE_URL: url, HOOK_TOKEN: hookToken, BOT_TOKEN: token } });
-      await process.until(/is ready at/);
-      const description = join(home, "state", "gateway.json");
-      return { name, home, process, url: () => (JSON.parse(readFileSync(description, "utf8")) as { readonly url: string }).url };
-    },
-    async ended() {
-      const [row] = await database.query(url, "SELECT count(*)::int AS ended FROM $schema.units WHERE state = 2");
-      return Number(row?.ended);
-    },
-    async endLease(name) {
-      await database.query(url, `UPDATE $schema.nodes SET lease_until = clock_timestamp() WHERE node = '${name}'`);
-    },
-  };
-}
-
-/** Texts of the bot in a person's direct chat, as they are now. */
-function answers(platform: Platform, person: number): readonly string[] {
-  const room = [...platform.world.rooms.values()].find(({ chat }) => chat.id === person);
-  return [...(room?.messages.values() ?? [])].filter(({ from }) => from?.is_bot === true).map(({ text }) => text ?? "");
-}
-
-const firstPerson = (platform: Platform): number => [...platform.world.people.keys()][0] ?? 0;
-
-const request = (node: Node, path: string, body: object, headers: Readonly<Record<string, string>> = {}) =>
-  fetch(`${node.url()}/hooks/${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${hookToken}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
+const createGroup = () => createNodeGroup(database, onTestFinished);
 
 async function metricsOf(node: Node): Promise<string> {
   const own = readFileSync(join(node.home, "state", "gateway-token"), "utf8").trim();
@@ -107,18 +28,16 @@ interface Why {
 }
 
 test("one of two nodes receives for a bot; when it is killed, the other does, and nothing is lost or repeated", async () => {
-  const house = await createHouse();
-  const { platform, model } = house;
+  const group = await createGroup();
+  const { platform, model } = group;
   model.script(say("first answer"), say("second answer"), say("third answer"));
-  const ada = firstPerson(platform);
-  const one = await house.node("one");
-  await one.process.until(/channel connected/);
-  const two = await house.node("two");
+  const ada = personOf(platform);
+  const [one, two] = await startPair(group);
   platform.act.say(ada, ada, "to the first");
   await expect.poll(() => answers(platform, ada)).toEqual(["first answer"]);
   // Before its end is stored, the message would rightly be sent again.
-  await expect.poll(() => house.ended()).toBe(1);
-  const status = await run(["status", "--config", join(two.home, "config.jsonc")], { home: two.home });
+  await expect.poll(() => group.ended()).toBe(1);
+  const status = await two.command("status");
   expect(status.out).toMatch(/ready at/);
   expect(status.out).toMatch(/node one +alive +renewed its lease .* ago +0 running +account:botchat:default/);
   expect(status.out).toMatch(/botchat:default +standby/);
@@ -135,10 +54,10 @@ test("one of two nodes receives for a bot; when it is killed, the other does, an
   await two.process.until(/channel connected/);
   const takenOverMs = performance.now() - killedAt;
   await expect.poll(() => answers(platform, ada)).toEqual(["first answer", "second answer"]);
-  await expect.poll(() => house.ended()).toBe(2);
+  await expect.poll(() => group.ended()).toBe(2);
   expect(takenOverMs).toBeLessThan(15_000);
   // A clean stop hands the bot over at once.
-  const three = await house.node("three");
+  const three = await group.node("three");
   two.process.child.kill("SIGTERM");
   await two.process.finished;
   const stoppedAt = performance.now();
@@ -148,20 +67,37 @@ test("one of two nodes receives for a bot; when it is killed, the other does, an
   await expect.poll(() => answers(platform, ada)).toEqual(["first answer", "second answer", "third answer"]);
 });
 
+test("/activation in a group also applies on the node that receives for the bot after a hand-over", async () => {
+  const group = await createNodeGroup(database, onTestFinished, { channel: { allowFrom: ["1001", "*"], groups: { "*": {} } } });
+  const { platform, model } = group;
+  const ada = personOf(platform);
+  const [one, two] = await startPair(group);
+  // A node misses what is said before it listens.
+  const listening = "SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND application_name = 'service-gateway two'";
+  await expect.poll(() => database.query(group.url, listening)).toHaveLength(1);
+  platform.act.say(ada, kitchen, "/activation@e2e_bot always");
+  await answered(platform, kitchen, /every message here/);
+  await expect.poll(() => group.ended()).toBe(1);
+  one.process.child.kill("SIGTERM");
+  await one.process.finished;
+  await two.process.until(/channel connected/);
+  model.script(say("unasked"));
+  platform.act.say(ada, kitchen, "nobody is mentioned");
+  await answered(platform, kitchen, "unasked");
+});
+
 test("a node that sleeps past its lease in the middle of a turn writes and sends nothing more; another node ends the turn", async () => {
-  const house = await createHouse();
-  const { platform, model } = house;
+  const group = await createGroup();
+  const { platform, model } = group;
   model.script(say("too late", { firstDelayMs: 3_000 }), say("in time"));
-  const ada = firstPerson(platform);
-  const one = await house.node("one");
-  await one.process.until(/channel connected/);
-  const two = await house.node("two");
+  const ada = personOf(platform);
+  const [one, two] = await startPair(group);
   platform.act.say(ada, ada, "question");
   await expect.poll(() => model.requests.length).toBe(1);
-  const [stored] = await database.query(house.url, "SELECT id FROM $schema.inbox");
+  const [stored] = await database.query(group.url, "SELECT id FROM $schema.inbox");
   const first = String(stored?.id);
   one.process.child.kill("SIGSTOP");
-  await house.endLease("one");
+  await group.endLease("one");
   await expect.poll(() => answers(platform, ada)).toEqual(["in time"]);
   one.process.child.kill("SIGCONT");
   await one.process.until(/this node lost its lease/);
@@ -169,7 +105,7 @@ test("a node that sleeps past its lease in the middle of a turn writes and sends
   model.script(say("afterwards"));
   platform.act.say(ada, ada, "another question");
   await expect.poll(() => answers(platform, ada)).toEqual(["in time", "afterwards"]);
-  const why = await run(["why", first, "--json", "--config", join(two.home, "config.jsonc")], { home: two.home });
+  const why = await two.command("why", first, "--json");
   const { outcome, attempts, decisions } = JSON.parse(why.out) as Why;
   expect([outcome, attempts]).toEqual(["answered", 2]);
   const codes = decisions.map(({ code }) => code);
@@ -180,11 +116,11 @@ test("a node that sleeps past its lease in the middle of a turn writes and sends
 });
 
 test("a run that a webhook of one node causes is waited for and looked up on the other", async () => {
-  const house = await createHouse();
-  const { model } = house;
+  const group = await createGroup();
+  const { model } = group;
   model.script(say("the reply", { firstDelayMs: 1_500 }));
-  const [one, two] = [await house.node("one"), await house.node("two")];
-  const accepted = (await (await request(one, "agent", { message: "work" })).json()) as { readonly runId: string };
+  const [one, two] = [await group.node("one"), await group.node("two")];
+  const accepted = (await (await postHook(one, "agent", { message: "work" })).json()) as { readonly runId: string };
   const looked = await fetch(`${two.url()}/hooks/runs/${accepted.runId}?wait=30`, {
     headers: { authorization: `Bearer ${hookToken}`, prefer: "wait=30" },
   });
@@ -192,15 +128,15 @@ test("a run that a webhook of one node causes is waited for and looked up on the
 });
 
 test("with the address alone, commands read the shared state from any machine, and leave nothing there", async () => {
-  const house = await createHouse();
-  house.model.script(say("done"));
-  const node = await house.node("one");
-  const accepted = (await (await request(node, "agent", { message: "work" })).json()) as { readonly runId: string };
-  await expect.poll(() => house.ended()).toBeGreaterThan(0);
+  const group = await createGroup();
+  group.model.script(say("done"));
+  const node = await group.node("one");
+  const accepted = (await (await postHook(node, "agent", { message: "work" })).json()) as { readonly runId: string };
+  await expect.poll(() => group.ended()).toBeGreaterThan(0);
   const home = temporaryHome();
   const file = join(home, "elsewhere.jsonc");
   writeFileSync(file, JSON.stringify({ state: { store: "postgres", url: { env: "DATABASE_URL" } } }));
-  const read = async (...args: readonly string[]) => await run([...args, "--config", file], { home, env: { DATABASE_URL: house.url } });
+  const read = async (...args: readonly string[]) => await run([...args, "--config", file], { home, env: { DATABASE_URL: group.url } });
   const status = await read("status");
   expect(status.out).toMatch(/gateway +not running on this machine/);
   expect(status.out).toMatch(/node one +alive/);
@@ -215,16 +151,16 @@ test("with the address alone, commands read the shared state from any machine, a
 });
 
 test("while the database is away, webhooks are answered 503; when it is back, everything goes on by itself", async () => {
-  const house = await createHouse();
-  const { platform, model } = house;
+  const group = await createGroup();
+  const { platform, model } = group;
   model.script(say("before"), say("after"), say("hook"));
-  const ada = firstPerson(platform);
-  const one = await house.node("one");
+  const ada = personOf(platform);
+  const one = await group.node("one");
   await one.process.until(/channel connected/);
   platform.act.say(ada, ada, "first");
   await expect.poll(() => answers(platform, ada)).toEqual(["before"]);
   await database.stop();
-  const refused = await request(one, "agent", { message: "lost?" });
+  const refused = await postHook(one, "agent", { message: "lost?" });
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
   const metrics = await metricsOf(one);
   expect(metrics).toContain("\nservice_store_up 0\n");
@@ -232,7 +168,7 @@ test("while the database is away, webhooks are answered 503; when it is back, ev
   platform.act.say(ada, ada, "second");
   await database.start();
   await expect.poll(() => answers(platform, ada)).toEqual(["before", "after"]);
-  await expect.poll(async () => (await request(one, "agent", { message: "again" })).status).toBe(202);
+  await expect.poll(async () => (await postHook(one, "agent", { message: "again" })).status).toBe(202);
 });
 
 const hasCaddy = spawnSync("caddy", ["version"]).status === 0;
@@ -252,7 +188,7 @@ async function expectProxied(nodes: readonly [Node, Node]): Promise<void> {
     env: { PATH: process.env.PATH, HOME: home },
     stdio: "ignore",
   });
-  closing.push(async () => void caddy.kill("SIGKILL"));
+  onTestFinished(() => void caddy.kill("SIGKILL"));
   const wake = async () => {
     const response = await fetch(`http://127.0.0.1:${port}/hooks/wake`, {
       method: "POST",
@@ -270,9 +206,9 @@ async function expectProxied(nodes: readonly [Node, Node]): Promise<void> {
 }
 
 test("the nodes of the example share their work", async () => {
-  const house = await createHouse();
-  const { platform, model } = house;
-  const ada = firstPerson(platform);
+  const group = await createGroup();
+  const { platform, model } = group;
+  const ada = personOf(platform);
   const text = readFileSync(join(import.meta.dirname, "../../examples/several-nodes/config.jsonc"), "utf8");
   const written = parse(text.replaceAll("123456789", String(ada))) as Record<string, Record<string, object>>;
   const { gateway, state, channels, models, ...rest } = written;
@@ -283,7 +219,7 @@ test("the nodes of the example share their work", async () => {
     channels: { botchat: { ...channels?.botchat, apiRoot: platform.url } },
     models: { providers: { local: { ...models?.providers, api: "openai-compatible", baseUrl: model.url } } },
   };
-  const [one, two] = [await house.node("one", config), await house.node("two", config)];
+  const [one, two] = [await group.node("one", { config }), await group.node("two", { config })];
   await one.process.until(/channel connected/);
   platform.act.say(ada, ada, "/whoami");
   await expect.poll(() => answers(platform, ada).join()).toContain(String(ada));
@@ -292,15 +228,12 @@ test("the nodes of the example share their work", async () => {
     [one, "from the first"],
     [two, "from the second"],
   ] as const) {
-    const { status } = await request(node, "agent", { message: "report", channel: "botchat", to: String(ada), deliver: true });
+    const { status } = await postHook(node, "agent", { message: "report", channel: "botchat", to: String(ada), deliver: true });
     expect(status).toBe(202);
     // The second node runs the turn, and the first one sends its reply.
     await expect.poll(() => answers(platform, ada).at(-1)).toBe(answer);
   }
-  const { out } = await run(["status", "--json", "--config", join(two.home, "config.jsonc")], {
-    home: two.home,
-    env: { DATABASE_URL: house.url, HOOK_TOKEN: hookToken, BOT_TOKEN: token },
-  });
+  const { out } = await two.command("status", "--json");
   const { nodes } = (JSON.parse(out) as { readonly events: { readonly nodes: readonly { readonly duties: readonly string[] }[] } }).events;
   expect(nodes.map(({ duties }) => duties.includes("account:botchat:default")).sort()).toEqual([false, true]);
   if (hasCaddy) await expectProxied([one, two]);

@@ -1,12 +1,19 @@
-/** `/activation` sets whether a group session answers every message or only mentions. The setting lasts until the gateway stops. */
+/**
+ * `/activation` sets whether a group session answers every message or only mentions. The setting lasts until the gateway stops. The other
+ * nodes of a store that run at the time follow it.
+ */
 import type { CommandDefinition } from "../../sdk/contract.ts";
+import type { NodeNote, Store } from "../../state/index.ts";
 
 export type ActivationMode = "always" | "mention";
 
 export interface Activation {
   /** The mode of a session; `undefined` when the configuration decides. */
   of(sessionKey: string): ActivationMode | undefined;
-  set(sessionKey: string, mode: ActivationMode): void;
+  /** Also on the other nodes. */
+  set(sessionKey: string, mode: ActivationMode): Promise<void>;
+  /** Handles a note of another node; ignores those about something else. */
+  hear(note: NodeNote): void;
   /** Moves the mode to a new session key, because the platform changed the group's id. */
   move(from: string, to: string): void;
 }
@@ -14,9 +21,17 @@ export interface Activation {
 /** Number of sessions remembered. Beyond it, the session that was set first falls back to the configuration. */
 const most = 10_000;
 
-export function createActivation(): Activation {
+const topic = "activation";
+
+/** The note that a node sends to the others. */
+interface ActivationNote {
+  readonly sessionKey: string;
+  readonly mode: ActivationMode;
+}
+
+export function createActivation({ nodes }: Pick<Store, "nodes">): Activation {
   const modes = new Map<string, ActivationMode>();
-  const set = (sessionKey: string, mode: ActivationMode): void => {
+  const setHere = (sessionKey: string, mode: ActivationMode): void => {
     modes.delete(sessionKey);
     modes.set(sessionKey, mode);
     const [oldest] = modes.keys();
@@ -24,12 +39,20 @@ export function createActivation(): Activation {
   };
   return {
     of: (sessionKey) => modes.get(sessionKey),
-    set,
+    async set(sessionKey, mode) {
+      setHere(sessionKey, mode);
+      await nodes?.send({ topic, body: { sessionKey, mode } });
+    },
+    hear(note) {
+      if (note.topic !== topic) return;
+      const { sessionKey, mode } = note.body as unknown as ActivationNote;
+      setHere(sessionKey, mode);
+    },
     move(from, to) {
       const mode = modes.get(from);
       if (mode === undefined) return;
       modes.delete(from);
-      set(to, mode);
+      setHere(to, mode);
     },
   };
 }
@@ -44,11 +67,11 @@ export function activationCommand(activation: Activation): CommandDefinition {
     summary: "in a group: reply to every message, or only to mentions",
     args: "[always|mention]",
     role: "allowed",
-    run({ args, route, inbound }) {
+    async run({ args, route, inbound }) {
       if (inbound.chat.kind === "direct") return "This works in groups only. In a direct chat I reply to every message.";
       const asked = args.toLowerCase();
       if (asked === "always" || asked === "mention") {
-        activation.set(route.sessionKey, asked);
+        await activation.set(route.sessionKey, asked);
         return words[asked];
       }
       if (asked !== "") return "Use `/activation always` or `/activation mention`.";

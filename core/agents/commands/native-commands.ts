@@ -7,7 +7,8 @@ import type { Store } from "../../state/index.ts";
 import { resetSession } from "../conversation/sessions.ts";
 import type { AgentTurns } from "../turn/engine.ts";
 import type { Engines } from "../turn/engines.ts";
-import { placeOf, rememberStop, tellStop } from "../turn/stops.ts";
+import { placeOf, rememberStop } from "../turn/stops.ts";
+import type { StopsOnNodes } from "../turn/stops-on-nodes.ts";
 import { choiceCommands } from "./choice-commands.ts";
 import type { Commands } from "./commands.ts";
 import { createSessionChoices } from "./session-choices.ts";
@@ -15,9 +16,11 @@ import { statusCommands } from "./status-commands.ts";
 
 export interface NativeCommandsOptions {
   readonly config: () => AgentsView;
-  readonly store: Pick<Store, "session" | "updateSession" | "set" | "nodes">;
+  readonly store: Pick<Store, "session" | "updateSession" | "set">;
   readonly engines: Engines;
   readonly turns: Pick<AgentTurns, "stop" | "running">;
+  /** Ends the turns of other nodes in the same place. */
+  readonly stopElsewhere: StopsOnNodes["tell"];
   readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
   /** Drops the events that wait for the next turn of the conversation. */
   readonly forget: (call: CommandCall) => Promise<unknown>;
@@ -34,18 +37,19 @@ function commandLine({ name, args, summary }: CommandDefinition): string {
 }
 
 export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<Commands, "list">) => readonly CommandDefinition[] {
-  const { config, store, turns, isOwner, forget, waits, now } = options;
+  const { config, store, turns, isOwner, forget, stopElsewhere, waits, now } = options;
   const choices = createSessionChoices(options);
 
   async function stop(call: CommandCall): Promise<string> {
     const asEvent = { event: call.inbound.id, at: now() };
     const stopped = turns.stop(call.route, asEvent);
     const place = placeOf(call.route);
+    let elsewhere = false;
     if (place !== undefined) {
       await rememberStop(store, { place, ...asEvent });
-      await tellStop(store, { place, ...asEvent });
+      elsewhere = await stopElsewhere({ place, ...asEvent });
     }
-    return stopped > 0 || (await waits(call.inbound)) ? "Stopped." : "Nothing is running here.";
+    return stopped > 0 || elsewhere || (await waits(call.inbound)) ? "Stopped." : "Nothing is running here.";
   }
 
   async function reset(call: CommandCall): Promise<string> {

@@ -1,7 +1,7 @@
 /** `/stop` ends the turns that reply to its chat and thread, and drops earlier messages that wait there. */
 
 import type { Inbound, Route } from "../../contract/index.ts";
-import { type NodeNote, type Store, timeOfId } from "../../state/index.ts";
+import { type Store, timeOfId } from "../../state/index.ts";
 
 const namespace = "stops";
 /** A `/stop` as an event. */
@@ -22,18 +22,6 @@ export function placeOf({ to }: Pick<Route, "to">): string | undefined {
 /** Records a `/stop`, so that earlier messages which have not begun are dropped, even after a restart. */
 export async function rememberStop(store: Pick<Store, "set">, { place, event, at }: Stop & { readonly place: string }) {
   await store.set(namespace, place, { event, at }, { expiresAt: at + keepMs });
-}
-
-const topic = "stop";
-
-/** Lets the other nodes end their turns in a place. */
-export async function tellStop({ nodes }: Pick<Store, "nodes">, stop: Stop & { readonly place: string }): Promise<void> {
-  await nodes?.send({ topic, body: { place: stop.place, event: stop.event, at: stop.at } });
-}
-
-/** The `/stop` that a note announces; `undefined` for other notes. */
-export function readStopNote(note: NodeNote): (Stop & { readonly place: string }) | undefined {
-  return note.topic === topic ? (note.body as unknown as Stop & { readonly place: string }) : undefined;
 }
 
 /** Whether an event arrived after a `/stop`. Ids sort by time; one from the future, because the clock was set back, proves nothing. */

@@ -61,6 +61,11 @@ export async function renameConfigKey(
   return await edit(file, (text, real) => rename(text, real, path, name), options);
 }
 
+/** Replaces the whole text if the file still contains `before`; resolves with whether it did. The new text is not checked. */
+export async function replaceConfig(file: string, before: string | undefined, after: string): Promise<boolean> {
+  return await replaceFile(await realFile(resolve(file)), before, after);
+}
+
 type Change = (text: string, file: string) => string;
 
 async function edit(file: string, make: Change, options: EditOptions): Promise<EditResult> {

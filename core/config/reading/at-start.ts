@@ -8,6 +8,7 @@ const readAtStart: readonly string[] = [
   "state.store",
   "state.url",
   "state.dir",
+  "state.config",
   "log",
   "gateway.host",
   "gateway.port",

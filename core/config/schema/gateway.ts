@@ -91,6 +91,11 @@ export const stateSchema = Type.Object(
       ),
     ),
     url: Type.Optional(secretSchema("Address of the database, for a store other than sqlite. Takes effect after a restart.")),
+    config: Type.Enum(["file", "store"], {
+      default: "file",
+      description:
+        "Where the configuration is kept: each gateway has a file of its own, or the store has one that the files of all its nodes follow. Takes effect after a restart.",
+    }),
     dir: Type.Optional(
       Type.String({
         minLength: 1,

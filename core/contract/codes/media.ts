@@ -7,6 +7,11 @@ export const mediaCodes = {
     hint: "Put the file at a public address or into the agent's workspace.",
     outcome: "failed",
   },
+  file_lost: {
+    meaning: "A file of the reply was on another node only, and that node has been away for ten minutes.",
+    hint: "Send the file again. Files below 1 MiB are stored with the reply and do not depend on one node.",
+    outcome: "failed",
+  },
   host_unknown: { meaning: "The host in the file's address has no DNS entry.", hint: "Check the address.", outcome: "failed" },
   media_missing: {
     meaning: "The file does not exist.",

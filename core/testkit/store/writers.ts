@@ -1,7 +1,8 @@
 /** Several nodes write to one store: each unit has one runner, and a runner that lost its lease writes nothing. */
 import { expect, test } from "vitest";
-import type { Store, Unit } from "../../state/index.ts";
+import { accountDuty, type Store, type Unit } from "../../state/index.ts";
 import { acceptAll, answered, decision, idsOf, type Nodes, newEvent, say, settle, start, take, type WithNodes } from "./fixture.ts";
+import { sessionTurnRules } from "./session-turns.ts";
 
 const lost = { code: "lease_lost" };
 const claimOf = (store: Store, lane = "lane") => store.claim(lane, { now: start, limit: 50 });
@@ -9,6 +10,7 @@ const claimOf = (store: Store, lane = "lane") => store.claim(lane, { now: start,
 export function writerRules(withNodes: WithNodes): void {
   laneRules(withNodes);
   leaseRules(withNodes);
+  sessionTurnRules(withNodes);
 }
 
 function laneRules(withNodes: WithNodes): void {
@@ -218,6 +220,28 @@ function leaseRules(withNodes: WithNodes): void {
       await one.close();
       await look(two);
       expect(await take(two)).toMatchObject({ id: "a", attempts: 2 });
+    }),
+  );
+
+  test(
+    "a unit that is bound to a node is sent by no other node, not even by the one that sends for the account",
+    withNodes(async (nodes) => {
+      const { one, two, endLease, look } = nodes;
+      expect(await two.nodes?.takeDuty(accountDuty("chat", "default"))).toBe(true);
+      await acceptAll(one, newEvent("a"), newEvent("b", { lane: "other" }));
+      await take(one);
+      await one.nodes?.bindUnit("a");
+      await take(one, "other");
+      for (const id of ["a", "b"]) {
+        await say(one, id, ["hello"]);
+        await one.handBack(id, { due: 0, uncount: true });
+      }
+      expect(await claimOf(two)).toEqual({ unit: null, due: null });
+      expect((await take(two, "other")).id).toBe("b");
+      expect((await take(one)).id).toBe("a");
+      await endLease(one);
+      await look(two);
+      expect(await claimOf(two)).toEqual({ unit: null, due: null });
     }),
   );
 

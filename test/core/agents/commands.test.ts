@@ -23,6 +23,7 @@ function setup(
     running: [] as RunningTurn[],
     runs: 1,
     waits: false,
+    elsewhere: false,
     forgotten: [] as string[],
   };
   const engines: EngineDefinition[] = [
@@ -52,6 +53,7 @@ function setup(
         running: () => state.running,
       },
       isOwner: (inbound) => inbound.sender.id === "1",
+      stopElsewhere: async () => state.elsewhere,
       forget: async ({ inbound }) => state.forgotten.push(inbound.text),
       waits: async () => state.waits,
       more: options.more ?? [],

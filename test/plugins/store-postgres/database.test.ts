@@ -30,7 +30,7 @@ test("nodes that start at once on a new database create the schema once", async 
 test("a schema of a newer version, of another program, or with other tables is refused and left as it is", async () => {
   const url = server.newUrl();
   await open(url);
-  await server.query(url, "UPDATE $schema.about SET version = 99");
+  await server.query(url, "UPDATE $schema.about SET version = 99, oldest = 99");
   await expect(open(url)).rejects.toMatchObject({ code: "database_version", message: expect.stringContaining("schema 99") });
   await server.query(url, "UPDATE $schema.about SET program = 'other'");
   await expect(open(url)).rejects.toMatchObject({ code: "database_foreign" });
