@@ -10,3 +10,4 @@ export { createMigrations, type Migrations } from "./migration.ts";
 export { placePress } from "./press-place.ts";
 export { probeAccount } from "./probe.ts";
 export { patientWait, retryPolicy, sleep, waitBefore } from "./retry.ts";
+export { reasonOfStatus } from "./status-detail.ts";

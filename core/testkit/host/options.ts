@@ -31,7 +31,7 @@ export interface WebhookAnswer {
 }
 
 /** The state of one channel account. */
-export interface AccountState extends Pick<ChannelStatus, "state" | "detail"> {
+export interface AccountState extends Pick<ChannelStatus, "state" | "code" | "detail" | "hint"> {
   readonly channel: string;
   readonly account: string;
 }

@@ -150,9 +150,11 @@ function createHost(
     },
     async accounts() {
       const { accounts } = await gateway.describe();
-      return accounts.map(({ channel: id, account, status: { state, detail } }) => ({
+      return accounts.map(({ channel: id, account, status: { state, code, detail, hint } }) => ({
         ...{ channel: id, account, state },
-        ...(detail === undefined ? {} : { detail }),
+        ...(code !== undefined && { code }),
+        ...(detail !== undefined && { detail }),
+        ...(hint !== undefined && { hint }),
       }));
     },
     async restart(how) {

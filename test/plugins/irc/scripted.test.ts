@@ -75,7 +75,8 @@ describe("signing in", () => {
     server.send(":irc.test 474 bot_ #room :Cannot join channel (+b)");
     server.send(":bot_!bot@127.0.0.1 NICK :bot");
     const detail = "The server says of #room: Cannot join channel (+b) (474)";
-    await expect.poll(state).toMatchObject({ state: "connected", identity: { username: "bot" }, detail });
+    const hint = "Let it in there, or correct channels and channelKeys.";
+    await expect.poll(state).toMatchObject({ state: "connected", identity: { username: "bot" }, code: "irc_shut_out", detail, hint });
   });
 });
 
