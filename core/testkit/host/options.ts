@@ -68,11 +68,15 @@ export interface TestHost extends AsyncDisposable {
    */
   press(button: string, by?: Pick<Said, "from" | "name" | "chat" | "group" | "thread">): Promise<Ended>;
   /**
-   * Posts a webhook to `hooks.path`, with the hook token unless the headers have an `authorization`. A text is sent as it is, anything else
-   * as JSON. Resolves when every event that its answer names has ended, except those that wait for the next heartbeat.
+   * Posts a webhook to `hooks.path`, with the hook token unless the headers have an `authorization`. A text is sent byte for byte, as a
+   * signature needs it: as JSON if it is JSON, else as `text/plain`, which only a mapping with `body: "text"` takes; others answer 415. Name
+   * another type in the headers, such as that of a form. Anything but a text is sent as JSON. Resolves when every event that its answer names
+   * has ended, except those that wait for the next heartbeat.
    *
    * @example
    * await host.deliver("uptime", { monitor: "site", status: "down" });
+   * await host.deliver("github", recordedBody, { headers: { "x-hub-signature-256": signature } });
+   * await host.deliver("slash", "text=deploy", { headers: { "content-type": "application/x-www-form-urlencoded" } });
    */
   deliver(path: string, body: Json, options?: { readonly headers?: Readonly<Record<string, string>> }): Promise<WebhookAnswer>;
   /**

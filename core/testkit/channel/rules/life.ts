@@ -3,7 +3,7 @@ import { findCode, reasonOf } from "../../../contract/index.ts";
 import type { ChannelDefinition, ChannelStatus } from "../../../sdk/contract.ts";
 import { isThenable } from "../../../stations/index.ts";
 import { realWait } from "../../host/played-clock.ts";
-import { type Bench, shown } from "../bench.ts";
+import { type Bench, shown, started } from "../bench.ts";
 import { watchLeftovers } from "../leftovers.ts";
 import type { Rule } from "../rule.ts";
 
@@ -29,10 +29,8 @@ async function closesTwice(bench: Bench): Promise<void> {
 }
 
 async function connects(bench: Bench): Promise<void> {
-  const { connection, test } = bench;
-  const outcome = await bench.ending(connection.start());
-  if (outcome === "late") throw new Error("start does not resolve in time, although the platform is available.");
-  if ("error" in outcome) throw new Error(`start rejects, although the platform is available: ${reasonOf(outcome.error)}.`);
+  const { test } = bench;
+  await started(bench);
   await bench.until(
     () => test.statuses.at(-1)?.state === "connected",
     () => `start has resolved, but the last status is ${test.statuses.at(-1)?.state ?? "none"}. Report connected.`,
@@ -93,7 +91,7 @@ async function takesNothingAfterClose(bench: Bench): Promise<void> {
 export const lifeRules: readonly Rule[] = [
   { title: "life > open does not connect", run: opensNothingYet },
   { title: "life > close may be called twice, and before start", run: closesTwice },
-  { title: "life > start connects and reports it", needs: [], run: connects },
+  { title: "life > start connects and reports it", needs: [], run: (bench) => bench.reach(() => connects(bench)) },
   { title: "life > nothing is received after close", needs: [], run: takesNothingAfterClose },
   { title: "life > start reports an unavailable platform", needs: ["away"], run: survivesOutage },
   { title: "life > a code that is reported is registered", needs: ["away"], run: namesKnownCodes },
