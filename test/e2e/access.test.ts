@@ -12,7 +12,8 @@ import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
 import { run } from "../core/cli/command-runner.ts";
-import { removeDirectory, startGateway, type TestGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { startGateway, type TestGateway } from "../support/gateway.ts";
 import { answered, answers, openChannel, openPlatform } from "./room.ts";
 
 const [ada, bela, chen] = [1001, 1002, 1003];

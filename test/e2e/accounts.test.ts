@@ -6,7 +6,8 @@ import { createGateway } from "../../core/gateway/gateway.ts";
 import type { EngineTurn } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
-import { createEngine, removeDirectory, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine } from "../support/gateway.ts";
 import { openChannel, people } from "./room.ts";
 
 const home = "5001:home-token-AbCdEf";

@@ -3,7 +3,8 @@ import { writeFileSync } from "node:fs";
 import { expect, onTestFinished, test } from "vitest";
 import botchat from "../../plugins/botchat/index.ts";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine, startGateway } from "../support/gateway.ts";
 import { converse, kitchen } from "./conversation.ts";
 import { openChannel, people } from "./room.ts";
 

@@ -7,7 +7,8 @@ import type { EngineTurn, Json } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { sound } from "../../plugins/echo/sound.ts";
 import { createPlatform, type Message, type Platform } from "../../plugins/playground/platform/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine, startGateway } from "../support/gateway.ts";
 import { kitchen, workshop } from "./conversation.ts";
 import { botToken, hookToken, openChannel, people, postHook } from "./room.ts";
 

@@ -4,7 +4,8 @@ import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { callTools, refuse, say } from "../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
-import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { startGateway } from "../support/gateway.ts";
 import { endsOf } from "./conversation.ts";
 import { answered, answers, hookToken, openChannel, openPlatform, people, postHook } from "./room.ts";
 

@@ -3,7 +3,8 @@ import { setTimeout as delay } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import botchat from "../../plugins/botchat/index.ts";
 import devicePair from "../../plugins/device-pair/index.ts";
-import { createEngine, removeDirectory, startGateway } from "../support/gateway.ts";
+import { removeDirectory } from "../support/directory.ts";
+import { createEngine, startGateway } from "../support/gateway.ts";
 import { converse } from "./conversation.ts";
 import { answered, answers, openChannel, openPlatform, people, writeConfig } from "./room.ts";
 

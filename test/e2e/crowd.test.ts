@@ -2,7 +2,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import botchat from "../../plugins/botchat/index.ts";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine, startGateway } from "../support/gateway.ts";
 import { answers, botToken, openChannel } from "./room.ts";
 
 test("what waits for a platform that does not answer lets the others wait there, and holds nobody up for long", async () => {

@@ -6,7 +6,8 @@ import echo from "../../plugins/echo/index.ts";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { refuse } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
-import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { startGateway } from "../support/gateway.ts";
 import { answered, answers, openChannel, openPlatform, people } from "./room.ts";
 
 async function open(config: object, channel: object = {}): Promise<Platform> {

@@ -3,7 +3,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import type { Inbound } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine, startGateway } from "../support/gateway.ts";
 import { endsOf } from "./conversation.ts";
 import { answered, answers, kill, openChannel, openPlatform, people, restart, startGatewayProcess, stop } from "./room.ts";
 

@@ -9,7 +9,8 @@ import {
   Type,
 } from "../../core/sdk/contract.ts";
 import { run } from "../core/cli/command-runner.ts";
-import { removeDirectory, repeat, startGateway, type TestGateway } from "../support/gateway.ts";
+import { removeDirectory } from "../support/directory.ts";
+import { repeat, startGateway, type TestGateway } from "../support/gateway.ts";
 
 let running: TestGateway | undefined;
 

@@ -9,7 +9,8 @@ import type { Message, Platform } from "../../plugins/playground/platform/index.
 import type { Fault } from "../../plugins/playground/platform/server/faults.ts";
 import { hang, refuse, say } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
-import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { startGateway } from "../support/gateway.ts";
 import { type Conversation, converse, kitchen } from "./conversation.ts";
 import { answered, botToken, openChannel, openPlatform, people } from "./room.ts";
 

@@ -6,7 +6,8 @@ import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { callTools, say } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
-import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { startGateway } from "../support/gateway.ts";
 import { kitchen } from "./conversation.ts";
 import { answered, openChannel, openPlatform, people } from "./room.ts";
 

@@ -2,7 +2,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { removeDirectory, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { converse, kitchen } from "./conversation.ts";
 
 const owner = { commands: { ownerAllowFrom: ["1001"] }, agents: { defaults: { engine: "scripted" } } };

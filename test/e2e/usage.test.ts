@@ -3,7 +3,8 @@ import { expect, onTestFinished, test } from "vitest";
 import type { TurnEvent } from "../../core/sdk/contract.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
-import { createEngine, createLoopback, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine, createLoopback, startGateway } from "../support/gateway.ts";
 
 async function* speak(text: string, ...models: readonly string[]): AsyncGenerator<TurnEvent> {
   for (const model of models) yield { type: "usage", inputTokens: 1_000, outputTokens: 20, model };

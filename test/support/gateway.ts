@@ -1,6 +1,5 @@
 /** A whole gateway in this process, on a state directory of its own, with a channel that a test holds at both ends. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createGateway, type Gateway, type GatewayOptions } from "../../core/gateway/gateway.ts";
@@ -23,10 +22,7 @@ import type { EventReport } from "../../core/state/report.ts";
 import { createStatements } from "../../core/state/sqlite/database/statements.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import { decisionReads } from "../../core/state/sqlite/records/decisions.ts";
-
-export function temporaryDirectory(): string {
-  return mkdtempSync(join(tmpdir(), "gateway-test-"));
-}
+import { temporaryDirectory } from "./directory.ts";
 
 export interface Sent {
   readonly chat: string;
@@ -240,7 +236,3 @@ function openReader(stateDirectory: string) {
 }
 
 const openOther = (stateDirectory: string) => openSqliteStore({ directory: stateDirectory, now: Date.now });
-
-export function removeDirectory(directory: string): void {
-  rmSync(directory, { recursive: true, force: true });
-}

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { parse } from "jsonc-parser";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { root } from "../house/sources.ts";
-import { createLoopback, removeDirectory, repeat, startGateway, type TestGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createLoopback, repeat, startGateway, type TestGateway } from "../support/gateway.ts";
 import { samplesOf } from "./deliveries.ts";
 
 const secret = "a-secret-that-github-knows";

@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import { createPairing } from "../../../core/access/pairing.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
-import { createLoopback, removeDirectory, repeat, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { createLoopback, repeat, startGateway } from "../../support/gateway.ts";
 
 const now = () => Date.now();
 

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { definePlugin, type PluginDefinition, Type } from "../../../core/sdk/contract.ts";
-import { createEngine, createLoopback, removeDirectory, repeat, startGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, createLoopback, repeat, startGateway } from "../../support/gateway.ts";
 
 const secret = "SeCrEt-hook-token-123456";
 const notes = definePlugin({

@@ -1,12 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  createEngine,
-  createLoopback,
-  removeDirectory,
-  startGateway,
-  type TestGateway,
-  temporaryDirectory,
-} from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { createEngine, createLoopback, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 

@@ -3,7 +3,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { defineChannel, type PluginDefinition, Type } from "../../../core/sdk/contract.ts";
-import { removeDirectory, startGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { startGateway } from "../../support/gateway.ts";
 
 const secret = "secret-of-the-platform";
 

@@ -2,7 +2,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
 import { type ChannelDefinition, defineChannel, Type } from "../../../core/sdk/contract.ts";
-import { removeDirectory, startGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { startGateway } from "../../support/gateway.ts";
 
 const connection = {
   start: async () => {},

@@ -1,7 +1,8 @@
 import { writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { definePlugin, type Json, type PluginDefinition, type PluginHost } from "../../../core/sdk/contract.ts";
-import { createEngine, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 let running: TestGateway | undefined;
 

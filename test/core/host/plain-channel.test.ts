@@ -7,7 +7,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { wholeSchema } from "../../../core/config/plugin-schemas.ts";
 import { redactConfig } from "../../../core/config/showing/redact.ts";
 
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { createEngine, startGateway } from "../../support/gateway.ts";
 import { run } from "../cli/command-runner.ts";
 
 const options = Type.Object({

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
 import { definePlugin, type PluginDefinition } from "../../../core/sdk/contract.ts";
-import { createEngine, createLoopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, createLoopback, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { run } from "../cli/command-runner.ts";
 
 let running: TestGateway | undefined;

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
 import { definePreset, type PresetMapping } from "../../../core/sdk/contract.ts";
-import { removeDirectory, repeat, startGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { repeat, startGateway } from "../../support/gateway.ts";
 
 const uptime = definePreset({
   id: "uptime",

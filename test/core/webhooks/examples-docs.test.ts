@@ -5,14 +5,8 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseDocument } from "../../../core/config/reading/document.ts";
 import { read } from "../../house/sources.ts";
-import {
-  createEngine,
-  createLoopback,
-  removeDirectory,
-  startGateway,
-  type TestGateway,
-  temporaryDirectory,
-} from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { createEngine, createLoopback, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const page = read("examples/reference/webhooks.md");
 const [, examples = ""] = /\n## Five examples\n(.*?)\n## /s.exec(page) ?? [];

@@ -3,7 +3,8 @@ import { promisify } from "node:util";
 import { expect, test } from "vitest";
 import { readFixture } from "../../../core/webhooks/mapping/fixture.ts";
 import { read } from "../../house/sources.ts";
-import { createEngine, removeDirectory, startGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, startGateway } from "../../support/gateway.ts";
 
 const page = read("examples/reference/webhooks.md");
 const section = (heading: string): string => page.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";

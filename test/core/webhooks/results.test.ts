@@ -3,7 +3,8 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, describe, expect, test } from "vitest";
 import { definePlugin } from "../../../core/sdk/contract.ts";
 import { createResults } from "../../../core/webhooks/endpoint/results.ts";
-import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, createLoopback, type Loopback, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const token = "hook-token-for-results";
 const open: TestGateway[] = [];

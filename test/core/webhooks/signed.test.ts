@@ -1,6 +1,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { afterEach, describe, expect, test } from "vitest";
-import { createEngine, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { publicUrl, type Sender, type SentHook, senderOf, senders } from "../../support/senders.ts";
 import { type Answer, type HookServer, hookToken, openSocket, startHooks, toAnswer } from "../http/fixture.ts";
 

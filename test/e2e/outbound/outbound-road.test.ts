@@ -10,7 +10,8 @@ import { definePlugin, type EngineTurn, type TurnEvent } from "../../../core/sdk
 import botchat from "../../../plugins/botchat/index.ts";
 import { sound } from "../../../plugins/echo/sound.ts";
 import { createPlatform, type Platform } from "../../../plugins/playground/platform/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { createEngine, startGateway } from "../../support/gateway.ts";
 import { kitchen, workshop } from "../conversation.ts";
 import { openChannel, people } from "../room.ts";
 import { renderCalls } from "./golden.ts";

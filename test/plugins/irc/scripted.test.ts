@@ -1,7 +1,8 @@
 /** What a server does seldom: refusals, collisions, accounts, silence, and texts that are meant to deceive. */
 import { describe, expect, onTestFinished, test } from "vitest";
 import irc from "../../../plugins/irc/index.ts";
-import { createEngine, removeDirectory, startGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, startGateway } from "../../support/gateway.ts";
 import { type ScriptedServer, startScripted } from "../../support/irc/scripted-server.ts";
 
 const engine = createEngine((turn) => (turn.inbound.text === "long" ? "word ".repeat(300).trim() : `heard: ${turn.inbound.text}`));
