@@ -1,6 +1,6 @@
 /** The options of a test host, and its interface. */
 import type { Json } from "../../contract/index.ts";
-import type { ChannelStatus, EngineTurn, PluginDefinition } from "../../sdk/contract.ts";
+import type { ChannelStatus, EngineTurn, PluginDefinition, TurnEvent } from "../../sdk/contract.ts";
 import type { Ended } from "./endings.ts";
 import type { BeforeSend, Delivered, Said } from "./loopback.ts";
 
@@ -13,8 +13,19 @@ export interface TestHostOptions {
    * test host: everyone may write in the channel `loopback`, the sender `owner` owns the bot, and webhooks are on.
    */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** The agent's reply, if no plugin under test provides an engine. Default: `heard: <text>`. */
-  readonly answer?: (turn: EngineTurn) => string | Promise<string>;
+  /**
+   * The agent's reply, if no plugin under test provides an engine: its text, or the events of an engine, such as calls of tools. Default:
+   * `heard: <text>`.
+   *
+   * @example
+   * answer: ({ inbound }) => (inbound.text === "ping" ? "pong" : "NO_REPLY"),
+   */
+  readonly answer?: (turn: EngineTurn, signal: AbortSignal) => string | Promise<string> | AsyncIterable<TurnEvent>;
+  /**
+   * An existing directory to run in, with files that the configuration names, such as transforms, skills or plugins in `plugins.load`.
+   * `config.jsonc` and `state` are written there, and remain after `close`. Default: a new one, which `close` removes.
+   */
+  readonly directory?: string;
   /** Environment variables for the gateway and its configuration. Default: none. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Errors in the log and unhandled rejections that the test causes on purpose. Any other one makes `close` reject. */
@@ -40,6 +51,15 @@ export interface AccountState extends Pick<ChannelStatus, "state" | "code" | "de
 export interface TestHost extends AsyncDisposable {
   /** Base address of its HTTP server, such as `http://127.0.0.1:40123`. */
   readonly url: string;
+  /** Its directory, with the state in `state`. It changes at a restart with `killed`. */
+  readonly directory: string;
+  /**
+   * Its configuration file, for commands of the program that run beside it.
+   *
+   * @example
+   * execFileSync("npx", ["service", "why", "last", "--config", host.configFile]);
+   */
+  readonly configFile: string;
   /** Epoch milliseconds of the simulated clock, which plugins read with `host.now()`. */
   now(): number;
   /**
@@ -86,6 +106,14 @@ export interface TestHost extends AsyncDisposable {
    * expect(await (await host.fetch("/plugins/tally/counts")).json()).toEqual({ answered: 1 });
    */
   fetch(path: string, init?: RequestInit): Promise<Response>;
+  /**
+   * Changes the configuration as an edit of its file does: the sections are merged over those of before, and `undefined` removes a key.
+   * Resolves when the change is in effect. Rejects with the reasons if the new configuration has an error.
+   *
+   * @example
+   * await host.configure({ channels: { acme: { greeting: "Hi" } } });
+   */
+  configure(sections: Readonly<Record<string, unknown>>): Promise<void>;
   /** The channel accounts and their states, including the loopback channel's. */
   accounts(): Promise<readonly AccountState[]>;
   /**
