@@ -132,6 +132,14 @@ export interface TestHost extends AsyncDisposable {
   beforeSend(ask: BeforeSend): void;
   /** The events that `say` and `deliver` waited for, and those that ended during the last `advance`; oldest first. */
   ended(): readonly Ended[];
+  /**
+   * Resolves when an event has ended, such as one that a plugin submitted; rejects when it has not after 10 s.
+   *
+   * @example
+   * const { eventId } = await plugin.hook("letter", { text: "Dear gateway" }, { key: "1" });
+   * expect(await host.settled(eventId)).toMatchObject({ outcome: "answered" });
+   */
+  settled(eventId: string): Promise<Ended>;
   /** What each station decided about an event, given its id or the result of `say`. Rejects if there is no such event. */
   why(event: string | Pick<Ended, "eventId">): Promise<Ended["decisions"]>;
   /**

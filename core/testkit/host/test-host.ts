@@ -189,6 +189,7 @@ function createHost(
       channel.beforeSend = ask;
     },
     ended: () => [...ended.values()],
+    settled: async (eventId) => note(await endings.wait(eventId)),
     async why(event) {
       const eventId = typeof event === "string" ? event : event.eventId;
       const found = await endings.find(eventId);
