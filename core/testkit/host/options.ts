@@ -42,7 +42,7 @@ export interface WebhookAnswer {
 }
 
 /** The state of one channel account. */
-export interface AccountState extends Pick<ChannelStatus, "state" | "code" | "detail" | "hint"> {
+export interface AccountState extends Pick<ChannelStatus, "state" | "code" | "detail" | "hint" | "identity"> {
   readonly channel: string;
   readonly account: string;
 }

@@ -174,11 +174,12 @@ function createHost(
     },
     async accounts() {
       const { accounts } = await gateway.describe();
-      return accounts.map(({ channel: id, account, status: { state, code, detail, hint } }) => ({
+      return accounts.map(({ channel: id, account, status: { state, code, detail, hint, identity } }) => ({
         ...{ channel: id, account, state },
         ...(code !== undefined && { code }),
         ...(detail !== undefined && { detail }),
         ...(hint !== undefined && { hint }),
+        ...(identity !== undefined && { identity }),
       }));
     },
     async restart(how) {
