@@ -86,7 +86,7 @@ describe("a file of a message that was let through", () => {
     ["is gone", { kind: "refuse", status: 404 }, /the file is gone/],
   ])("that %s is tried again; when it stays so the message is answered, and no token is told", async (_name, fault, words) => {
     const place = await converse({ channel: { retry: { attempts: 2, minDelayMs: 5, maxDelayMs: 5 } } });
-    const gateway = (await place.start()) as unknown as { readonly stateDirectory: string };
+    const gateway = await place.start();
     const { faults, act } = place.platform;
     faults.add({ method: "file", times: 1, kind: "drop", ...fault } as Fault);
     act.say(place.ada, place.ada, "one", { media: photo() });
@@ -121,7 +121,7 @@ describe("a file of a message that was let through", () => {
 
   test("that is on its way when /stop comes is not waited for, and brings no turn; the next message is answered", async () => {
     const place = await converse();
-    const gateway = (await place.start()) as unknown as { readonly stateDirectory: string };
+    const gateway = await place.start();
     // Never answered: left alone, it would be given up after two minutes.
     place.platform.faults.add({ method: "file", times: 1, kind: "drop" });
     place.platform.act.say(place.ada, place.ada, "look here", { media: photo() });
@@ -149,12 +149,11 @@ describe("a file of a message that was let through", () => {
 
   test("is asked for after the gate only: for who is kept out nothing is, and no folder is made", async () => {
     const place = await converse({ channel: { dmPolicy: "allowlist", allowFrom: [1] } });
-    const gateway = await place.start();
+    const { stateDirectory } = await place.start();
     place.platform.act.say(place.ada, place.ada, "look here", { media: photo() });
     expect(await place.ended(1)).toEqual(["refused sender_not_allowed"]);
     expect(getFiles(place.platform)).toEqual([]);
-    const state = (gateway as unknown as { readonly stateDirectory: string }).stateDirectory;
-    expect(existsSync(join(state, "botchat", "default", "media"))).toBe(false);
+    expect(existsSync(join(stateDirectory, "botchat", "default", "media"))).toBe(false);
   });
 
   test("stands in what the next turn remembers, with the reason where it was missing", async () => {
@@ -309,7 +308,7 @@ describe("a sticker", () => {
 
 test("files lie in the state directory for the account, one for each message", async () => {
   const place = await converse();
-  const gateway = (await place.start()) as unknown as { readonly stateDirectory: string };
+  const gateway = await place.start();
   place.platform.act.say(place.ada, place.ada, "one", { media: photo(1) });
   await place.ended(1);
   place.platform.act.say(place.ada, place.ada, "two", { media: photo(2) });
