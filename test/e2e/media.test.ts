@@ -1,6 +1,7 @@
 /** Files that people send: fetched after the gate, told when they are not, handed to the engine, and gone after a week. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { createTestHost } from "service-gateway/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { EngineTurn, InboundMedia } from "../../core/sdk/contract.ts";
 import ai from "../../plugins/ai/index.ts";
@@ -10,7 +11,6 @@ import type { Fault } from "../../plugins/playground/platform/server/faults.ts";
 import { hang, refuse, say } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
-import { startGateway } from "../support/gateway.ts";
 import { type Conversation, converse, kitchen } from "./conversation.ts";
 import { answered, botToken, openChannel, openPlatform, people } from "./room.ts";
 
@@ -219,22 +219,24 @@ describe("a sticker", () => {
     const model = await createOpenAiServer();
     const platform = await openPlatform();
     const directory = temporaryDirectory();
-    const { gateway } = await startGateway({
+    const host = await createTestHost({
       directory,
       plugins: [botchat, ai],
       config: {
+        log: { level: "info" },
         agents: { defaults: { model: "local/eyes" } },
         models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
         channels: { botchat: openChannel(platform, { streamMode: "off" }) },
       },
     });
     onTestFinished(async () => {
-      await gateway.close();
+      await host.close();
       await model.close();
       removeDirectory(directory);
     });
     const [ada = 0] = people(platform);
-    return { model, platform, gateway, ada, cache: join(gateway.stateDirectory, "botchat", "sticker-cache.json") };
+    const stateDirectory = join(host.directory, "state");
+    return { model, platform, stateDirectory, ada, cache: join(stateDirectory, "botchat", "sticker-cache.json") };
   }
 
   const imagesOf = (request: { readonly body: { readonly messages: readonly { readonly content: unknown }[] } } | undefined) =>
@@ -280,7 +282,7 @@ describe("a sticker", () => {
   });
 
   test("whose words /stop has cut short is described at its next use", async () => {
-    const { model, platform, gateway, ada } = await withModel();
+    const { model, platform, stateDirectory, ada } = await withModel();
     model.script(hang(), say("A cat that waves."), say("Hello, cat."));
     platform.act.say(ada, ada, "", { media: sticker });
     await expect.poll(() => model.requests.length).toBe(1);
@@ -291,7 +293,7 @@ describe("a sticker", () => {
     platform.act.send(ada, ada, { sticker: sent.sticker });
     await answered(platform, ada, "Hello, cat.");
     expect(JSON.stringify(model.requests[2]?.body.messages)).toContain("A cat that waves.");
-    expect(readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8")).not.toContain("could not be described");
+    expect(readFileSync(join(stateDirectory, "logs", "gateway.log"), "utf8")).not.toContain("could not be described");
   });
 
   test("of a model without eyes is answered all the same, and no words are made up", async () => {
