@@ -10,7 +10,7 @@ export interface TestHostOptions {
   readonly plugins?: readonly PluginDefinition[];
   /**
    * Sections of the configuration, such as `{ plugins: { entries: { tally: { options: {} } } } }`. They are merged over the defaults of the
-   * test host: everyone may write in the channel `loopback`, the sender `owner` owns the bot, and webhooks are on.
+   * test host: everyone may write in the channel `loopback`, the sender `owner` owns the bot, and webhooks are on. `undefined` removes one.
    */
   readonly config?: Readonly<Record<string, unknown>>;
   /**
