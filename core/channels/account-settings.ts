@@ -59,54 +59,100 @@ export interface ReadFrom extends CredentialSources {
   readonly owners?: readonly (string | number)[] | undefined;
 }
 
-/** The accounts of the section that were read before. */
-interface Before {
-  /** Those without an error. */
-  readonly accounts: AccountSettings[];
-  readonly seen: SeenAccounts;
+/** An account as it was read, before the channel has compared it with the others. */
+interface Draft {
+  readonly account: ChannelAccountSection;
+  readonly path: string;
+  readonly pathOf: PathOf;
+  readonly settings: AccountSettings;
+  /** Problems that the schemas found. `settings` are complete only if none is an error. */
+  readonly own: readonly Problem[];
+  /** Problems of the access options, and of the channel's own functions. */
+  readonly more: readonly Problem[];
+  /** The channel's functions failed, so its `check` is not called. */
+  readonly isUnjudged: boolean;
+  /** It is the same bot as an account before it. */
+  readonly twin?: Problem | undefined;
 }
 
-/** The enabled accounts, in the order of the file. */
+/**
+ * The enabled accounts, in the order of the file. All are read at once, so that a channel that does not answer costs one deadline, and not one
+ * for each account.
+ */
 export async function readAccounts(definition: CalledChannel, section: unknown, from: ReadFrom): Promise<readonly ReadAccount[]> {
+  const accounts = channelAccounts(section, definition.credentials).filter(({ enabled }) => enabled);
+  const read = await Promise.all(accounts.map((account) => readDraft(definition, account, { section, from })));
+  const seen: SeenAccounts = new Map();
+  const drafts = read.map((draft): Draft => {
+    const at = credentialPlace(definition, draft.account, draft.pathOf);
+    return { ...draft, twin: errorsIn(draft.own).length === 0 ? twinProblem(draft.settings, { seen, at }) : undefined };
+  });
+  const between = await checkAll(drafts);
   const reported = new Set<string>();
-  const before: Before = { accounts: [], seen: new Map() };
-  const read: ReadAccount[] = [];
-  for (const account of channelAccounts(section, definition.credentials).filter(({ enabled }) => enabled)) {
-    const path = accountPath(definition.id, account);
-    const { settings, problems: found } = await readAccount(definition, account, { section, path, before, from });
-    const isOff = found.some(({ severity }) => severity === "error");
-    if (!isOff) before.accounts.push(settings);
+  return drafts.map((draft, index) => {
+    const found = problemsOf(draft, between[index]);
+    const isOff = errorsIn(found).length > 0;
     // A section that several accounts inherit is in the file once.
     const problems = found.filter((problem) => problem.severity === "error" || !reported.has(renderProblem(problem)));
     for (const problem of problems) reported.add(renderProblem(problem));
-    read.push({ id: account.id, path, problems, ...(isOff ? {} : { settings }) });
-  }
-  return read;
+    return { id: draft.account.id, path: draft.path, problems, ...(isOff ? {} : { settings: draft.settings }) };
+  });
 }
 
-/** One account with every problem that it has. `settings` are complete only if no problem is an error. */
-async function readAccount(
+const errorsIn = (problems: readonly Problem[]) => problems.filter(({ severity }) => severity === "error");
+
+async function readDraft(
   definition: CalledChannel,
   account: ChannelAccountSection,
-  { section, path, before, from }: { readonly section: unknown; readonly path: string; readonly before: Before; readonly from: ReadFrom },
-): Promise<Required<Pick<ReadAccount, "problems" | "settings">>> {
+  { section, from }: { readonly section: unknown; readonly from: ReadFrom },
+): Promise<Draft> {
+  const path = accountPath(definition.id, account);
   const pathOf = settingPath(section, definition.id, account.id);
   const { settings: written, problems: own } = readSettings(definition, account, path, from);
-  // Every rule is checked whatever the others found, but an option that is already wrong is not reported twice.
-  const wrong = own.filter(({ severity }) => severity === "error").map((problem) => problem.path);
-  const isWrong = (place: string) =>
-    wrong.includes(place) || wrong.includes(ownPath(place, { channel: definition.id, path })) || (wrong.length > 0 && place === path);
   // The check of the file itself does not know which channels sign in with root keys.
   const open =
     account.key === undefined && isRecord(section) && section.accounts !== undefined ? checkOpen(["channels", definition.id], account) : [];
   const { settings, problems: unjudged } = await judged(written, from.owners ?? []);
-  const between = unjudged.length > 0 ? unjudged : await contradictions(settings, { before: before.accounts, pathOf });
-  const found = [...own, ...[...open, ...between].filter((problem) => !isWrong(problem.path))];
-  const at = credentialPlace(definition, account, pathOf);
-  const twin = wrong.length === 0 ? twinProblem(settings, { seen: before.seen, at }) : undefined;
-  if (twin !== undefined) found.push(twin);
-  found.push(...ignoredSenders(settings, pathOf), ...listsWithoutEffect(settings, pathOf), ...unexpandedTexts(definition, account, pathOf));
-  return { settings, problems: found };
+  return { account, path, pathOf, settings, own, more: [...open, ...unjudged], isUnjudged: unjudged.length > 0 };
+}
+
+/** Every problem of an account. Each rule is checked whatever the others found, but an option that is already wrong is not reported twice. */
+function problemsOf({ settings, account, path, pathOf, own, more, twin }: Draft, between: readonly Problem[] = []): readonly Problem[] {
+  const wrong = errorsIn(own).map((problem) => problem.path);
+  const isWrong = (place: string) =>
+    wrong.includes(place) ||
+    wrong.includes(ownPath(place, { channel: settings.definition.id, path })) ||
+    (wrong.length > 0 && place === path);
+  return [
+    ...own,
+    ...[...more, ...between].filter((problem) => !isWrong(problem.path)),
+    ...(twin === undefined ? [] : [twin]),
+    ...ignoredSenders(settings, pathOf),
+    ...listsWithoutEffect(settings, pathOf),
+    ...unexpandedTexts(settings.definition, account, pathOf),
+  ];
+}
+
+/**
+ * What the channel's `check` says of each account, which is told of those before it that have no error. All are checked at once. Where that
+ * finds an error in one, those behind it that were told of it are checked again.
+ */
+async function checkAll(drafts: readonly Draft[]): Promise<readonly (readonly Problem[])[]> {
+  let checked: readonly Checked[] = [];
+  for (let isDone = false; !isDone; ) {
+    const known = checked;
+    const runs = drafts.map((draft, index) => errorsIn(problemsOf(draft, known[index]?.problems)).length === 0);
+    checked = await Promise.all(
+      drafts.map(async (draft, index) => {
+        const before = drafts.slice(0, index).flatMap(({ settings }, other) => (runs[other] === true ? [settings] : []));
+        const last = known[index];
+        const isKnown = last !== undefined && (last.failed === true || isSameList(last.before, before));
+        return isKnown ? last : { before, ...(draft.isUnjudged ? { problems: [] } : await contradictions(draft, before)) };
+      }),
+    );
+    isDone = checked.every((one, index) => one === known[index]);
+  }
+  return checked.map(({ problems }) => problems);
 }
 
 /** Adds what only the channel's own functions know. */
@@ -209,22 +255,36 @@ function fingerprintOf({ connectionOptions }: CalledChannel, own: Values): strin
   return JSON.stringify(connectionOptions === undefined ? own : connectionOptions.map((name) => own[name] ?? null));
 }
 
+const isSameList = (one: readonly unknown[], other: readonly unknown[]) =>
+  one.length === other.length && one.every((value, index) => value === other[index]);
+
+/** What the channel's `check` says of an account, and which accounts it was told of. */
+interface Checked {
+  readonly before: readonly AccountSettings[];
+  readonly problems: readonly Problem[];
+  /** It did not answer, so it is not asked again. */
+  readonly failed?: true;
+}
+
 /** Problems between valid options, which only the channel can find. */
 async function contradictions(
-  { definition, options, path }: AccountSettings,
-  { before, pathOf }: { readonly before: readonly AccountSettings[]; readonly pathOf: PathOf },
-): Promise<readonly Problem[]> {
+  { settings: { definition, options, path }, pathOf }: Draft,
+  before: readonly AccountSettings[],
+): Promise<Omit<Checked, "before">> {
   try {
     const surroundings = { path, before: before.map(({ path: other, options: taken }) => ({ path: other, options: taken as never })) };
     const found = (await definition.check?.(options as never, surroundings)) ?? [];
-    return found.map(({ option, message, hint, warning }) => ({
-      severity: warning === true ? "warning" : "error",
-      path: pathOf([option]),
-      message,
-      hint,
-    }));
+    const problems = found.map(
+      ({ option, message, hint, warning }): Problem => ({
+        severity: warning === true ? "warning" : "error",
+        path: pathOf([option]),
+        message,
+        hint,
+      }),
+    );
+    return { problems };
   } catch (error) {
-    return [uncheckable(path, error)];
+    return { problems: [uncheckable(path, error)], failed: true };
   }
 }
 
