@@ -25,8 +25,8 @@ import {
   unexpanded,
   validateSection,
 } from "../config/index.ts";
-import { reasonOf } from "../contract/index.ts";
 import type { CalledChannel } from "../host/index.ts";
+import { checkAll, errorsIn, uncheckable } from "./account-check.ts";
 import { type CredentialSources, credentialPlace, withCredentials } from "./account-credentials.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -87,7 +87,7 @@ export async function readAccounts(definition: CalledChannel, section: unknown, 
     const at = credentialPlace(definition, draft.account, draft.pathOf);
     return { ...draft, twin: errorsIn(draft.own).length === 0 ? twinProblem(draft.settings, { seen, at }) : undefined };
   });
-  const between = await checkAll(drafts);
+  const between = await checkAll(drafts, problemsOf);
   const reported = new Set<string>();
   return drafts.map((draft, index) => {
     const found = problemsOf(draft, between[index]);
@@ -98,8 +98,6 @@ export async function readAccounts(definition: CalledChannel, section: unknown, 
     return { id: draft.account.id, path: draft.path, problems, ...(isOff ? {} : { settings: draft.settings }) };
   });
 }
-
-const errorsIn = (problems: readonly Problem[]) => problems.filter(({ severity }) => severity === "error");
 
 async function readDraft(
   definition: CalledChannel,
@@ -133,28 +131,6 @@ function problemsOf({ settings, account, path, pathOf, own, more, twin }: Draft,
   ];
 }
 
-/**
- * What the channel's `check` says of each account, which is told of those before it that have no error. All are checked at once. Where that
- * finds an error in one, those behind it that were told of it are checked again.
- */
-async function checkAll(drafts: readonly Draft[]): Promise<readonly (readonly Problem[])[]> {
-  let checked: readonly Checked[] = [];
-  for (let isDone = false; !isDone; ) {
-    const known = checked;
-    const runs = drafts.map((draft, index) => errorsIn(problemsOf(draft, known[index]?.problems)).length === 0);
-    checked = await Promise.all(
-      drafts.map(async (draft, index) => {
-        const before = drafts.slice(0, index).flatMap(({ settings }, other) => (runs[other] === true ? [settings] : []));
-        const last = known[index];
-        const isKnown = last !== undefined && (last.failed === true || isSameList(last.before, before));
-        return isKnown ? last : { before, ...(draft.isUnjudged ? { problems: [] } : await contradictions(draft, before)) };
-      }),
-    );
-    isDone = checked.every((one, index) => one === known[index]);
-  }
-  return checked.map(({ problems }) => problems);
-}
-
 /** Adds what only the channel's own functions know. */
 async function judged(
   settings: AccountSettings,
@@ -172,12 +148,6 @@ async function judged(
     return { settings, problems: [uncheckable(path, error)] };
   }
 }
-
-const uncheckable = (path: string, error: unknown): Problem => ({
-  severity: "error",
-  path,
-  message: `cannot be checked by its channel: ${reasonOf(error)}`,
-});
 
 /** The path of the account in the file. */
 export function accountPath(channel: string, { key }: Pick<ChannelAccountSection, "key">): string {
@@ -253,39 +223,6 @@ function readSettings(
 /** Contains only what a connection depends on: a changed emoji must not interrupt a poll. */
 function fingerprintOf({ connectionOptions }: CalledChannel, own: Values): string {
   return JSON.stringify(connectionOptions === undefined ? own : connectionOptions.map((name) => own[name] ?? null));
-}
-
-const isSameList = (one: readonly unknown[], other: readonly unknown[]) =>
-  one.length === other.length && one.every((value, index) => value === other[index]);
-
-/** What the channel's `check` says of an account, and which accounts it was told of. */
-interface Checked {
-  readonly before: readonly AccountSettings[];
-  readonly problems: readonly Problem[];
-  /** It did not answer, so it is not asked again. */
-  readonly failed?: true;
-}
-
-/** Problems between valid options, which only the channel can find. */
-async function contradictions(
-  { settings: { definition, options, path }, pathOf }: Draft,
-  before: readonly AccountSettings[],
-): Promise<Omit<Checked, "before">> {
-  try {
-    const surroundings = { path, before: before.map(({ path: other, options: taken }) => ({ path: other, options: taken as never })) };
-    const found = (await definition.check?.(options as never, surroundings)) ?? [];
-    const problems = found.map(
-      ({ option, message, hint, warning }): Problem => ({
-        severity: warning === true ? "warning" : "error",
-        path: pathOf([option]),
-        message,
-        hint,
-      }),
-    );
-    return { problems };
-  } catch (error) {
-    return { problems: [uncheckable(path, error)], failed: true };
-  }
 }
 
 /** The credentials and identities of the accounts before this one, each with the place of its credential in the file. */
