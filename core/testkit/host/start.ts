@@ -13,9 +13,9 @@ import { testSettings } from "./settings.ts";
 const engineId = "test-engine";
 
 /** Replies if no plugin under test does; engines are tried in the order of their registration. */
-function testEngine(answer: NonNullable<TestHostOptions["answer"]>): PluginDefinition {
+export function testEngine(answer: NonNullable<TestHostOptions["answer"]>, id = engineId): PluginDefinition {
   return defineEngine({
-    id: engineId,
+    id,
     version: "1.0.0",
     host: "*",
     async *run(turn, signal) {
