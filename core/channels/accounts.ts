@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { GatewayConfig, Secrets } from "../config/index.ts";
-import { failureOf } from "../contract/index.ts";
+import { codeOf, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
 import { createDuties, type StoredEvent } from "../state/index.ts";
@@ -123,7 +123,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     } catch (error) {
       open.drop(name);
       const { id, path, definition } = settings;
-      const status = explainedStatus({ state: "failed", ...failureOf(error) }, definition.codes);
+      const status = explainedStatus({ state: "failed", detail: reasonOf(error), ...codeOf(error) }, definition.codes);
       fail({ channel: definition.id, account: id, path }, status);
       log.error({ channel: definition.id, account: id, plugin: channels.get(definition.id)?.plugin, path }, reasonOfStatus(status));
     }

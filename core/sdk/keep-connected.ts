@@ -1,6 +1,6 @@
 /** The life of a connection that has to last: it connects again after each loss, and reports its state. */
 import { randomInt } from "node:crypto";
-import { asSentence, ChannelError, failureOf } from "../contract/index.ts";
+import { asSentence, ChannelError, codeOf, reasonOf } from "../contract/index.ts";
 import type { ChannelAccount, ChannelStatus } from "./contract.ts";
 
 /**
@@ -68,9 +68,8 @@ export async function keepConnected(
     const asked = error instanceof ChannelError ? (error.retryAfterMs ?? 0) : 0;
     const ms = Math.max(asked, doubled + randomInt(Math.ceil(doubled / 5)));
     failures += 1;
-    const failure = failureOf(error);
-    const detail = `${asSentence(failure.detail)} The next attempt is in ${Math.max(1, Math.round(ms / 1_000))} s.`;
-    account.status({ state: "waiting", ...failure, detail });
+    const detail = `${asSentence(reasonOf(error))} The next attempt is in ${Math.max(1, Math.round(ms / 1_000))} s.`;
+    account.status({ state: "waiting", detail, ...codeOf(error) });
     await pause(ms, signal);
   }
 
@@ -115,7 +114,7 @@ export async function keepConnected(
   };
   run(settled).then(settled, (error: unknown) => {
     if (isFirst) first.reject(error);
-    else account.status({ state: "failed", ...failureOf(error) });
+    else account.status({ state: "failed", detail: reasonOf(error), ...codeOf(error) });
   });
   await first.promise;
 }
