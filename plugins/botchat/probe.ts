@@ -67,7 +67,7 @@ export function createProbe({ api, botId, webhookUrl, now, signal }: ProbeOption
 /** `doctor` shows what follows the last colon as what to do. */
 function failureDetail(error: unknown): string {
   const { code, detail, hint = codes[code]?.hint } = failureOf(error);
-  return hint === undefined ? detail : `${detail}: ${hint}`;
+  return hint === undefined ? detail : `${detail}: ${hint.charAt(0).toLowerCase()}${hint.slice(1)}`;
 }
 
 function refusedChat(error: unknown): string {
