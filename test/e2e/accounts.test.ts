@@ -113,7 +113,7 @@ test("a token that the platform refuses, another token of one bot and a wrong va
   const [ada = 0] = people(platform);
   await place.connected("default", "spare");
   await expect.poll(async () => (await place.status("work"))?.state, soon).toBe("failed");
-  expect((await place.status("work"))?.detail).toContain("check botToken");
+  expect((await place.status("work"))?.hint).toContain("Set botToken");
   expect(await place.status("twin")).toMatchObject({
     state: "failed",
     detail: expect.stringMatching(/accounts\.twin\.botToken: signs in as 5001, and so does channels\.botchat\.accounts\.default\.botToken/),
