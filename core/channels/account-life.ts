@@ -2,12 +2,11 @@
  * The life of an account from its connection to its close. It connects once no closing account blocks it; other accounts continue
  * meanwhile.
  */
-import { reasonOf } from "../contract/index.ts";
+import { codeOf, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
-import type { ChannelStatus } from "../sdk/contract.ts";
 import { accountDuty, type Duties } from "../state/index.ts";
 import type { AccountStates } from "./account-states.ts";
-import { startFailure } from "./connection/status-detail.ts";
+import { explainedStatus } from "./connection/status-detail.ts";
 import { logStatus, type OpenAccount, type OpenAccountOptions } from "./open-account.ts";
 
 /** An account that is closing. */
@@ -74,7 +73,7 @@ export function createAccountLife(options: {
     account.connection.start().catch((error: unknown) => {
       if (account.closed) return;
       const { channel, id, path } = account.live;
-      const status: ChannelStatus = { state: "failed", detail: startFailure(error, account.live.codes) };
+      const status = explainedStatus({ state: "failed", detail: reasonOf(error), ...codeOf(error) }, account.live.codes);
       const known = account.status.state === status.state && account.status.detail === status.detail;
       account.status = status;
       if (known) return;

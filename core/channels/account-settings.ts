@@ -25,8 +25,8 @@ import {
   unexpanded,
   validateSection,
 } from "../config/index.ts";
-import { reasonOf } from "../contract/index.ts";
 import type { CalledChannel } from "../host/index.ts";
+import { checkAll, errorsIn, uncheckable } from "./account-check.ts";
 import { type CredentialSources, credentialPlace, withCredentials } from "./account-credentials.ts";
 
 type Values = Readonly<Record<string, unknown>>;
@@ -59,54 +59,76 @@ export interface ReadFrom extends CredentialSources {
   readonly owners?: readonly (string | number)[] | undefined;
 }
 
-/** The accounts of the section that were read before. */
-interface Before {
-  /** Those without an error. */
-  readonly accounts: AccountSettings[];
-  readonly seen: SeenAccounts;
+/** An account as it was read, before the channel has compared it with the others. */
+interface Draft {
+  readonly account: ChannelAccountSection;
+  readonly path: string;
+  readonly pathOf: PathOf;
+  readonly settings: AccountSettings;
+  /** Problems that the schemas found. `settings` are complete only if none is an error. */
+  readonly own: readonly Problem[];
+  /** Problems of the access options, and of the channel's own functions. */
+  readonly more: readonly Problem[];
+  /** The channel's functions failed, so its `check` is not called. */
+  readonly isUnjudged: boolean;
+  /** It is the same bot as an account before it. */
+  readonly twin?: Problem | undefined;
 }
 
-/** The enabled accounts, in the order of the file. */
+/**
+ * The enabled accounts, in the order of the file. All are read at once, so that a channel that does not answer costs one deadline, and not one
+ * for each account.
+ */
 export async function readAccounts(definition: CalledChannel, section: unknown, from: ReadFrom): Promise<readonly ReadAccount[]> {
+  const accounts = channelAccounts(section, definition.credentials).filter(({ enabled }) => enabled);
+  const read = await Promise.all(accounts.map((account) => readDraft(definition, account, { section, from })));
+  const seen: SeenAccounts = new Map();
+  const drafts = read.map((draft): Draft => {
+    const at = credentialPlace(definition, draft.account, draft.pathOf);
+    return { ...draft, twin: errorsIn(draft.own).length === 0 ? twinProblem(draft.settings, { seen, at }) : undefined };
+  });
+  const between = await checkAll(drafts, problemsOf);
   const reported = new Set<string>();
-  const before: Before = { accounts: [], seen: new Map() };
-  const read: ReadAccount[] = [];
-  for (const account of channelAccounts(section, definition.credentials).filter(({ enabled }) => enabled)) {
-    const path = accountPath(definition.id, account);
-    const { settings, problems: found } = await readAccount(definition, account, { section, path, before, from });
-    const isOff = found.some(({ severity }) => severity === "error");
-    if (!isOff) before.accounts.push(settings);
+  return drafts.map((draft, index) => {
+    const found = problemsOf(draft, between[index]);
+    const isOff = errorsIn(found).length > 0;
     // A section that several accounts inherit is in the file once.
     const problems = found.filter((problem) => problem.severity === "error" || !reported.has(renderProblem(problem)));
     for (const problem of problems) reported.add(renderProblem(problem));
-    read.push({ id: account.id, path, problems, ...(isOff ? {} : { settings }) });
-  }
-  return read;
+    return { id: draft.account.id, path: draft.path, problems, ...(isOff ? {} : { settings: draft.settings }) };
+  });
 }
 
-/** One account with every problem that it has. `settings` are complete only if no problem is an error. */
-async function readAccount(
+async function readDraft(
   definition: CalledChannel,
   account: ChannelAccountSection,
-  { section, path, before, from }: { readonly section: unknown; readonly path: string; readonly before: Before; readonly from: ReadFrom },
-): Promise<Required<Pick<ReadAccount, "problems" | "settings">>> {
+  { section, from }: { readonly section: unknown; readonly from: ReadFrom },
+): Promise<Draft> {
+  const path = accountPath(definition.id, account);
   const pathOf = settingPath(section, definition.id, account.id);
   const { settings: written, problems: own } = readSettings(definition, account, path, from);
-  // Every rule is checked whatever the others found, but an option that is already wrong is not reported twice.
-  const wrong = own.filter(({ severity }) => severity === "error").map((problem) => problem.path);
-  const isWrong = (place: string) =>
-    wrong.includes(place) || wrong.includes(ownPath(place, { channel: definition.id, path })) || (wrong.length > 0 && place === path);
   // The check of the file itself does not know which channels sign in with root keys.
   const open =
     account.key === undefined && isRecord(section) && section.accounts !== undefined ? checkOpen(["channels", definition.id], account) : [];
   const { settings, problems: unjudged } = await judged(written, from.owners ?? []);
-  const between = unjudged.length > 0 ? unjudged : await contradictions(settings, { before: before.accounts, pathOf });
-  const found = [...own, ...[...open, ...between].filter((problem) => !isWrong(problem.path))];
-  const at = credentialPlace(definition, account, pathOf);
-  const twin = wrong.length === 0 ? twinProblem(settings, { seen: before.seen, at }) : undefined;
-  if (twin !== undefined) found.push(twin);
-  found.push(...ignoredSenders(settings, pathOf), ...listsWithoutEffect(settings, pathOf), ...unexpandedTexts(definition, account, pathOf));
-  return { settings, problems: found };
+  return { account, path, pathOf, settings, own, more: [...open, ...unjudged], isUnjudged: unjudged.length > 0 };
+}
+
+/** Every problem of an account. Each rule is checked whatever the others found, but an option that is already wrong is not reported twice. */
+function problemsOf({ settings, account, path, pathOf, own, more, twin }: Draft, between: readonly Problem[] = []): readonly Problem[] {
+  const wrong = errorsIn(own).map((problem) => problem.path);
+  const isWrong = (place: string) =>
+    wrong.includes(place) ||
+    wrong.includes(ownPath(place, { channel: settings.definition.id, path })) ||
+    (wrong.length > 0 && place === path);
+  return [
+    ...own,
+    ...[...more, ...between].filter((problem) => !isWrong(problem.path)),
+    ...(twin === undefined ? [] : [twin]),
+    ...ignoredSenders(settings, pathOf),
+    ...listsWithoutEffect(settings, pathOf),
+    ...unexpandedTexts(settings.definition, account, pathOf),
+  ];
 }
 
 /** Adds what only the channel's own functions know. */
@@ -126,12 +148,6 @@ async function judged(
     return { settings, problems: [uncheckable(path, error)] };
   }
 }
-
-const uncheckable = (path: string, error: unknown): Problem => ({
-  severity: "error",
-  path,
-  message: `cannot be checked by its channel: ${reasonOf(error)}`,
-});
 
 /** The path of the account in the file. */
 export function accountPath(channel: string, { key }: Pick<ChannelAccountSection, "key">): string {
@@ -207,25 +223,6 @@ function readSettings(
 /** Contains only what a connection depends on: a changed emoji must not interrupt a poll. */
 function fingerprintOf({ connectionOptions }: CalledChannel, own: Values): string {
   return JSON.stringify(connectionOptions === undefined ? own : connectionOptions.map((name) => own[name] ?? null));
-}
-
-/** Problems between valid options, which only the channel can find. */
-async function contradictions(
-  { definition, options, path }: AccountSettings,
-  { before, pathOf }: { readonly before: readonly AccountSettings[]; readonly pathOf: PathOf },
-): Promise<readonly Problem[]> {
-  try {
-    const surroundings = { path, before: before.map(({ path: other, options: taken }) => ({ path: other, options: taken as never })) };
-    const found = (await definition.check?.(options as never, surroundings)) ?? [];
-    return found.map(({ option, message, hint, warning }) => ({
-      severity: warning === true ? "warning" : "error",
-      path: pathOf([option]),
-      message,
-      hint,
-    }));
-  } catch (error) {
-    return [uncheckable(path, error)];
-  }
 }
 
 /** The credentials and identities of the accounts before this one, each with the place of its credential in the file. */

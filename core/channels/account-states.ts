@@ -6,7 +6,7 @@ import type { Store } from "../state/index.ts";
 
 export const accountsNamespace = "accounts";
 
-export interface AccountChange extends Pick<ChannelStatus, "state" | "detail"> {
+export interface AccountChange extends Pick<ChannelStatus, "state" | "code" | "detail" | "hint"> {
   readonly channel: string;
   readonly account: string;
   /** Configuration path of the account. */
@@ -37,9 +37,10 @@ export function createAccountStates({
 }): AccountStates {
   const tried = new Set<string>();
   return {
-    note({ channel, id, path }, { state, detail }) {
+    note({ channel, id, path }, { state, code, detail, hint }) {
       if (state !== "connecting") tried.add(accountKey(channel, id));
-      const change: AccountChange = { channel, account: id, path, state, ...(detail === undefined ? {} : { detail }), since: now() };
+      const reason = { ...(code !== undefined && { code }), ...(detail !== undefined && { detail }), ...(hint !== undefined && { hint }) };
+      const change: AccountChange = { channel, account: id, path, state, ...reason, since: now() };
       store.set(accountsNamespace, accountKey(channel, id), change as unknown as Json).catch((error: unknown) => {
         log.debug({ channel, account: id, error: reasonOf(error) }, "the account's state could not be stored");
       });

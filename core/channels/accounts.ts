@@ -2,7 +2,7 @@
 
 import { isDeepStrictEqual } from "node:util";
 import type { GatewayConfig, Secrets } from "../config/index.ts";
-import { reasonOf } from "../contract/index.ts";
+import { codeOf, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
 import { createDuties, type StoredEvent } from "../state/index.ts";
@@ -12,6 +12,7 @@ import { createAccountLife } from "./account-life.ts";
 import { type AccountSettings, heldAlone } from "./account-settings.ts";
 import { accountKey, createAccountStates } from "./account-states.ts";
 import { type Contacts, createContacts } from "./connection/contact.ts";
+import { explainedStatus, reasonOfStatus } from "./connection/status-detail.ts";
 import { createFollowing } from "./following.ts";
 import type { LiveAccount } from "./live-account.ts";
 import { type OpenAccount, type OpenAccountOptions, openAccount } from "./open-account.ts";
@@ -102,8 +103,8 @@ export function createAccounts(options: AccountsOptions): Accounts {
   const life = createAccountLife({ log, commands: options.commands, duties, states, isStarted: () => started });
   const { of: contact } = createContacts({ connection: (channel, account) => open.find(channel, account)?.connection, log });
 
-  function fail({ channel, account, path, detail }: FailedAccount): void {
-    const status: ChannelStatus = { state: "failed", detail };
+  function fail({ channel, account, path }: Omit<FailedAccount, "detail">, reason: Omit<ChannelStatus, "state">): void {
+    const status: ChannelStatus = { ...reason, state: "failed" };
     failures.set(accountKey(channel, account), { channel, account, path, status });
     states.note({ channel, id: account, path }, status);
   }
@@ -122,9 +123,9 @@ export function createAccounts(options: AccountsOptions): Accounts {
     } catch (error) {
       open.drop(name);
       const { id, path, definition } = settings;
-      const detail = reasonOf(error);
-      fail({ channel: definition.id, account: id, path, detail });
-      log.error({ channel: definition.id, account: id, plugin: channels.get(definition.id)?.plugin, path }, detail);
+      const status = explainedStatus({ state: "failed", detail: reasonOf(error), ...codeOf(error) }, definition.codes);
+      fail({ channel: definition.id, account: id, path }, status);
+      log.error({ channel: definition.id, account: id, plugin: channels.get(definition.id)?.plugin, path }, reasonOfStatus(status));
     }
     if (existing !== undefined) life.shut(name, existing);
   }
@@ -136,7 +137,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
   function follow({ accounts: next, failed }: WantedAccounts): void {
     if (isClosed) return;
     failures.clear();
-    for (const failure of failed) fail(failure);
+    for (const { detail, ...account } of failed) fail(account, { detail });
     for (const [name] of open.entries()) if (!next.has(name)) close(name);
     for (const [name, settings] of next) {
       const existing = open.named(name);

@@ -6,6 +6,7 @@ export { type AccountReport, type Accounts, createAccounts } from "./accounts.ts
 export type { Contact } from "./connection/contact.ts";
 export { probeAccount } from "./connection/probe.ts";
 export { patientWait, retryPolicy, sleep, waitBefore } from "./connection/retry.ts";
+export { reasonOfStatus } from "./connection/status-detail.ts";
 export { completeMedia, removeOldMedia } from "./inbound-media.ts";
 export type { LiveAccount } from "./live-account.ts";
 export { createMigrations, type Migrations } from "./migration.ts";

@@ -1,8 +1,9 @@
 /** One open account of a channel: its connection, the host's data about it, and how its events reach the inbox. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import type { AccountAccess, IdentityRule } from "../access/index.ts";
-import { HostError } from "../contract/index.ts";
+import { findCode, HostError } from "../contract/index.ts";
 import {
   type CalledChannel,
   type CalledConnection,
@@ -21,7 +22,7 @@ import type { AccountStates } from "./account-states.ts";
 import type { Contact } from "./connection/contact.ts";
 import { createFaultLog } from "./connection/fault-log.ts";
 import { guardConnection } from "./connection/guarded-connection.ts";
-import { explainedDetail } from "./connection/status-detail.ts";
+import { explainedStatus, reasonOfStatus } from "./connection/status-detail.ts";
 import type { LiveAccount } from "./live-account.ts";
 import { checkUpdate, type ReceivingOptions, readUpdate, receiveUpdate } from "./receive-update.ts";
 
@@ -102,11 +103,15 @@ export function openAccount(
     status(reported) {
       if (holder.open === undefined || holder.open.closed) return;
       if (!isStatus(reported)) return accountLog.warn({ plugin }, "the channel reports a status that does not exist");
-      const explained = reported.detail === undefined ? {} : { detail: explainedDetail(reported.detail, definition.codes) };
-      const status: ChannelStatus = { ...reported, ...explained };
-      const { detail, ...before } = holder.open.status;
+      const status = explainedStatus(reported, definition.codes);
+      const { code, detail, hint, ...before } = holder.open.status;
       holder.open.status = { ...before, ...status };
-      if (status.state === before.state && status.detail === detail) return;
+      if (isDeepStrictEqual([status.state, status.code, status.detail, status.hint], [before.state, code, detail, hint])) return;
+      if (status.code !== undefined && findCode(status.code, { plugin: definition.codes ?? {} }) === undefined)
+        accountLog.warn(
+          { plugin, code: status.code },
+          "the channel reports a code that is neither the gateway's nor declared in its codes",
+        );
       logStatus(accountLog, status, path);
       options.states.note({ channel, id, path }, status);
     },
@@ -185,7 +190,12 @@ export function openConnection(definition: CalledChannel, account: ChannelAccoun
 const states: readonly string[] = ["connecting", "connected", "waiting", "stopped", "failed"] satisfies readonly ChannelStatus["state"][];
 
 function isStatus(status: unknown): status is ChannelStatus {
-  return typeof status === "object" && status !== null && states.includes((status as { readonly state?: unknown }).state as string);
+  if (typeof status !== "object" || status === null) return false;
+  const { state, ...reason } = status as Readonly<Record<keyof ChannelStatus, unknown>>;
+  return (
+    states.includes(state as string) &&
+    [reason.code, reason.detail, reason.hint].every((text) => ["string", "undefined"].includes(typeof text))
+  );
 }
 
 export function logStatus(log: Log, status: ChannelStatus, path: string): void {
@@ -193,8 +203,10 @@ export function logStatus(log: Log, status: ChannelStatus, path: string): void {
   const line = {
     state: status.state,
     ...(bad ? { path } : {}),
+    ...(status.code === undefined ? {} : { reason: status.code }),
     ...(status.identity === undefined ? {} : { identity: status.identity.username ?? status.identity.id }),
   };
-  if (bad) log.warn(line, status.detail ?? status.state);
-  else log.info(line, status.detail ?? `channel ${status.state}`);
+  const reason = reasonOfStatus(status);
+  if (bad) log.warn(line, reason ?? status.state);
+  else log.info(line, reason ?? `channel ${status.state}`);
 }

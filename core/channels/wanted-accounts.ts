@@ -29,15 +29,22 @@ export async function wantedAccounts(
   const from: ReadFrom = { ...options, owners: config.commands.ownerAllowFrom };
   const accounts = new Map<string, AccountSettings>();
   const failed: FailedAccount[] = [];
-  for (const [channel, { definition }] of options.channels) {
+  const isBroken = (channel: string) => disabled.has(`channels.${channel}`);
+  const sections = [...options.channels].flatMap(([channel, { definition }]) => {
     const section = Object.hasOwn(config.channels, channel) ? config.channels[channel] : undefined;
-    if (section === undefined) continue;
+    return section === undefined ? [] : [{ channel, definition, section }];
+  });
+  // At once: a channel that does not answer holds up no other.
+  const read = await Promise.all(
+    sections.map(({ channel, definition, section }) => (isBroken(channel) ? [] : readAccounts(definition, section, from))),
+  );
+  for (const [index, { channel }] of sections.entries()) {
     const fail = (account: string, path: string, detail: string) => failed.push({ channel, account, path, detail });
-    if (disabled.has(`channels.${channel}`)) {
+    if (isBroken(channel)) {
       fail("default", `channels.${channel}`, `its section has an error: \`${programCommand} config validate\` names it`);
       continue;
     }
-    for (const { id, path, problems, settings } of await readAccounts(definition, section, from)) {
+    for (const { id, path, problems, settings } of read[index] ?? []) {
       if (disabled.has(path)) {
         fail(id, path, `${path} has an error: \`${programCommand} config validate\` names it`);
         continue;

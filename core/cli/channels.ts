@@ -2,6 +2,7 @@
 import { settingPath } from "../access/setting-path.ts";
 import { type AccountChange, accountKey, accountsNamespace } from "../channels/account-states.ts";
 import type { ProbeReport } from "../channels/connection/probe.ts";
+import { reasonOfStatus } from "../channels/connection/status-detail.ts";
 import { renderProblem } from "../config/problem.ts";
 import type { GatewayDescription } from "../gateway/gateway.ts";
 import { visibleLine } from "../log/visible.ts";
@@ -19,7 +20,9 @@ interface AccountView {
   readonly path: string;
   /** `off`: disabled in the configuration. */
   readonly state: ChannelStatus["state"] | "off";
+  readonly code?: string;
   readonly detail?: string;
+  readonly hint?: string;
   readonly identity?: ChannelStatus["identity"];
   /** Time of the last completed exchange with the platform, in epoch milliseconds; only while a gateway runs. */
   readonly lastContactAt?: number;
@@ -28,7 +31,7 @@ interface AccountView {
   /** When the account entered this state, in epoch milliseconds. */
   readonly since?: number;
   /** The state in which the last gateway left the account, if none is running. */
-  readonly last?: Pick<AccountChange, "state" | "detail" | "since">;
+  readonly last?: Pick<AccountChange, "state" | "code" | "detail" | "hint" | "since">;
   readonly probe?: ProbeReport;
 }
 
@@ -109,9 +112,11 @@ function viewOf(
     return { ...base, state: "failed", detail, ...asked };
   }
   const identity = probe?.probe?.identity;
-  const last = change && { state: change.state, since: change.since, ...(change.detail === undefined ? {} : { detail: change.detail }) };
+  const last = change && lastState(change);
   return { ...base, state: "stopped", ...(last && { last }), ...(identity && { identity }), ...asked };
 }
+
+const lastState = ({ channel, account, path, ...last }: AccountChange): NonNullable<AccountView["last"]> => last;
 
 function isWell({ probe, groups }: ProbeReport): boolean {
   return probe?.ok !== false && (probe?.findings ?? []).length === 0 && groups.every(({ ok }) => ok);
@@ -139,7 +144,10 @@ function show(
       style(stateStyles[view.state], view.state),
       view.identity?.username === undefined ? "" : `@${visibleLine(view.identity.username, 64)}`,
       style("dim", contactOf(view, now())),
-      visibleLine([waitingLine(view.waitingSends), view.detail ?? lastOf(view, now())].filter((line) => line !== "").join("; "), 500),
+      visibleLine(
+        [waitingLine(view.waitingSends), reasonOfStatus(view) ?? lastOf(view, now())].filter((line) => line !== "").join("; "),
+        500,
+      ),
     ]),
   );
   for (const view of probed ? views : []) {
@@ -159,7 +167,8 @@ function contactOf({ lastContactAt, since }: AccountView, now: number): string {
 /** Without a gateway, the last known state is shown. */
 function lastOf({ last }: AccountView, now: number): string {
   if (last === undefined) return "";
-  return `last known: ${last.state} ${renderAgo(last.since, now)}${last.detail === undefined ? "" : `: ${last.detail}`}`;
+  const reason = reasonOfStatus(last);
+  return `last known: ${last.state} ${renderAgo(last.since, now)}${reason === undefined ? "" : `: ${reason}`}`;
 }
 
 function showProbe(

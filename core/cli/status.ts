@@ -1,5 +1,6 @@
 /** `status`: the gateway, its channels, and what is waiting. */
 
+import { reasonOfStatus } from "../channels/connection/status-detail.ts";
 import { programCommand } from "../contract/command.ts";
 import { HostError } from "../contract/errors.ts";
 import type { GatewayDescription } from "../gateway/gateway.ts";
@@ -171,12 +172,12 @@ function showAccounts(
   terminal.line();
   if (accounts.length === 0) terminal.line("No channel is configured.");
   terminal.table(
-    accounts.map(({ channel, account, waitingSends, standby, status: { state, identity, lastContactAt, detail = "" } }) => [
+    accounts.map(({ channel, account, waitingSends, standby, status }) => [
       style("bold", `${channel}:${account}`),
-      standby === true ? style("dim", "standby") : style(stateStyles[state] ?? "yellow", state),
-      identity?.username === undefined ? "" : `@${identity.username}`,
-      lastContactAt === undefined ? "" : style("dim", `last contact ${renderAgo(lastContactAt, now)}`),
-      [waitingLine(waitingSends), detail].filter((line) => line !== "").join("; "),
+      standby === true ? style("dim", "standby") : style(stateStyles[status.state] ?? "yellow", status.state),
+      status.identity?.username === undefined ? "" : `@${status.identity.username}`,
+      status.lastContactAt === undefined ? "" : style("dim", `last contact ${renderAgo(status.lastContactAt, now)}`),
+      [waitingLine(waitingSends), reasonOfStatus(status) ?? ""].filter((line) => line !== "").join("; "),
     ]),
   );
   const things = Object.values(watched ?? {}).flat();

@@ -57,6 +57,12 @@ export class ChannelError extends Error {
   }
 }
 
+/** The code and the hint of an error, where it has them, for the status of an account. */
+export function codeOf(error: unknown): { readonly code?: string; readonly hint?: string } {
+  if (!(error instanceof ChannelError)) return {};
+  return { code: error.reason, ...(error.hint !== undefined && { hint: error.hint }) };
+}
+
 /**
  * An error of a model. An engine throws it from `run`; the message is one sentence without secrets.
  *

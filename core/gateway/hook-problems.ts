@@ -21,11 +21,12 @@ export async function compileHooks(
   const channels = new Map(plugins.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const])));
   const secrets = createSecrets({ env, directory });
   const available = new Set<string>();
-  for (const [id, channel] of channels) {
+  const read = [...channels].map(async ([id, channel]) => {
     const section = Object.hasOwn(config.channels, id) ? config.channels[id] : undefined;
     const accounts = await readAccounts(channel, section, { secrets, environment: env });
     if (accounts.some(({ settings }) => settings !== undefined)) available.add(id);
-  }
+  });
+  await Promise.all(read);
   const policies = hookPolicies(() => config, { channels: () => channels.keys(), available: (id) => available.has(id) });
   const { hooks } = config;
   const table = compileMappings({

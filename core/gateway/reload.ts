@@ -38,7 +38,7 @@ function notifyPlugins(changes: Runtime["registry"]["changes"], log: Log): void 
 /** The result of a requested reload. */
 export interface Reloaded {
   readonly changed: boolean;
-  /** Problems of the effective configuration. */
+  /** Problems of the effective configuration, and of sections whose last valid ones stay in effect. */
   readonly problems: readonly Problem[];
   /** Settings that differ from those at the start, and take effect after a restart. */
   readonly waiting: readonly string[];
@@ -119,10 +119,10 @@ export function followConfig(parts: {
     await look();
     await applied;
     if (failed !== undefined) throw failed;
-    const { config, problems } = current.loaded;
+    const { config, problems, refused = [] } = current.loaded;
     return {
       changed: current.loaded !== before,
-      problems: [...problems, ...(await parts.found())],
+      problems: [...refused, ...problems, ...(await parts.found())],
       waiting: changedAtStart(started, config),
     };
   };

@@ -1,6 +1,6 @@
 /** A gateway's report about itself: whether it is ready, and what is running in it. */
 
-import type { AccountReport } from "../channels/index.ts";
+import { type AccountReport, reasonOfStatus } from "../channels/index.ts";
 import { changedAtStart, type LoadedConfig, type Problem } from "../config/index.ts";
 import { product } from "../contract/index.ts";
 import type { PluginReport, Plugins, Registry, WatchReport } from "../host/index.ts";
@@ -65,13 +65,11 @@ function readinessOf(
     ...(loaded.disabled.has("hooks") ? ["hooks has an error in the configuration: the hook server is off."] : []),
     ...plugins.reports().flatMap((plugin) => (plugin.state === "failed" ? [plugin.reason ?? `The plugin ${plugin.id} failed.`] : [])),
   ];
-  const accounts = runtime.accounts
-    .reports()
-    .flatMap(({ channel, account, status, standby }) =>
-      status.state === "connected" || standby === true
-        ? []
-        : [`${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`],
-    );
+  const accounts = runtime.accounts.reports().flatMap(({ channel, account, status, standby }) => {
+    if (status.state === "connected" || standby === true) return [];
+    const reason = reasonOfStatus(status);
+    return [`${channel}:${account} is ${status.state}${reason === undefined ? "" : `: ${reason}`}`];
+  });
   const watched = Object.values(watchedBy(runtime.registry.watched))
     .flat()
     .flatMap(({ source, account, state, reason }) => (state === "ok" ? [] : [`${source}:${account} is ${state}: ${reason}`]));

@@ -713,8 +713,18 @@ export interface ChannelCapabilities {
 /** What `service status` shows of one account. `waiting`: it retries on its own; `failed`: the operator has to fix something. */
 export interface ChannelStatus {
   readonly state: "connecting" | "connected" | "waiting" | "stopped" | "failed";
-  /** If something is wrong: one sentence that includes the remedy. */
+  /**
+   * If something is wrong: the reason, as a code of the channel's `codes` or one of the gateway's own (`core/CODES.md`). The host adds the
+   * meaning and the hint of the code wherever `detail` and `hint` are absent.
+   *
+   * @example
+   * account.status({ state: "failed", code: "unauthorized" });
+   */
+  readonly code?: string;
+  /** If something is wrong: what, as one sentence. Default: the meaning of `code`. */
   readonly detail?: string;
+  /** What the operator can do about it, as a sentence. Default: the hint of `code`. Without a code, `detail` may include the remedy. */
+  readonly hint?: string;
   /** Time of the last completed exchange with the platform, in epoch milliseconds. A reported call (`calling`) sets it as well. */
   readonly lastContactAt?: number;
   /** The bot's own name and id, once known. */

@@ -1,6 +1,6 @@
 /** The life of a connection that has to last: it connects again after each loss, and reports its state. */
 import { randomInt } from "node:crypto";
-import { asSentence, ChannelError, reasonOf } from "../contract/index.ts";
+import { asSentence, ChannelError, codeOf, reasonOf } from "../contract/index.ts";
 import type { ChannelAccount, ChannelStatus } from "./contract.ts";
 
 /**
@@ -14,6 +14,8 @@ export interface LiveConnection {
   readonly identity?: NonNullable<ChannelStatus["identity"]>;
   /** What the operator should know of a connection that works, as a sentence, such as a room that the bot may not enter. */
   readonly detail?: string;
+  /** The code of that, of the channel's `codes`; see `ChannelStatus.code`. */
+  readonly code?: string;
   /** Resolves when the connection is gone, with the reason where it is known. A rejection counts as the reason. */
   readonly lost: Promise<unknown>;
 }
@@ -66,8 +68,8 @@ export async function keepConnected(
     const asked = error instanceof ChannelError ? (error.retryAfterMs ?? 0) : 0;
     const ms = Math.max(asked, doubled + randomInt(Math.ceil(doubled / 5)));
     failures += 1;
-    const detail = `${sentenceOf(error)} The next attempt is in ${Math.max(1, Math.round(ms / 1_000))} s.`;
-    account.status({ state: "waiting", detail });
+    const detail = `${asSentence(reasonOf(error))} The next attempt is in ${Math.max(1, Math.round(ms / 1_000))} s.`;
+    account.status({ state: "waiting", detail, ...codeOf(error) });
     await pause(ms, signal);
   }
 
@@ -96,8 +98,9 @@ export async function keepConnected(
         continue;
       }
       if (signal.aborted) break;
-      const { identity, detail } = live;
-      account.status({ state: "connected", lastContactAt: now(), ...(identity && { identity }), ...(detail !== undefined && { detail }) });
+      const { identity, code, detail } = live;
+      const known = { ...(identity && { identity }), ...(code !== undefined && { code }), ...(detail !== undefined && { detail }) };
+      account.status({ state: "connected", lastContactAt: now(), ...known });
       settled();
       await stay(live);
     }
@@ -111,7 +114,7 @@ export async function keepConnected(
   };
   run(settled).then(settled, (error: unknown) => {
     if (isFirst) first.reject(error);
-    else account.status({ state: "failed", detail: sentenceOf(error) });
+    else account.status({ state: "failed", detail: reasonOf(error), ...codeOf(error) });
   });
   await first.promise;
 }
@@ -119,11 +122,6 @@ export async function keepConnected(
 /** A failure that no wait mends. */
 function isFinal(error: unknown): boolean {
   return error instanceof ChannelError && !error.retryable;
-}
-
-function sentenceOf(error: unknown): string {
-  const hint = error instanceof ChannelError && error.hint !== undefined ? ` ${error.hint}` : "";
-  return `${asSentence(reasonOf(error))}${hint}`;
 }
 
 function expired(signal: AbortSignal, timeoutMs: number): Promise<never> {

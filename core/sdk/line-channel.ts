@@ -17,9 +17,10 @@ export interface LineLink extends Pick<LineConnection, "write" | "fail" | "lost"
    * The server lets the bot in, under this id and name: the account is connected, and messages are sent. `detail` is what the operator should
    * know all the same, as a sentence. Call it again when this changes, such as when the bot has its name back or has lost a room: a call without
    * an identity keeps the last one, and a call without a detail clears it. What the server answers to `tend` comes after the first call, so a
-   * room that the bot may not enter is reported by a later one. Calls after the connection is lost have no effect.
+   * room that the bot may not enter is reported by a later one. `code` is the code of that detail, whose hint the operator reads behind it. Calls
+   * after the connection is lost have no effect.
    */
-  welcome(identity?: LiveConnection["identity"], detail?: string): void;
+  welcome(identity?: LiveConnection["identity"], detail?: string, code?: string): void;
   /** The server does not let the bot in. A `ChannelError` that is not retryable is final, as in `keepConnected`. */
   refuse(error: Error): void;
   /** The server has answered a ping, so it has handled what was sent before. Unknown tokens are ignored. */

@@ -15,7 +15,7 @@ export interface SessionProtocol {
 
 /** One connection, as the protocol sees it. `LineLink` of `line-channel.ts` describes each member. */
 export interface SessionLink extends Pick<LineConnection, "write" | "fail" | "lost"> {
-  welcome(identity?: LiveConnection["identity"], detail?: string): void;
+  welcome(identity?: LiveConnection["identity"], detail?: string, code?: string): void;
   refuse(error: Error): void;
   confirm(token: string): void;
   reject(about: string, error: ChannelError): boolean;
@@ -118,9 +118,9 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Ses
   });
   const link: SessionLink = {
     ...connection,
-    welcome(identity = welcomed.identity, detail) {
+    welcome(identity = welcomed.identity, detail, code) {
       const before = welcomed;
-      welcomed = { ...(identity && { identity }), ...(detail !== undefined && { detail }) };
+      welcomed = { ...(identity && { identity }), ...(detail !== undefined && { detail }), ...(code !== undefined && { code }) };
       welcome.resolve();
       if (!isDeepStrictEqual(before, welcomed)) changed(welcomed);
     },

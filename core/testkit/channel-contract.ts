@@ -1,5 +1,6 @@
 /** The rules that every channel keeps, as tests. */
-import { withBench } from "./channel/bench.ts";
+import { asSentence } from "../contract/index.ts";
+import { type Contact, withBench } from "./channel/bench.ts";
 import type { ChannelContractOptions } from "./channel/options.ts";
 import { applies, type Rule } from "./channel/rule.ts";
 import { conversationRules } from "./channel/rules/conversation.ts";
@@ -49,8 +50,17 @@ export function contractRules(options: ChannelContractOptions): readonly Rule[] 
   return definition === undefined ? allRules : allRules.filter((rule) => applies(rule, definition, options));
 }
 
-/** Tries one rule on a fresh connection. */
-export async function tryRule(rule: Rule, options: ChannelContractOptions, how: { readonly patienceMs?: number } = {}): Promise<void> {
+/** Tries one rule on a fresh connection. With `contact`, a platform that an earlier rule did not reach is not tried again. */
+export async function tryRule(
+  rule: Rule,
+  options: ChannelContractOptions,
+  how: { readonly patienceMs?: number; readonly contact?: Contact } = {},
+): Promise<void> {
+  const failed = rule.needs === undefined ? undefined : how.contact?.failed;
+  if (failed !== undefined)
+    throw new Error(
+      `Not tried, because no rule before it could receive a message from the platform. Mend the first one that failed: ${asSentence(failed)}`,
+    );
   await withBench(options, (bench) => rule.run(bench), how);
 }
 
@@ -76,5 +86,6 @@ export async function tryRule(rule: Rule, options: ChannelContractOptions, how: 
  */
 export function channelContract(options: ChannelContractOptions): void {
   const { channel, skip } = options;
-  defineContract({ id: channel.id, rules: contractRules(options), skip, attempt: (rule) => tryRule(rule, options) });
+  const contact: Contact = {};
+  defineContract({ id: channel.id, rules: contractRules(options), skip, attempt: (rule) => tryRule(rule, options, { contact }) });
 }

@@ -43,5 +43,17 @@ export const codes: Readonly<Record<string, CodeDefinition>> = {
     "The user does not accept voice or video messages from bots.",
     "Only the user can change that, in the privacy settings of the platform.",
   ),
+  webhook_in_the_way: {
+    meaning: "A webhook is set for the bot, so it cannot be polled.",
+    hint: "The gateway removes it. If it comes back, another program sets it: stop that program, or give this gateway a bot of its own.",
+  },
+  webhook_refused: {
+    meaning: "The platform rejected the webhook of the account.",
+    hint: "Set webhookUrl to an https address that the platform can reach, on port 443, 80, 88 or 8443.",
+  },
+  webhook_replaced: {
+    meaning: "Another program removed the webhook of the bot, or set another one.",
+    hint: "The gateway sets its own again. Stop that program, or give this gateway a bot of its own.",
+  },
   webhook_secret_missing: failed("The webhook of the account has no secret.", "Set webhookSecret of the account."),
 };

@@ -3,9 +3,9 @@ import { mkdirSync, readFileSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Json } from "service-gateway/sdk";
 import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
+import { failureOf } from "./intake/failure.ts";
 import { record, text } from "./intake/fields.ts";
 import type { BotIdentity } from "./intake/place.ts";
-import { failureDetail, unauthorizedDetail } from "./intake/polling.ts";
 import type { AccountOptions } from "./options.ts";
 import type { BotApi } from "./wire/api.ts";
 import { createBackoff, pause } from "./wire/backoff.ts";
@@ -60,10 +60,11 @@ export function createIdentity(account: ChannelAccount<AccountOptions>, botId: s
         } catch (error) {
           if (signal.aborted) return undefined;
           if (error instanceof ChannelError && error.reason === "unauthorized") {
-            account.status({ state: "failed", detail: unauthorizedDetail });
-            throw new ChannelError("unauthorized", { detail: unauthorizedDetail });
+            const failure = failureOf(error);
+            account.status({ state: "failed", ...failure });
+            throw new ChannelError(failure.code, failure);
           }
-          account.status({ state: "waiting", detail: failureDetail(error) });
+          account.status({ state: "waiting", ...failureOf(error) });
           const asked = error instanceof ChannelError ? error.retryAfterMs : undefined;
           await pause(Math.max(asked ?? 0, backoff.next()), signal);
         }

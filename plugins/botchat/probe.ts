@@ -1,6 +1,7 @@
 /** Asks the platform about the bot: its identity, how it receives updates and where it is a member. Read-only. */
 import { ChannelError, type ChannelMembership, type ChannelProbe } from "service-gateway/sdk/channel";
-import { failureDetail } from "./intake/polling.ts";
+import { codes } from "./codes.ts";
+import { failureOf } from "./intake/failure.ts";
 import type { AccountOptions } from "./options.ts";
 import type { BotApi, Result } from "./wire/api.ts";
 
@@ -61,6 +62,12 @@ export function createProbe({ api, botId, webhookUrl, now, signal }: ProbeOption
   }
 
   return { probe, members };
+}
+
+/** `doctor` shows what follows the last colon as what to do. */
+function failureDetail(error: unknown): string {
+  const { code, detail, hint = codes[code]?.hint } = failureOf(error);
+  return hint === undefined ? detail : `${detail}: ${hint.charAt(0).toLowerCase()}${hint.slice(1)}`;
 }
 
 function refusedChat(error: unknown): string {

@@ -12,7 +12,13 @@ export default defineChannel({
   capabilities: { maxChars },
   // A nick that is not bound to an account belongs to the next person once its holder has left.
   identity: { fold, weak: (id) => id.startsWith("~"), pattern: "~?[^\\s,:!@*?~#&]+" },
-  codes: { irc_refused: { meaning: "The IRC server did not take a message.", hint: "The detail has the server's words." } },
+  codes: {
+    irc_refused: { meaning: "The IRC server did not take a message.", hint: "The detail has the server's words." },
+    irc_shut_out: {
+      meaning: "The IRC server does not let the bot into a channel.",
+      hint: "Let it in there, or correct channels and channelKeys.",
+    },
+  },
   signsInAs: ({ nick, server, port }) => `${fold(nick)} at ${server}:${port}`,
   check: (account) => checkEncryption(account, [account.saslPassword, account.serverPassword, account.channelKeys]),
   open: (account) => createLineChannel(account, ircProtocol(account)),

@@ -7,7 +7,7 @@ import type { Options } from "./options.ts";
 export type Here = { readonly link: LineLink; readonly caps: Set<string>; me: string; signedIn: boolean; detail?: string };
 
 /** Reports the nick, which may change at any time, and what is wrong with a channel. */
-export const report = ({ link, me, detail }: Here) => link.welcome({ id: me, username: me }, detail);
+export const report = ({ link, me, detail }: Here) => link.welcome({ id: me, username: me }, detail, detail && "irc_shut_out");
 
 const wanted = ["message-tags", "server-time", "account-tag", "sasl"];
 

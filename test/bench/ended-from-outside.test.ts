@@ -4,7 +4,7 @@ import { once } from "node:events";
 import { chmodSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { removeDirectory, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 
 const repository = join(import.meta.dirname, "../..");
 

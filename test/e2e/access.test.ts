@@ -2,6 +2,7 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { createTestHost, type TestHost } from "service-gateway/testkit";
 import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { createPairing } from "../../core/access/pairing.ts";
 import { programCommand } from "../../core/contract/command.ts";
@@ -12,7 +13,7 @@ import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
 import { run } from "../core/cli/command-runner.ts";
-import { removeDirectory, startGateway, type TestGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { answered, answers, openChannel, openPlatform } from "./room.ts";
 
 const [ada, bela, chen] = [1001, 1002, 1003];
@@ -21,11 +22,11 @@ const workshop = -1_001_000_000_002;
 const news = -1_001_000_000_003;
 const me = "@e2e_bot";
 
-const open: TestGateway[] = [];
+const open: TestHost[] = [];
 afterEach(async () => {
-  for (const { gateway, directory } of open.splice(0)) {
-    await gateway.close();
-    removeDirectory(directory);
+  for (const host of open.splice(0)) {
+    await host.close();
+    removeDirectory(host.directory);
   }
 });
 
@@ -65,24 +66,24 @@ async function serve(
   more: object = {},
   directory = temporaryDirectory(),
   accounts = 1,
-): Promise<TestGateway> {
-  const config = { channels: { botchat: openChannel(platform, channel) }, ...more };
-  const started = await startGateway({ directory, config, plugins: [botchat, repeat, keys] });
+): Promise<TestHost> {
+  const config = { commands: { ownerAllowFrom: undefined }, channels: { botchat: openChannel(platform, channel) }, ...more };
+  const started = await createTestHost({ directory, config, plugins: [botchat, repeat, keys], allowErrors: [/^error in the log/] });
   open.push(started);
   await expect
-    .poll(async () => (await started.gateway.describe()).accounts.map(({ status }) => status.state))
+    .poll(async () => (await started.accounts()).flatMap(({ channel: id, state }) => (id === "botchat" ? [state] : [])))
     .toEqual(Array.from({ length: accounts }, () => "connected"));
   return started;
 }
 
-async function close(started: TestGateway): Promise<void> {
+async function close(started: TestHost): Promise<void> {
   open.splice(open.indexOf(started), 1);
-  await started.gateway.close();
+  await started.close();
 }
 
 /** Ends of the events, newest first, once nothing waits and so many have come. */
-async function ended({ gateway }: TestGateway, least: number): Promise<readonly EventReport[]> {
-  const store = await openSqliteStore({ directory: gateway.stateDirectory, now: Date.now });
+async function ended({ directory }: TestHost, least: number): Promise<readonly EventReport[]> {
+  const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   try {
     let reports: readonly EventReport[] = [];
     await expect
@@ -107,10 +108,10 @@ const connecting: ReadonlySet<string> = new Set(["getMe", "getWebhookInfo", "get
 const ownTables: ReadonlySet<string> = new Set(["inbox", "units", "decisions", "dedupe", "numbers"]);
 
 /** Rows of every table that is not the record of the event itself. */
-function rowsOf({ gateway }: TestGateway): Readonly<Record<string, number>> {
+function rowsOf({ directory }: TestHost): Readonly<Record<string, number>> {
   // The tables of another store are its own matter.
   if (process.env.SERVICE_TEST_STORE !== undefined) return {};
-  const db = new DatabaseSync(join(gateway.stateDirectory, "state.db"), { readOnly: true });
+  const db = new DatabaseSync(join(directory, "state", "state.db"), { readOnly: true });
   try {
     const tables = db.prepare("SELECT name FROM sqlite_schema WHERE type = 'table' AND name NOT LIKE 'sqlite%'").all() as {
       name: string;
@@ -123,8 +124,8 @@ function rowsOf({ gateway }: TestGateway): Readonly<Record<string, number>> {
   }
 }
 
-const filesOf = ({ gateway }: TestGateway): readonly string[] =>
-  (readdirSync(gateway.stateDirectory, { recursive: true }) as string[]).filter((name) => !name.startsWith("state.db")).sort();
+const filesOf = ({ directory }: TestHost): readonly string[] =>
+  (readdirSync(join(directory, "state"), { recursive: true }) as string[]).filter((name) => !name.startsWith("state.db")).sort();
 
 const buttonsIn = (platform: Platform, chat: number): number => {
   const place = [...platform.world.rooms.values()].find((one) => one.chat.id === chat);
@@ -232,7 +233,7 @@ describe("whoever is let in", () => {
     await answered(platform, bela, "pairing approve");
     const threads = () => platform.calls.list({ method: "sendMessage" }).map(({ params }) => params.message_thread_id);
     expect(threads().map(Number)).toEqual([77]);
-    const store = await openSqliteStore({ directory: gateway.gateway.stateDirectory, now: Date.now });
+    const store = await openSqliteStore({ directory: join(gateway.directory, "state"), now: Date.now });
     const pairing = createPairing({ store, now: Date.now });
     const [request] = await pairing.pending("botchat");
     expect(await pairing.approve("botchat", request?.code ?? "")).toMatchObject({ ok: true, madeOwner: true });

@@ -6,7 +6,8 @@ import { createGateway } from "../../core/gateway/gateway.ts";
 import type { EngineTurn } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
-import { createEngine, removeDirectory, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine } from "../support/gateway.ts";
 import { openChannel, people } from "./room.ts";
 
 const home = "5001:home-token-AbCdEf";
@@ -112,7 +113,7 @@ test("a token that the platform refuses, another token of one bot and a wrong va
   const [ada = 0] = people(platform);
   await place.connected("default", "spare");
   await expect.poll(async () => (await place.status("work"))?.state, soon).toBe("failed");
-  expect((await place.status("work"))?.detail).toContain("check botToken");
+  expect((await place.status("work"))?.hint).toContain("Set botToken");
   expect(await place.status("twin")).toMatchObject({
     state: "failed",
     detail: expect.stringMatching(/accounts\.twin\.botToken: signs in as 5001, and so does channels\.botchat\.accounts\.default\.botToken/),

@@ -1,9 +1,9 @@
 /** The reaction that says "seen": where its emoji comes from, with three bots in one gateway whose file is edited. */
-import { writeFileSync } from "node:fs";
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
+import type { GatewayDescription } from "../../core/gateway/gateway.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 import { converse, kitchen } from "./conversation.ts";
 import { openChannel, people } from "./room.ts";
 
@@ -15,15 +15,11 @@ test("its emoji is the account's, else the channel's, else that of messages, els
   }));
   const platform = await createPlatform({ bots: bots.map((bot) => ({ ...bot, privacy: false })) });
   onTestFinished(() => platform.close());
-  const directory = temporaryDirectory();
-  onTestFinished(() => removeDirectory(directory));
   const [ada = 0] = people(platform);
   const { botToken: _own, ackReaction: _none, ...shared } = openChannel(platform, { streamMode: "off" }) as Record<string, unknown>;
   const emojis: Readonly<Record<string, object>> = { own: { ackReaction: "🔥" }, none: { ackReaction: "" }, plain: {} };
   const config = (channel: object, messages: object, identity: object) => ({
-    gateway: { port: 0, drainSeconds: 2 },
-    state: { dir: "state" },
-    agents: { defaults: { engine: "scripted" }, list: [{ id: "main", identity }] },
+    agents: { list: [{ id: "main", identity }] },
     messages,
     channels: {
       botchat: {
@@ -34,32 +30,36 @@ test("its emoji is the account's, else the channel's, else that of messages, els
     },
   });
   const emoji = { emoji: "🎉" };
-  const { gateway, configFile } = await startGateway({
-    directory,
+  const host = await createTestHost({
     config: config({ ackReaction: "👍" }, { ackReaction: "🤔" }, emoji),
-    plugins: [botchat, createEngine(() => "done")],
+    plugins: [botchat],
+    answer: () => "done",
   });
-  onTestFinished(() => gateway.close());
+  onTestFinished(() => host.close());
+  const answered = async () => {
+    const { gateway } = (await (await host.fetch("/gateway/describe")).json()) as { readonly gateway: Pick<GatewayDescription, "stats"> };
+    return gateway.stats.settled.answered;
+  };
 
   let told = 0;
   const reactionTo = async (name: string): Promise<string | undefined> => {
     told += 1;
     platform.calls.clear();
-    const asked = (await gateway.describe()).stats.settled.answered;
+    const asked = await answered();
     platform.act.say(ada, ada, `message ${told}`, { bot: `${name}_bot` });
-    await expect.poll(async () => (await gateway.describe()).stats.settled.answered).toBe(asked + 1);
+    await expect.poll(answered).toBe(asked + 1);
     const [call] = platform.calls.list({ method: "setMessageReaction" });
     return (call?.params.reaction as readonly { readonly emoji: string }[] | undefined)?.[0]?.emoji;
   };
-  const edited = async (next: ReturnType<typeof config>, expected: string) => {
-    writeFileSync(configFile, JSON.stringify(next));
-    await expect.poll(() => reactionTo("plain"), { timeout: 20_000 }).toBe(expected);
+  const edited = async (next: Readonly<Record<string, unknown>>, expected: string) => {
+    await host.configure(next);
+    expect(await reactionTo("plain")).toBe(expected);
   };
 
   expect([await reactionTo("own"), await reactionTo("plain"), await reactionTo("none")]).toEqual(["🔥", "👍", undefined]);
-  await edited(config({}, { ackReaction: "🤔" }, emoji), "🤔");
-  await edited(config({}, {}, emoji), "🎉");
-  await edited(config({}, {}, {}), "👀");
+  await edited({ channels: { botchat: { ackReaction: undefined } } }, "🤔");
+  await edited({ messages: undefined }, "🎉");
+  await edited({ agents: { list: [{ id: "main", identity: {} }] } }, "👀");
   expect([await reactionTo("own"), await reactionTo("none")]).toEqual(["🔥", undefined]);
 });
 

@@ -5,7 +5,8 @@ import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { callTools, say } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine, startGateway } from "../support/gateway.ts";
 import { answered, answers, openChannel, openPlatform, people } from "./room.ts";
 
 test("a model is offered the tools that are open, each once, told how to react, and reads what became of a call", async () => {

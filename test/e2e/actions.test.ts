@@ -1,13 +1,13 @@
 /** What an agent does besides answering, and what a program does with the gateway token, over the emulated platform. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createTestHost, type TestHost } from "service-gateway/testkit";
 import { afterEach, beforeAll, describe, expect, test } from "vitest";
-import type { Gateway } from "../../core/gateway/gateway.ts";
 import type { EngineTurn, Json } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { sound } from "../../plugins/echo/sound.ts";
 import { createPlatform, type Message, type Platform } from "../../plugins/playground/platform/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { kitchen, workshop } from "./conversation.ts";
 import { botToken, hookToken, openChannel, people, postHook } from "./room.ts";
 
@@ -15,7 +15,7 @@ type Result = { readonly ok: boolean } & Readonly<Record<string, Json>>;
 type Agent = (turn: EngineTurn, use: (tool: string, args: object) => Promise<Result>) => Promise<string>;
 
 let platform: Platform;
-let gateway: Gateway;
+let host: TestHost;
 let ada = 0;
 let bela = 0;
 let agent: Agent = async () => "NO_REPLY";
@@ -24,13 +24,6 @@ beforeAll(async () => {
   platform = await createPlatform({ bots: [{ token: botToken, username: "e2e_bot", name: "E2E", privacy: false }] });
   [ada = 0, bela = 0] = people(platform);
   const directory = temporaryDirectory();
-  const engine = createEngine((turn, signal) =>
-    agent(turn, async (name, args) => {
-      const tool = turn.tools.find((one) => one.name === name);
-      if (tool === undefined) throw new Error(`there is no tool ${name}`);
-      return (await tool.run(args as Json, signal)) as Result;
-    }),
-  );
   const channel = openChannel(platform, {
     streamMode: "off",
     groupPolicy: "open",
@@ -38,18 +31,25 @@ beforeAll(async () => {
     groups: { "*": {}, [workshop]: {} },
     actions: { sticker: true },
   });
-  ({ gateway } = await startGateway({
+  host = await createTestHost({
     directory,
-    plugins: [botchat, engine],
+    plugins: [botchat],
+    answer: (turn, signal) =>
+      agent(turn, async (name, args) => {
+        const tool = turn.tools.find((one) => one.name === name);
+        if (tool === undefined) throw new Error(`there is no tool ${name}`);
+        return (await tool.run(args as Json, signal)) as Result;
+      }),
     // One turn at a time: a tool that waited for a turn would wait for its own.
     config: {
-      agents: { defaults: { engine: "scripted", maxConcurrent: 1, workspace: "agent" } },
+      commands: { ownerAllowFrom: undefined },
+      agents: { defaults: { maxConcurrent: 1, workspace: "agent" } },
       channels: { botchat: channel },
-      hooks: { enabled: true, token: hookToken },
+      hooks: { token: hookToken },
     },
-  }));
+  });
   return async () => {
-    await gateway.close();
+    await host.close();
     await platform.close();
     removeDirectory(directory);
   };
@@ -85,8 +85,8 @@ const call = (name: string, args: object, at: { readonly chat?: number; readonly
     return "NO_REPLY";
   }, at);
 
-async function post(body: object, token = readFileSync(join(gateway.stateDirectory, "gateway-token"), "utf8").trim()) {
-  const response = await fetch(`${gateway.url}/gateway/actions`, {
+async function post(body: object, token = readFileSync(join(host.directory, "state", "gateway-token"), "utf8").trim()) {
+  const response = await fetch(`${host.url}/gateway/actions`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify(body),
@@ -184,7 +184,7 @@ describe("an agent", () => {
     const stickers = {
       u1: { description: "A cat with tea", emoji: "🫖", setName: "pets", fileIds: { [botToken.split(":")[0] ?? ""]: sticker } },
     };
-    writeFileSync(join(gateway.stateDirectory, "botchat", "sticker-cache.json"), JSON.stringify({ version: 1, stickers }));
+    writeFileSync(join(host.directory, "state", "botchat", "sticker-cache.json"), JSON.stringify({ version: 1, stickers }));
     const found = await call("sticker-search", { query: "tea" });
     expect(found).toEqual({ ok: true, stickers: [{ fileId: sticker, emoji: "🫖", setName: "pets", description: "A cat with tea" }] });
     const sent = await call("sticker", { fileId: sticker });
@@ -193,13 +193,13 @@ describe("an agent", () => {
   });
 
   test("sends files of its workspace, and no other: then nothing is sent, and it is told why", async () => {
-    const workspace = join(gateway.stateDirectory, "..", "agent");
+    const workspace = join(host.directory, "agent");
     mkdirSync(workspace, { recursive: true });
     writeFileSync(join(workspace, "list.txt"), "bread");
     const sent = await call("send", { media: "list.txt", message: "The list", fileName: "shopping.txt" });
     expect(messageIn(ada, sent.messageId)).toMatchObject({ caption: "The list", document: { file_name: "shopping.txt" } });
     const before = roomOf(ada)?.messages.size ?? 0;
-    for (const media of [join(gateway.stateDirectory, "gateway-token"), "/etc/hostname", "http://127.0.0.1/secret.png"]) {
+    for (const media of [join(host.directory, "state", "gateway-token"), "/etc/hostname", "http://127.0.0.1/secret.png"]) {
       expect(await call("send", { media, message: "look" })).toMatchObject({ ok: false, code: "media_unavailable" });
     }
     // What Ada wrote to have the agent try, and nothing of the bot's.
@@ -207,7 +207,7 @@ describe("an agent", () => {
   });
 
   test("sends a file as a voice note or as a video note, the text of the latter as a message of its own", async () => {
-    const workspace = join(gateway.stateDirectory, "..", "agent");
+    const workspace = join(host.directory, "agent");
     mkdirSync(workspace, { recursive: true });
     writeFileSync(join(workspace, "silence.mp3"), Buffer.from(sound(), "base64"));
     // The smallest that is taken for a film: its first box.
@@ -243,7 +243,7 @@ describe("a turn that a hook caused", () => {
       results.push(await use("send", { message: "a tool was here" }), await use("send", { to: String(ada), message: "psst" }));
       return "the build is green";
     };
-    await postHook(gateway.url, "agent", {
+    await postHook(host.url, "agent", {
       message: "the build?",
       channel: "botchat",
       to: `${workshop}:topic:${topic}`,

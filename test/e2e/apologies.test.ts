@@ -1,10 +1,11 @@
 /** A message whose turn or delivery fails: its sender reads one apology that names a remedy; a hook's or a heartbeat's failure disturbs nobody. */
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { callTools, refuse, say } from "../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
-import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { endsOf } from "./conversation.ts";
 import { answered, answers, hookToken, openChannel, openPlatform, people, postHook } from "./room.ts";
 
@@ -16,19 +17,19 @@ async function open({ model = "local/small" as string | object, maxSteps = 3 } =
   const platform = await openPlatform();
   const directory = temporaryDirectory();
   const provider = ({ url }: OpenAiServer) => ({ api: "openai-compatible", baseUrl: url });
-  const { gateway } = await startGateway({
+  const host = await createTestHost({
     directory,
     plugins: [botchat, ai],
     config: {
       agents: { defaults: { model, heartbeat: { every: "0" } } },
       models: { providers: { local: provider(server), spare: provider(spare) } },
       plugins: { entries: { ai: { options: { maxSteps, retries: 0 } } } },
-      hooks: { enabled: true, token: hookToken },
+      hooks: { token: hookToken },
       channels: { botchat: openChannel(platform, { streamMode: "off" }) },
     },
   });
   onTestFinished(async () => {
-    await gateway.close();
+    await host.close();
     await server.close();
     await spare.close();
     removeDirectory(directory);
@@ -39,7 +40,7 @@ async function open({ model = "local/small" as string | object, maxSteps = 3 } =
     spare,
     platform,
     ada,
-    url: gateway.url,
+    url: host.url,
     ends: () => endsOf(directory),
     said: () => answers(platform, ada),
     async ask(text: string) {

@@ -2,7 +2,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import type { Inbound } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine, startGateway } from "../support/gateway.ts";
 import { endsOf } from "./conversation.ts";
 import { answers, hookToken, openChannel, openPlatform, people, postHook } from "./room.ts";
 

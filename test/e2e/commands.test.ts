@@ -1,47 +1,48 @@
 /** Chat commands through the channel: the menu on the platform, and `/stop` against turns that run and turns that wait. */
 import { setTimeout as delay } from "node:timers/promises";
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
+import type { GatewayDescription } from "../../core/gateway/gateway.ts";
+import type { EngineTurn, TurnEvent } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import devicePair from "../../plugins/device-pair/index.ts";
-import { createEngine, removeDirectory, startGateway } from "../support/gateway.ts";
 import { converse } from "./conversation.ts";
-import { answered, answers, openChannel, openPlatform, people, writeConfig } from "./room.ts";
+import { answered, answers, openChannel, openPlatform, people } from "./room.ts";
 
 /** Whose turns run until they are stopped, and say when that was. */
 function endless() {
   const seen: { readonly text: string; stoppedAt?: number }[] = [];
-  const engine = createEngine(async function* (turn, signal) {
+  const answer = async function* (turn: EngineTurn, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     const mine: { readonly text: string; stoppedAt?: number } = { text: turn.inbound.text };
     seen.push(mine);
     yield { type: "text", delta: "I begin to write a very long answer" };
     await delay(60_000, undefined, { signal, ref: false }).catch(() => {
       mine.stoppedAt = performance.now();
     });
-  });
-  return { engine, seen };
+  };
+  return { answer, seen };
 }
 
 async function open(config: object = {}) {
   const platform = await openPlatform();
-  const { engine, seen } = endless();
+  const { answer, seen } = endless();
   const channel = { ...openChannel(platform), streamMode: "off" };
-  const whole = (more: object = {}) => ({
-    gateway: { port: 0, drainSeconds: 1 },
-    state: { dir: "state" },
-    channels: { botchat: channel },
-    agents: { defaults: { engine: "scripted" } },
-    session: { dmScope: "per-peer" },
-    ...config,
-    ...more,
+  const host = await createTestHost({
+    plugins: [botchat, devicePair],
+    answer,
+    config: {
+      commands: { ownerAllowFrom: undefined },
+      channels: { botchat: channel },
+      session: { dmScope: "per-peer" },
+      ...config,
+    },
   });
-  const running = await startGateway({ config: whole(), plugins: [botchat, devicePair, engine] });
-  onTestFinished(async () => {
-    await running.gateway.close();
-    removeDirectory(running.directory);
-  });
-  const edit = (more: object) => writeConfig(running.configFile, whole(more));
-  const settled = async () => (await running.gateway.describe()).stats.settled;
-  return { ...running, platform, seen, edit, channel, settled, people: people(platform) };
+  onTestFinished(() => host.close());
+  const settled = async () => {
+    const { gateway } = (await (await host.fetch("/gateway/describe")).json()) as { readonly gateway: Pick<GatewayDescription, "stats"> };
+    return gateway.stats.settled;
+  };
+  return { platform, seen, edit: host.configure, channel, settled, people: people(platform) };
 }
 
 test("/stop ends a turn that runs within 200 ms of being sent, through the platform and back", async () => {
@@ -66,7 +67,7 @@ test("/stop ends a turn that runs within 200 ms of being sent, through the platf
 });
 
 test("/stop also ends what waits: behind in the chat, and for a place among the turns; what is written afterwards is answered", async () => {
-  const { platform, seen, people, settled } = await open({ agents: { defaults: { engine: "scripted", maxConcurrent: 1 } } });
+  const { platform, seen, people, settled } = await open({ agents: { defaults: { maxConcurrent: 1 } } });
   const [ada = 0, bela = 0] = people;
   platform.act.say(ada, ada, "first");
   await expect.poll(() => seen.length, { interval: 5 }).toBe(1);
@@ -94,14 +95,11 @@ test("the menu is native, then plugins', then custom, and follows an edit of the
       .map(({ params }) => (params.commands as { command: string }[]).map(({ command }) => command));
   const native = ["help", "commands", "status", "whoami", "new", "reset", "stop", "model", "think", "reasoning", "activation", "config"];
   await expect.poll(menus, { timeout: 20_000 }).toEqual([[...native, "pair"]]);
-  edit({ channels: { botchat: { ...channel, customCommands: [{ command: "/Brew", description: "Make tea" }] } } });
+  await edit({ channels: { botchat: { ...channel, customCommands: [{ command: "/Brew", description: "Make tea" }] } } });
   await expect.poll(() => menus().at(-1), { timeout: 20_000 }).toEqual([...native, "pair", "brew"]);
-  edit({
-    commands: { native: false },
-    channels: { botchat: { ...channel, customCommands: [{ command: "/Brew", description: "Make tea" }] } },
-  });
+  await edit({ commands: { native: false } });
   await expect.poll(() => menus().at(-1), { timeout: 20_000 }).toEqual(["pair", "brew"]);
-  edit({ commands: { native: false } });
+  await edit({ channels: { botchat: { customCommands: undefined } } });
   await expect.poll(() => menus().at(-1), { timeout: 20_000 }).toEqual(["pair"]);
   expect(platform.calls.list({ method: "getMe" })).toHaveLength(1);
 });

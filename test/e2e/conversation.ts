@@ -1,5 +1,6 @@
 /** A gateway in this process on the emulated platform, with an agent that a test writes and whose turns it sees. */
 import { join } from "node:path";
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished } from "vitest";
 import type { EngineTurn, PluginDefinition, TurnEvent } from "../../core/sdk/contract.ts";
 import type { EventReport } from "../../core/state/report.ts";
@@ -7,7 +8,7 @@ import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import type { Message, Platform } from "../../plugins/playground/platform/index.ts";
 import { root } from "../house/sources.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { isIsolated, openChannel, openPlatform, people } from "./room.ts";
 
 /** Groups of the emulated platform. */
@@ -20,7 +21,7 @@ export interface Conversation {
   readonly bela: number;
   /** Every turn of the agent, over all starts. */
   readonly turns: readonly EngineTurn[];
-  start(): Promise<{ close(): Promise<void> }>;
+  start(): Promise<{ readonly stateDirectory: string; close(): Promise<void> }>;
   /** Ends of events, oldest first, as `outcome reason`. */
   ends(): Promise<readonly string[]>;
   /** Every event with what was decided about it, oldest first. */
@@ -38,7 +39,7 @@ export interface Conversation {
 
 export interface ConversationOptions {
   readonly channel?: object;
-  readonly config?: object;
+  readonly config?: { readonly commands?: object; readonly [section: string]: unknown };
   /** The agent's answer; default `answer <n>`. */
   readonly answer?: (turn: EngineTurn, count: number) => string | Promise<string> | AsyncIterable<TurnEvent>;
   readonly privacy?: boolean;
@@ -51,18 +52,16 @@ export async function converse(options: ConversationOptions = {}): Promise<Conve
   const directory = temporaryDirectory();
   onTestFinished(() => removeDirectory(directory));
   const turns: EngineTurn[] = [];
-  const engine = createEngine((turn) => {
-    turns.push(turn);
-    return answer?.(turn, turns.length) ?? `answer ${turns.length}`;
-  });
   const [ada = 0, bela = 0] = people(platform);
   const whole = {
-    agents: { defaults: { engine: "scripted" } },
+    log: { level: "info" },
     channels: { botchat: openChannel(platform, { groupPolicy: "open", streamMode: "off", ...channel }) },
     ...(isIsolated && {
       plugins: { load: [join(root, "plugins", "botchat")], entries: { botchat: { isolation: "worker" } } },
     }),
     ...config,
+    // The owners are those of the channel, unless the test names them.
+    commands: { ownerAllowFrom: undefined, ...config.commands },
   };
   const conversation: Conversation = {
     platform,
@@ -70,9 +69,19 @@ export async function converse(options: ConversationOptions = {}): Promise<Conve
     bela,
     turns,
     async start() {
-      const { gateway } = await startGateway({ directory, config: whole, plugins: [...(isIsolated ? [] : [botchat]), engine, ...plugins] });
-      onTestFinished(() => gateway.close());
-      return gateway;
+      const host = await createTestHost({
+        directory,
+        config: whole,
+        plugins: [...(isIsolated ? [] : [botchat]), ...plugins],
+        answer(turn) {
+          turns.push(turn);
+          return answer?.(turn, turns.length) ?? `answer ${turns.length}`;
+        },
+        // What a test makes the platform do is logged.
+        allowErrors: [/^error in the log/],
+      });
+      onTestFinished(() => host.close());
+      return { stateDirectory: join(host.directory, "state"), close: () => host.close() };
     },
     ends: () => endsOf(directory),
     events: () => eventsIn(directory),

@@ -1,8 +1,8 @@
 /** More chats write at once than the gateway takes in: the rest waits at the platform, for a moment, and everybody is answered. */
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import botchat from "../../plugins/botchat/index.ts";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 import { answers, botToken, openChannel } from "./room.ts";
 
 test("what waits for a platform that does not answer lets the others wait there, and holds nobody up for long", async () => {
@@ -15,16 +15,14 @@ test("what waits for a platform that does not answer lets the others wait there,
   // Nobody's answer arrives before the last message was taken in.
   platform.faults.add({ method: "sendMessage", kind: "delay", ms: 4_000, times: 64 });
   for (const { id } of people) platform.act.say(id, id, "hello");
-  const directory = temporaryDirectory();
-  onTestFinished(() => removeDirectory(directory));
   const config = {
-    agents: { defaults: { engine: "scripted", maxConcurrent: 512 } },
+    agents: { defaults: { maxConcurrent: 512 } },
     session: { dmScope: "per-account-channel-peer" },
     channels: { botchat: openChannel(platform, { streamMode: "off" }) },
   };
   const began = performance.now();
-  const { gateway } = await startGateway({ directory, config, plugins: [botchat, createEngine(() => "hello yourself")] });
-  onTestFinished(() => gateway.close());
+  const host = await createTestHost({ config, plugins: [botchat], answer: () => "hello yourself" });
+  onTestFinished(() => host.close());
   await expect.poll(() => platform.pending(), { interval: 10 }).toBe(0);
   // A hundred at once; the four hundred after them by twenty-five, each after a tenth of a second.
   expect(performance.now() - began).toBeGreaterThan(1_500);

@@ -1,4 +1,5 @@
 /** What people meet in the first hour in a chat: commands that can be tapped, a code that gets lost, an answer that fails. */
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
@@ -6,21 +7,19 @@ import echo from "../../plugins/echo/index.ts";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { refuse } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
-import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 import { answered, answers, openChannel, openPlatform, people } from "./room.ts";
 
 async function open(config: object, channel: object = {}): Promise<Platform> {
   const platform = await openPlatform();
-  const directory = temporaryDirectory();
-  const { gateway } = await startGateway({
-    directory,
+  const host = await createTestHost({
     plugins: [botchat, echo, ai],
-    config: { channels: { botchat: openChannel(platform, { streamMode: "off", ...channel }) }, ...config },
+    config: {
+      commands: { ownerAllowFrom: undefined },
+      channels: { botchat: openChannel(platform, { streamMode: "off", ...channel }) },
+      ...config,
+    },
   });
-  onTestFinished(async () => {
-    await gateway.close();
-    removeDirectory(directory);
-  });
+  onTestFinished(() => host.close());
   return platform;
 }
 
@@ -59,25 +58,21 @@ test("a pairing code that could not be sent is sent with the next message; one t
 
 test("the gateway's token approves a code over HTTP; a page that acts for one person cannot approve another", async () => {
   const platform = await openPlatform();
-  const directory = temporaryDirectory();
-  const { gateway } = await startGateway({
-    directory,
+  const host = await createTestHost({
     plugins: [botchat, echo],
     config: {
-      gateway: { port: 0, auth: { token: "the-gateway-token-0123456789" } },
+      commands: { ownerAllowFrom: undefined },
+      gateway: { auth: { token: "the-gateway-token-0123456789" } },
       channels: { botchat: openChannel(platform, { streamMode: "off", dmPolicy: "pairing", allowFrom: [] }) },
     },
   });
-  onTestFinished(async () => {
-    await gateway.close();
-    removeDirectory(directory);
-  });
+  onTestFinished(() => host.close());
   const [ada = 0, bela = 0] = people(platform);
   platform.act.say(ada, ada, "hello");
   await answered(platform, ada, "Pairing code");
   const [, code] = /Pairing code: ([A-Z2-9]{8})/.exec(answers(platform, ada).join("\n")) ?? [];
   const approve = async (body: object, token = "the-gateway-token-0123456789") => {
-    const response = await fetch(`${gateway.url}/gateway/pairing/approve`, {
+    const response = await fetch(`${host.url}/gateway/pairing/approve`, {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify(body),

@@ -1,9 +1,10 @@
 /** Messages that belong together are one turn: albums, cut texts, quick messages, a message and its edits; also over a restart between the parts. */
+import { createTestHost } from "service-gateway/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { Inbound } from "../../core/sdk/contract.ts";
+import type { EngineTurn, Inbound } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { endsOf } from "./conversation.ts";
 import { answered, answers, kill, openChannel, openPlatform, people, restart, startGatewayProcess, stop } from "./room.ts";
 
@@ -25,13 +26,13 @@ async function listen(more: object = {}): Promise<Heard> {
   const directory = temporaryDirectory();
   const turns: Inbound[] = [];
   let held: Promise<void> = Promise.resolve();
-  const engine = createEngine(async ({ inbound }) => {
+  const answer = async ({ inbound }: EngineTurn) => {
     turns.push(inbound);
     await held;
     return `heard ${turns.length}`;
-  });
+  };
   const [ada = 0] = people(platform);
-  const config = { agents: { defaults: { engine: "scripted" } }, channels: { botchat: openChannel(platform) }, ...more };
+  const config = { channels: { botchat: openChannel(platform) }, ...more };
   onTestFinished(() => removeDirectory(directory));
   return {
     platform,
@@ -45,9 +46,9 @@ async function listen(more: object = {}): Promise<Heard> {
       return () => release();
     },
     async start() {
-      const { gateway } = await startGateway({ directory, config, plugins: [botchat, engine] });
-      onTestFinished(() => gateway.close());
-      return gateway;
+      const host = await createTestHost({ directory, config, plugins: [botchat], answer });
+      onTestFinished(() => host.close());
+      return host;
     },
     ends: () => endsOf(directory),
     heard: (count) => expect.poll(() => turns.length).toBeGreaterThanOrEqual(count),

@@ -12,7 +12,7 @@ const menu: readonly TurnEvent[] = [
 /** Ada (1001) is listed in the kitchen only; Bela (1002) is an owner where a test says so. */
 const open = (more: { readonly owner?: boolean; readonly channel?: object } = {}) =>
   converse({
-    config: { commands: { ownerAllowFrom: more.owner === true ? ["1002"] : [] }, agents: { defaults: { engine: "scripted" } } },
+    config: { commands: { ownerAllowFrom: more.owner === true ? ["1002"] : [] } },
     channel: { allowFrom: ["9999"], dmPolicy: "allowlist", groups: { "*": {}, [kitchen]: { allowFrom: ["1001"] } }, ...more.channel },
     answer: (_turn, count) =>
       count > 1

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { run } from "../core/cli/command-runner.ts";
 import { type HookServer, startHooks } from "../core/http/fixture.ts";
-import { temporaryDirectory } from "../support/gateway.ts";
+import { temporaryDirectory } from "../support/directory.ts";
 import type { Post } from "../support/wire.ts";
 import { anotherClient, bearer, hookToken, jsonType, startHookGateway } from "./hook-room.ts";
 

@@ -2,7 +2,7 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { run } from "../core/cli/command-runner.ts";
-import { temporaryDirectory } from "../support/gateway.ts";
+import { temporaryDirectory } from "../support/directory.ts";
 import { senderOf } from "../support/senders.ts";
 import { anotherClient, hookToken, startHookGateway } from "./hook-room.ts";
 

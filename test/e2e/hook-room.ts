@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { afterAll } from "vitest";
 import type { Gateway } from "../../core/gateway/gateway.ts";
 import type { EngineTurn } from "../../core/sdk/contract.ts";
-import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine, createLoopback, type Loopback, startGateway } from "../support/gateway.ts";
 import { createWire, type Post, renderRequest, type Wire, type WireAnswer } from "../support/wire.ts";
 
 export const hookToken = "black-box-hook-token-0123456789";

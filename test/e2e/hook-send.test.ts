@@ -5,7 +5,7 @@ import { describe, expect, test } from "vitest";
 import { programCommand } from "../../core/contract/command.ts";
 import { credentials, schemes } from "../../core/webhooks/signature/schemes.ts";
 import { run } from "../core/cli/command-runner.ts";
-import { temporaryDirectory } from "../support/gateway.ts";
+import { temporaryDirectory } from "../support/directory.ts";
 import { startHookGateway } from "./hook-room.ts";
 
 const secret = "a-long-secret-of-the-sender";

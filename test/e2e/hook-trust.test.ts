@@ -3,7 +3,8 @@ import { createHmac } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { createEngine, createLoopback, removeDirectory, startGateway } from "../support/gateway.ts";
+import { removeDirectory } from "../support/directory.ts";
+import { createEngine, createLoopback, startGateway } from "../support/gateway.ts";
 import { bearer, hookToken, jsonType, startHookGateway } from "./hook-room.ts";
 
 const agents = { defaults: { engine: "scripted", heartbeat: { every: "0" } }, list: [{ id: "main", default: true }, { id: "ops" }] };

@@ -1,5 +1,6 @@
 /** Channels whose ids compare in one form, can be taken over, and contain colons. */
-import { afterEach, describe, expect, test } from "vitest";
+import { createTestHost } from "service-gateway/testkit";
+import { describe, expect, onTestFinished, test } from "vitest";
 import {
   type ChannelAccount,
   type ChannelConnection,
@@ -9,15 +10,6 @@ import {
   Type,
 } from "../../core/sdk/contract.ts";
 import { run } from "../core/cli/command-runner.ts";
-import { removeDirectory, repeat, startGateway, type TestGateway } from "../support/gateway.ts";
-
-let running: TestGateway | undefined;
-
-afterEach(async () => {
-  await running?.gateway.close();
-  if (running !== undefined) removeDirectory(running.directory);
-  running = undefined;
-});
 
 type About = Parameters<ChannelConnection["render"]>[2];
 
@@ -52,12 +44,14 @@ async function start(config: object, identity: ChannelIdentity = { fold: (id) =>
       };
     },
   });
-  running = await startGateway({ plugins: [names, repeat], config: { channels: { names: config } } });
-  const { settled, gateway } = running;
+  const host = await createTestHost({
+    plugins: [names],
+    config: { commands: { ownerAllowFrom: undefined }, channels: { names: config } },
+  });
+  onTestFinished(() => host.close());
   return {
     sent,
     rendered,
-    gateway,
     /** A person writes; resolves with how that ended and what `receive` resolved with. */
     async say(
       text: string,
@@ -76,16 +70,16 @@ async function start(config: object, identity: ChannelIdentity = { fold: (id) =>
         messageId: `in${events}`,
       };
       const accepted = await account.receive(JSON.parse(JSON.stringify(inbound)), { id: `${events}`, lane: `names:default:${chat}` });
-      return { accepted, report: await settled(accepted.eventId) };
+      return { accepted, report: await host.settled(accepted.eventId) };
     },
     /** As `service pairing approve`, in a process of its own. */
     async approve(...args: readonly string[]) {
       const code = /Pairing code: `(\w+)`/.exec(sent.map(({ text }) => text).join("\n"))?.[1] ?? "none";
-      const { configFile, directory } = running as TestGateway;
+      const { configFile, directory } = host;
       return await run(["pairing", "approve", "names", code, "--config", configFile, ...args], { home: directory });
     },
     async service(...args: readonly string[]) {
-      const { configFile, directory } = running as TestGateway;
+      const { configFile, directory } = host;
       return await run([...args, "--config", configFile], { home: directory });
     },
   };
@@ -137,7 +131,7 @@ describe("an id that another person can take over", () => {
   });
 
   test("is approved for a day, and makes no owner, also when the operator asks for one", async () => {
-    const { say, sent, approve, gateway } = await start({});
+    const { say, sent, approve } = await start({});
     const { report } = await say("hi", { from: "~ada" });
     expect(report).toMatchObject({ outcome: "refused", reason: "pairing_required" });
     expect(report.decisions.find(({ code }) => code === "pairing_required")?.hint).toContain(
@@ -149,7 +143,6 @@ describe("an id that another person can take over", () => {
     expect((await say("hello", { from: "~ada" })).report).toMatchObject({ outcome: "answered" });
     expect(sent.at(-1)).toEqual({ chat: "~ada", text: "heard: hello" });
     expect((await say("/config show", { from: "~ada" })).report).toMatchObject({ reason: "owner_identity_weak" });
-    expect(gateway.stateDirectory).toBeTruthy();
   });
 
   test("of two people, the one with a lasting id becomes owner", async () => {

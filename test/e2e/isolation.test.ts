@@ -2,14 +2,14 @@
 import { execFile } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { definePlugin } from "../../core/sdk/contract.ts";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
-import { createEngine, createLoopback, startGateway } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { postHook } from "./room.ts";
 
 function neighbour(name: string) {
-  const loopback = createLoopback();
   const settled: string[] = [];
   const keeper = definePlugin({
     id: "keeper",
@@ -24,59 +24,59 @@ function neighbour(name: string) {
       });
     },
   });
-  const engine = createEngine((turn) => `${name} heard: ${turn.inbound.text}`);
+  const directory = temporaryDirectory();
+  onTestFinished(() => removeDirectory(directory));
   const open = () =>
-    startGateway({
-      config: {
-        log: { level: "debug" },
-        hooks: { enabled: true, token: `hook-secret-of-${name}` },
-        channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } },
-        plugins: { load: [] },
-      },
-      plugins: [loopback.plugin, keeper, engine],
+    createTestHost({
+      directory,
+      config: { log: { level: "debug" }, hooks: { token: `hook-secret-of-${name}` }, plugins: { load: [] } },
+      plugins: [keeper],
+      answer: ({ inbound }) => `${name} heard: ${inbound.text}`,
     });
-  return { name, loopback, settled, open };
+  return { name, directory, settled, open };
 }
 
 test("two gateways with the same configuration share nothing, and one goes on when the other is closed", { timeout: 90_000 }, async () => {
   const [left, right] = [neighbour("left"), neighbour("right")];
   const [one, two] = await Promise.all([left.open(), right.open()]);
-  onTestFinished(() => one.gateway.close());
-  onTestFinished(() => two.gateway.close());
-  expect(one.gateway.url).not.toBe(two.gateway.url);
+  onTestFinished(() => one.close());
+  onTestFinished(() => two.close());
+  expect(one.url).not.toBe(two.url);
 
   // The same sender, the same update id: two events.
-  await Promise.all([
-    one.settled(await left.loopback.say("hello", { id: "1" })),
-    two.settled(await right.loopback.say("hello", { id: "1" })),
-  ]);
-  expect(left.loopback.sent.map(({ text }) => text)).toEqual(["left heard: hello"]);
-  expect(right.loopback.sent.map(({ text }) => text)).toEqual(["right heard: hello"]);
+  await Promise.all([one.say("hello", { id: "1" }), two.say("hello", { id: "1" })]);
+  expect(one.outbox().map(({ text }) => text)).toEqual(["left heard: hello"]);
+  expect(two.outbox().map(({ text }) => text)).toEqual(["right heard: hello"]);
   // Observers are not waited for.
   await expect.poll(() => left.settled).toHaveLength(1);
   await expect.poll(() => right.settled).toHaveLength(1);
   expect(left.settled).not.toEqual(right.settled);
 
-  await two.settled(await right.loopback.say("/only_left"));
-  await two.settled(await right.loopback.say("/only_right"));
-  expect(right.loopback.sent.slice(1).map(({ text }) => text)).toEqual(["right heard: /only_left", "I am right"]);
-  expect(await (await fetch(`${one.gateway.url}/keeper`)).text()).toBe("left");
-  expect(await (await fetch(`${two.gateway.url}/keeper`)).text()).toBe("right");
+  await two.say("/only_left");
+  await two.say("/only_right");
+  expect(
+    two
+      .outbox()
+      .slice(1)
+      .map(({ text }) => text),
+  ).toEqual(["right heard: /only_left", "I am right"]);
+  expect(await (await fetch(`${one.url}/keeper`)).text()).toBe("left");
+  expect(await (await fetch(`${two.url}/keeper`)).text()).toBe("right");
   const wake = (url: string, token: string) =>
     postHook(url, "wake", { text: "x", mode: "next-heartbeat" }, token).then(({ status }) => status);
-  expect(await wake(one.gateway.url, "hook-secret-of-left")).toBe(200);
-  expect(await wake(one.gateway.url, "hook-secret-of-right")).toBe(401);
+  expect(await wake(one.url, "hook-secret-of-left")).toBe(200);
+  expect(await wake(one.url, "hook-secret-of-right")).toBe(401);
 
-  await one.gateway.close();
-  expect(await wake(two.gateway.url, "hook-secret-of-right")).toBe(200);
-  expect(two.gateway.readiness()).toEqual({ ready: true, reasons: [] });
-  await two.settled(await right.loopback.say("still there?"));
-  expect(right.loopback.sent.at(-1)?.text).toBe("right heard: still there?");
-  await expect(fetch(`${one.gateway.url}/healthz`)).rejects.toThrow();
-  await two.gateway.close();
+  await one.close();
+  expect(await wake(two.url, "hook-secret-of-right")).toBe(200);
+  expect(await (await two.fetch("/readyz")).json()).toEqual({ ok: true });
+  await two.say("still there?");
+  expect(two.outbox().at(-1)?.text).toBe("right heard: still there?");
+  await expect(fetch(`${one.url}/healthz`)).rejects.toThrow();
+  await two.close();
   const log = (directory: string) => readFileSync(join(directory, "state", "logs", "gateway.log"), "utf8");
-  expect(log(one.directory)).not.toMatch(new RegExp(`hook-secret|${two.gateway.url}`));
-  expect(log(two.directory)).not.toMatch(new RegExp(`hook-secret|${one.gateway.url}`));
+  expect(log(left.directory)).not.toMatch(new RegExp(`hook-secret|${two.url}`));
+  expect(log(right.directory)).not.toMatch(new RegExp(`hook-secret|${one.url}`));
 });
 
 test("a program that closed its gateways ends by itself", { timeout: 90_000 }, async () => {

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
-import { removeDirectory, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import type { MailCrash } from "../support/mail/crashing-store.ts";
 import { startGoogle } from "../support/mail/google.ts";
 import { startImapServer } from "../support/mail/imap-server.ts";

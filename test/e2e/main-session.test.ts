@@ -1,11 +1,13 @@
 /** The main session is one mind: what waits for it is read by its next turn, whoever causes that, and is part of the conversation afterwards. */
+import { join } from "node:path";
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { hang, refuse, say } from "../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
-import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import {
   answered,
   answers,
@@ -56,15 +58,15 @@ async function open() {
   const platform = await openPlatform();
   const model = await openServer();
   const directory = temporaryDirectory();
-  const { gateway } = await startGateway({
+  const host = await createTestHost({
     directory,
     plugins: [botchat, ai],
     config: configure(model.server, openChannel(platform, { streamMode: "off" })),
   });
-  const store = await openSqliteStore({ directory: gateway.stateDirectory, now: Date.now });
+  const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   onTestFinished(async () => {
     await store.close();
-    await gateway.close();
+    await host.close();
     removeDirectory(directory);
   });
   const [ada = 0, bela = 0] = people(platform);
@@ -74,8 +76,8 @@ async function open() {
     ada,
     bela,
     store,
-    url: gateway.url,
-    wake: (text: string, mode?: "now" | "next-heartbeat") => wakeAt(gateway.url, text, mode),
+    url: host.url,
+    wake: (text: string, mode?: "now" | "next-heartbeat") => wakeAt(host.url, text, mode),
     ends: async (id: string) => (await store.event(id))?.outcome,
   };
 }

@@ -8,7 +8,8 @@ import type { OutboundMedia, TurnEvent } from "../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import echo from "../../plugins/echo/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine, startGateway } from "../support/gateway.ts";
 import { openChannel, openPlatform, people } from "./room.ts";
 
 test("what may be sent arrives as what it is, what may not is told, and the operator can see why", async () => {

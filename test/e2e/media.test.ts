@@ -1,6 +1,7 @@
 /** Files that people send: fetched after the gate, told when they are not, handed to the engine, and gone after a week. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { createTestHost } from "service-gateway/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { EngineTurn, InboundMedia } from "../../core/sdk/contract.ts";
 import ai from "../../plugins/ai/index.ts";
@@ -9,7 +10,7 @@ import type { Message, Platform } from "../../plugins/playground/platform/index.
 import type { Fault } from "../../plugins/playground/platform/server/faults.ts";
 import { hang, refuse, say } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
-import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { type Conversation, converse, kitchen } from "./conversation.ts";
 import { answered, botToken, openChannel, openPlatform, people } from "./room.ts";
 
@@ -85,7 +86,7 @@ describe("a file of a message that was let through", () => {
     ["is gone", { kind: "refuse", status: 404 }, /the file is gone/],
   ])("that %s is tried again; when it stays so the message is answered, and no token is told", async (_name, fault, words) => {
     const place = await converse({ channel: { retry: { attempts: 2, minDelayMs: 5, maxDelayMs: 5 } } });
-    const gateway = (await place.start()) as unknown as { readonly stateDirectory: string };
+    const gateway = await place.start();
     const { faults, act } = place.platform;
     faults.add({ method: "file", times: 1, kind: "drop", ...fault } as Fault);
     act.say(place.ada, place.ada, "one", { media: photo() });
@@ -120,7 +121,7 @@ describe("a file of a message that was let through", () => {
 
   test("that is on its way when /stop comes is not waited for, and brings no turn; the next message is answered", async () => {
     const place = await converse();
-    const gateway = (await place.start()) as unknown as { readonly stateDirectory: string };
+    const gateway = await place.start();
     // Never answered: left alone, it would be given up after two minutes.
     place.platform.faults.add({ method: "file", times: 1, kind: "drop" });
     place.platform.act.say(place.ada, place.ada, "look here", { media: photo() });
@@ -148,12 +149,11 @@ describe("a file of a message that was let through", () => {
 
   test("is asked for after the gate only: for who is kept out nothing is, and no folder is made", async () => {
     const place = await converse({ channel: { dmPolicy: "allowlist", allowFrom: [1] } });
-    const gateway = await place.start();
+    const { stateDirectory } = await place.start();
     place.platform.act.say(place.ada, place.ada, "look here", { media: photo() });
     expect(await place.ended(1)).toEqual(["refused sender_not_allowed"]);
     expect(getFiles(place.platform)).toEqual([]);
-    const state = (gateway as unknown as { readonly stateDirectory: string }).stateDirectory;
-    expect(existsSync(join(state, "botchat", "default", "media"))).toBe(false);
+    expect(existsSync(join(stateDirectory, "botchat", "default", "media"))).toBe(false);
   });
 
   test("stands in what the next turn remembers, with the reason where it was missing", async () => {
@@ -219,22 +219,24 @@ describe("a sticker", () => {
     const model = await createOpenAiServer();
     const platform = await openPlatform();
     const directory = temporaryDirectory();
-    const { gateway } = await startGateway({
+    const host = await createTestHost({
       directory,
       plugins: [botchat, ai],
       config: {
+        log: { level: "info" },
         agents: { defaults: { model: "local/eyes" } },
         models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
         channels: { botchat: openChannel(platform, { streamMode: "off" }) },
       },
     });
     onTestFinished(async () => {
-      await gateway.close();
+      await host.close();
       await model.close();
       removeDirectory(directory);
     });
     const [ada = 0] = people(platform);
-    return { model, platform, gateway, ada, cache: join(gateway.stateDirectory, "botchat", "sticker-cache.json") };
+    const stateDirectory = join(host.directory, "state");
+    return { model, platform, stateDirectory, ada, cache: join(stateDirectory, "botchat", "sticker-cache.json") };
   }
 
   const imagesOf = (request: { readonly body: { readonly messages: readonly { readonly content: unknown }[] } } | undefined) =>
@@ -280,7 +282,7 @@ describe("a sticker", () => {
   });
 
   test("whose words /stop has cut short is described at its next use", async () => {
-    const { model, platform, gateway, ada } = await withModel();
+    const { model, platform, stateDirectory, ada } = await withModel();
     model.script(hang(), say("A cat that waves."), say("Hello, cat."));
     platform.act.say(ada, ada, "", { media: sticker });
     await expect.poll(() => model.requests.length).toBe(1);
@@ -291,7 +293,7 @@ describe("a sticker", () => {
     platform.act.send(ada, ada, { sticker: sent.sticker });
     await answered(platform, ada, "Hello, cat.");
     expect(JSON.stringify(model.requests[2]?.body.messages)).toContain("A cat that waves.");
-    expect(readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8")).not.toContain("could not be described");
+    expect(readFileSync(join(stateDirectory, "logs", "gateway.log"), "utf8")).not.toContain("could not be described");
   });
 
   test("of a model without eyes is answered all the same, and no words are made up", async () => {
@@ -308,7 +310,7 @@ describe("a sticker", () => {
 
 test("files lie in the state directory for the account, one for each message", async () => {
   const place = await converse();
-  const gateway = (await place.start()) as unknown as { readonly stateDirectory: string };
+  const gateway = await place.start();
   place.platform.act.say(place.ada, place.ada, "one", { media: photo(1) });
   await place.ended(1);
   place.platform.act.say(place.ada, place.ada, "two", { media: photo(2) });

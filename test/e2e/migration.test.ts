@@ -5,7 +5,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { createGateway } from "../../core/gateway/gateway.ts";
 import type { EngineTurn } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
-import { createEngine, removeDirectory, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine } from "../support/gateway.ts";
 import { answers, openChannel, openPlatform, people } from "./room.ts";
 
 const oldId = -77;

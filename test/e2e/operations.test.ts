@@ -76,7 +76,9 @@ describe("channels status", () => {
     await stop(gateway);
     const { out, code } = await run(["channels", "status", "--config", gateway.file], { home: gateway.home });
     expect(code).toBe(0);
-    expect(out).toMatch(/^No gateway is running\..*\nbotchat:default +stopped .*last known: failed .*: the platform rejects the bot token/);
+    expect(out).toMatch(
+      /^No gateway is running\..*\nbotchat:default +stopped .*last known: failed .*: the platform rejects the bot token\. Set botToken/,
+    );
   });
 
   test("without a gateway the configuration is told, and a probe asks from here, without taking an update away", async () => {

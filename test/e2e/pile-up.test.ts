@@ -6,7 +6,8 @@ import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import ai from "../../plugins/ai/index.ts";
 import { refuse, say } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
-import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { startGateway } from "../support/gateway.ts";
 import { hookToken, postHook } from "./room.ts";
 
 const hour = 60 * 60_000;

@@ -1,11 +1,11 @@
 /** What is kept of a person beside conversations: pairing, devices, data of plugins, reactions, and events that have not ended. */
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { definePlugin } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import devicePair from "../../plugins/device-pair/index.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 import { kitchen } from "./conversation.ts";
 import { answered, answers, openChannel, openPlatform, people } from "./room.ts";
 
@@ -30,21 +30,15 @@ const guestBook = definePlugin({
 
 async function open({ dmPolicy, waits }: { readonly dmPolicy: "open" | "pairing"; readonly waits?: Promise<void> }) {
   const platform = await openPlatform({ privacy: false });
-  const directory = temporaryDirectory();
   const [ada = 0, bela = 0] = people(platform);
-  const { gateway, configFile } = await startGateway({
-    directory,
-    plugins: [
-      botchat,
-      devicePair,
-      guestBook,
-      createEngine(async ({ inbound }) => {
-        if (inbound.text.includes("slowly")) await waits;
-        return `heard ${inbound.text.replace("@e2e_bot ", "")}`;
-      }),
-    ],
+  const host = await createTestHost({
+    plugins: [botchat, devicePair, guestBook],
+    async answer({ inbound }) {
+      if (inbound.text.includes("slowly")) await waits;
+      return `heard ${inbound.text.replace("@e2e_bot ", "")}`;
+    },
     config: {
-      agents: { defaults: { engine: "scripted" } },
+      commands: { ownerAllowFrom: undefined },
       channels: {
         botchat: openChannel(platform, {
           dmPolicy,
@@ -55,21 +49,17 @@ async function open({ dmPolicy, waits }: { readonly dmPolicy: "open" | "pairing"
       },
     },
   });
-  onTestFinished(async () => {
-    await gateway.close();
-    removeDirectory(directory);
-  });
-  const command = (...args: readonly string[]) =>
-    run([...args, "--config", configFile, "--state", gateway.stateDirectory], { home: temporaryHome() });
+  onTestFinished(() => host.close());
+  const command = (...args: readonly string[]) => run([...args, "--config", host.configFile], { home: temporaryHome() });
   const exported = async (person: number) => JSON.parse((await command("privacy", "export", `botchat:${person}`)).out);
   const idle = () => expect.poll(async () => (await command("status")).out).toContain("0 waiting, 0 running, 0 to be sent");
-  return { platform, gateway, ada, bela, command, exported, idle };
+  return { platform, host, ada, bela, command, exported, idle };
 }
 
 const code = (texts: readonly string[]): string => /\b[A-HJ-NP-Z2-9]{8}\b/.exec(texts.at(-1) ?? "")?.[0] ?? "";
 
 test("pairing, ownership, devices and the data of plugins go with a person; those of others stay", async () => {
-  const { platform, gateway, ada, bela, command, exported, idle } = await open({ dmPolicy: "pairing" });
+  const { platform, host, ada, bela, command, exported, idle } = await open({ dmPolicy: "pairing" });
   for (const person of [ada, bela]) {
     platform.act.say(person, person, "may I?");
     await answered(platform, person, /[A-HJ-NP-Z2-9]{8}/);
@@ -80,7 +70,7 @@ test("pairing, ownership, devices and the data of plugins go with a person; thos
   platform.act.say(ada, ada, "/pair");
   await answered(platform, ada, /\/devices\/pair/);
   const invited = /`([A-Z2-9]{4}-?[A-Z2-9]{4})`|<code>([A-Z2-9]{8})<\/code>|\b([A-Z2-9]{8})\b/.exec(answers(platform, ada).at(-1) ?? "");
-  const asked = await fetch(`${gateway.url}/devices/pair`, {
+  const asked = await fetch(`${host.url}/devices/pair`, {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: JSON.stringify({ code: invited?.slice(1).find(Boolean), name: "Laptop" }),
@@ -89,9 +79,9 @@ test("pairing, ownership, devices and the data of plugins go with a person; thos
   expect(asked.status).toBe(202);
   platform.act.say(ada, ada, `/pair approve ${device.id}`);
   await answered(platform, ada, "Approved");
-  const collected = await fetch(`${gateway.url}/devices/pair/${device.id}`, { headers: { authorization: `Bearer ${device.secret}` } });
+  const collected = await fetch(`${host.url}/devices/pair/${device.id}`, { headers: { authorization: `Bearer ${device.secret}` } });
   const { token } = (await collected.json()) as { readonly token: string };
-  const describe = async () => (await fetch(`${gateway.url}/gateway/describe`, { headers: { authorization: `Bearer ${token}` } })).status;
+  const describe = async () => (await fetch(`${host.url}/gateway/describe`, { headers: { authorization: `Bearer ${token}` } })).status;
   expect(await describe()).toBe(200);
   await idle();
 

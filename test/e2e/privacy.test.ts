@@ -6,7 +6,8 @@ import { programCommand } from "../../core/contract/command.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
-import { createEngine, createLoopback, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine, createLoopback, startGateway } from "../support/gateway.ts";
 import { kitchen } from "./conversation.ts";
 import { answered, openChannel, openPlatform, people } from "./room.ts";
 

@@ -88,7 +88,7 @@ test("buttons are sent anew behind a preview, which goes", async () => {
 test("what was seen of an answer stays where a stop, an error or the time ends it, in the same message, with the reason behind it", async () => {
   const hung = "This is code:\n\n```js\nconst answer = 42; // and so on";
   const place = await open({
-    config: { agents: { defaults: { engine: "scripted", timeoutSeconds: 3 } }, session: { dmScope: "per-peer" } },
+    config: { agents: { defaults: { timeoutSeconds: 3 } }, session: { dmScope: "per-peer" } },
     answer: ({ inbound }) => (inbound.text.endsWith("hang") ? hang() : broken()),
   });
   async function* hang(): AsyncGenerator<TurnEvent> {
@@ -134,7 +134,7 @@ test("no tag, no word for silence and nothing that a plugin takes out is seen fo
   const place = await open({
     plugins: [censor],
     channel: { responsePrefix: "[{identity.name}]" },
-    config: { agents: { defaults: { engine: "scripted" }, list: [{ id: "main", identity: { name: "Otto" } }] } },
+    config: { agents: { list: [{ id: "main", identity: { name: "Otto" } }] } },
   });
   place.platform.act.say(place.ada, place.ada, "tell");
   place.platform.act.say(place.bela, place.bela, "tags");
@@ -149,7 +149,7 @@ test("no tag, no word for silence and nothing that a plugin takes out is seen fo
 });
 
 test("answers that grow at the same time stay in their topics", async () => {
-  const place = await open({ config: { agents: { defaults: { engine: "scripted", maxConcurrent: 4 } } } });
+  const place = await open({ config: { agents: { defaults: { maxConcurrent: 4 } } } });
   const [paint, wood] = ["Paint", "Wood"].map((name) => place.platform.act.createTopic(place.ada, workshop, name));
   for (const thread of [paint, wood]) place.platform.act.say(place.ada, workshop, "@e2e_bot go on", { thread: thread ?? 0 });
   place.platform.act.say(place.ada, kitchen, "@e2e_bot go on");

@@ -9,7 +9,7 @@ import { converse, kitchen } from "./conversation.ts";
 test("historyLimit 0 takes the talk beside a conversation away, and leaves the conversation alone; historyTurns bounds it", async () => {
   const place = await converse({
     channel: { historyLimit: 0, groups: { "*": { requireMention: true } } },
-    config: { agents: { defaults: { engine: "scripted", historyTurns: 2 } } },
+    config: { agents: { defaults: { historyTurns: 2 } } },
   });
   await place.start();
   const say = (text: string) => place.platform.act.say(place.ada, kitchen, text);

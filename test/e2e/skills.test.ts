@@ -1,12 +1,13 @@
 /** Skills of the workspace over the whole road: the model is told of them, reads one, and has none where the group says so. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { callTools, say } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
-import { removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { kitchen } from "./conversation.ts";
 import { answered, openChannel, openPlatform, people } from "./room.ts";
 
@@ -17,7 +18,7 @@ test("a model reads the skill that a message asks for; a group without skills ha
   const folder = join(directory, "agent", "skills", "bread");
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "SKILL.md"), "---\nname: bread\ndescription: Bakes bread.\n---\nKnead for ten minutes.\n");
-  const { gateway } = await startGateway({
+  const host = await createTestHost({
     directory,
     plugins: [botchat, ai],
     config: {
@@ -27,7 +28,7 @@ test("a model reads the skill that a message asks for; a group without skills ha
     },
   });
   onTestFinished(async () => {
-    await gateway.close();
+    await host.close();
     await model.close();
     removeDirectory(directory);
   });

@@ -5,7 +5,8 @@ import { expect, onTestFinished, test } from "vitest";
 import { programCommand } from "../../core/contract/command.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { createEngine, startGateway } from "../support/gateway.ts";
 
 const old = "hook-token-before-the-rotation";
 const dayMs = 86_400_000;

@@ -2,10 +2,10 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { removeDirectory, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { converse, kitchen } from "./conversation.ts";
 
-const owner = { commands: { ownerAllowFrom: ["1001"] }, agents: { defaults: { engine: "scripted" } } };
+const owner = { commands: { ownerAllowFrom: ["1001"] } };
 
 test("/start answers like /help, and the menu does not list it", async () => {
   const place = await converse();
@@ -82,7 +82,7 @@ test("/<skill> names that skill to the model; another word with a slash is text"
     join(workspace, "skills", "tax-return", "SKILL.md"),
     "---\nname: tax-return\ndescription: Fills in the form.\n---\nAsk for the year first.\n",
   );
-  const place = await converse({ config: { agents: { defaults: { engine: "scripted", workspace } } } });
+  const place = await converse({ config: { agents: { defaults: { workspace } } } });
   await place.start();
   const hint = /asks for your skill tax-return\. Read it first with the tool read_skill/;
   for (const [index, text] of ["/tax_return for 2025", "/Tax-Return", "/taxes", "see /tax-return"].entries()) {

@@ -1,9 +1,9 @@
 /** What the models took, as an operator reads it. */
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import type { TurnEvent } from "../../core/sdk/contract.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
-import { createEngine, createLoopback, removeDirectory, startGateway, temporaryDirectory } from "../support/gateway.ts";
 
 async function* speak(text: string, ...models: readonly string[]): AsyncGenerator<TurnEvent> {
   for (const model of models) yield { type: "usage", inputTokens: 1_000, outputTokens: 20, model };
@@ -13,35 +13,25 @@ async function* speak(text: string, ...models: readonly string[]): AsyncGenerato
 }
 
 test("usage shows the tokens by agent and model, those of failed turns and of each model of a turn included", async () => {
-  const directory = temporaryDirectory();
-  const chat = createLoopback();
-  const { gateway, configFile, settled } = await startGateway({
-    directory,
-    plugins: [
-      chat.plugin,
-      createEngine(({ inbound, agentId }) =>
-        speak(
-          inbound.text,
-          ...(agentId === "writer" ? ["acme/large"] : inbound.text === "both" ? ["acme/small", "acme/large"] : ["acme/small"]),
-        ),
+  const host = await createTestHost({
+    answer: ({ inbound, agentId }) =>
+      speak(
+        inbound.text,
+        ...(agentId === "writer" ? ["acme/large"] : inbound.text === "both" ? ["acme/small", "acme/large"] : ["acme/small"]),
       ),
-    ],
     config: {
-      agents: { defaults: { engine: "scripted" }, list: [{ id: "main", default: true }, { id: "writer" }] },
+      agents: { list: [{ id: "main", default: true }, { id: "writer" }] },
       bindings: [{ agentId: "writer", match: { channel: "loopback", peer: { kind: "direct", id: "8" } } }],
-      channels: { loopback: { enabled: true, dmPolicy: "open", allowFrom: ["*"] } },
     },
   });
-  onTestFinished(async () => {
-    await gateway.close();
-    removeDirectory(directory);
-  });
-  const command = async (...args: readonly string[]) => await run(["usage", ...args, "--config", configFile], { home: temporaryHome() });
+  onTestFinished(() => host.close());
+  const command = async (...args: readonly string[]) =>
+    await run(["usage", ...args, "--config", host.configFile], { home: temporaryHome() });
   expect((await command()).out).toMatch(/^No model has reported tokens since \d{4}-/);
-  await settled(await chat.say("hello"));
-  await settled(await chat.say("break off"));
-  await settled(await chat.say("both"));
-  await settled(await chat.say("a letter", { sender: "8" }));
+  await host.say("hello");
+  await host.say("break off");
+  await host.say("both");
+  await host.say("a letter", { from: "8" });
   const { code, out } = await command("--since", "1h");
   expect({
     code,

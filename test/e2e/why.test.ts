@@ -142,7 +142,7 @@ describe("why last", () => {
     expect(account).toContain("botchat:default");
     expect(account).toContain("the platform rejects the bot token");
     expect(account).toContain("decided by channels.botchat");
-    expect(account).toMatch(/to change {2}check botToken or tokenFile/);
+    expect(account).toMatch(/to change {2}Set botToken or tokenFile/);
     expect(JSON.parse((await why(gateway, "last", "--json")).out)).toMatchObject({
       account: { channel: "botchat", account: "default", path: "channels.botchat", state: "failed" },
     });

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createTerminal } from "../../core/cli/output/terminal.ts";
 import { createProgram } from "../../core/cli/program.ts";
 import { programCommand } from "../../core/contract/command.ts";
-import { removeDirectory, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { read, root, sources } from "./sources.ts";
 
 /** Words that plugins add; each brings its commands when it is asked for. */

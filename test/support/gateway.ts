@@ -1,6 +1,8 @@
-/** A whole gateway in this process, on a state directory of its own, with a channel that a test holds at both ends. */
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+/**
+ * A whole gateway in this process, for tests of what a test host hides: the gateway object, clocks that go back, other stores, errors of the
+ * configuration at the start, and events that are handed in while they wait. All others use `createTestHost` of the testkit.
+ */
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { createGateway, type Gateway, type GatewayOptions } from "../../core/gateway/gateway.ts";
@@ -10,23 +12,19 @@ import {
   type ChannelInbound,
   type ChannelStatus,
   defineChannel,
-  defineEngine,
-  type EngineTurn,
   type Json,
   type Part,
   type PluginDefinition,
   type Receipt,
-  type TurnEvent,
   Type,
 } from "../../core/sdk/contract.ts";
 import type { EventReport } from "../../core/state/report.ts";
 import { createStatements } from "../../core/state/sqlite/database/statements.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import { decisionReads } from "../../core/state/sqlite/records/decisions.ts";
-
-export function temporaryDirectory(): string {
-  return mkdtempSync(join(tmpdir(), "gateway-test-"));
-}
+import type { TestHostOptions } from "../../core/testkit/host/options.ts";
+import { testEngine } from "../../core/testkit/host/start.ts";
+import { temporaryDirectory } from "./directory.ts";
 
 export interface Sent {
   readonly chat: string;
@@ -174,25 +172,8 @@ export function createLoopback(options: { readonly id?: string; readonly preview
   return loopback;
 }
 
-/** An engine that answers with what the function says. */
-export function createEngine(
-  run: (turn: EngineTurn, signal: AbortSignal) => AsyncIterable<TurnEvent> | string | Promise<string>,
-): PluginDefinition {
-  return defineEngine({
-    id: "scripted",
-    version: "1.0.0",
-    host: "^0.1.0",
-    async *run(turn, signal) {
-      const answer = run(turn, signal);
-      if (typeof answer === "object" && Symbol.asyncIterator in answer) {
-        yield* answer;
-        return;
-      }
-      yield { type: "text", delta: await answer };
-      yield { type: "done" };
-    },
-  });
-}
+/** An engine that answers with what the function says, as that of a test host does. */
+export const createEngine = (run: NonNullable<TestHostOptions["answer"]>): PluginDefinition => testEngine(run, "scripted");
 
 export const repeat = createEngine((turn) => `heard: ${turn.inbound.text}`);
 
@@ -240,7 +221,3 @@ function openReader(stateDirectory: string) {
 }
 
 const openOther = (stateDirectory: string) => openSqliteStore({ directory: stateDirectory, now: Date.now });
-
-export function removeDirectory(directory: string): void {
-  rmSync(directory, { recursive: true, force: true });
-}

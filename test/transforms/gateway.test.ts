@@ -2,16 +2,17 @@ import { createHmac } from "node:crypto";
 import { cpSync, mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "jsonc-parser";
+import { createTestHost, type TestHost } from "service-gateway/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { root } from "../house/sources.ts";
-import { createLoopback, removeDirectory, repeat, startGateway, type TestGateway, temporaryDirectory } from "../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { samplesOf } from "./deliveries.ts";
 
 const secret = "a-secret-that-github-knows";
 const readme = readFileSync(join(root, "transforms/README.md"), "utf8");
 
 /** The README's configuration, with a channel of this test. */
-function config(): object {
+function config(): Record<string, unknown> {
   const [, text = ""] = /```jsonc\n([\s\S]*?)```/.exec(readme) ?? [];
   const { hooks } = parse(text) as { readonly hooks: { readonly mappings: readonly object[] } };
   const [github] = hooks.mappings;
@@ -26,28 +27,26 @@ function config(): object {
 }
 
 let directory: string;
-let started: TestGateway;
-const loopback = createLoopback();
+let host: TestHost;
 
 beforeAll(async () => {
   directory = temporaryDirectory();
   mkdirSync(join(directory, "transforms"));
   for (const name of ["github.ts", "alerts.ts", "message.ts"]) cpSync(join(root, "transforms", name), join(directory, "transforms", name));
-  started = await startGateway({
+  host = await createTestHost({
     directory,
-    config: { ...config(), channels: { loopback: { enabled: true } } },
-    plugins: [loopback.plugin, repeat],
-    gateway: { environment: { HOOK_TOKEN: "the-token-of-the-hooks-0123", GITHUB_WEBHOOK_SECRET: secret } },
+    config: config(),
+    environment: { HOOK_TOKEN: "the-token-of-the-hooks-0123", GITHUB_WEBHOOK_SECRET: secret },
   });
 });
 
 afterAll(async () => {
-  await started.gateway.close();
+  await host.close();
   removeDirectory(directory);
 });
 
 const post = (path: string, payload: unknown, headers: Readonly<Record<string, string>>) =>
-  fetch(`${started.gateway.url}/hooks/${path}`, {
+  fetch(`${host.url}/hooks/${path}`, {
     method: "POST",
     headers: { "content-type": "application/json", ...headers },
     body: JSON.stringify(payload),
@@ -64,9 +63,8 @@ describe("a gateway with ready-made transforms", () => {
   test("a signed delivery of GitHub is told to people as it is", async () => {
     const answer = await fromGithub("a pull request is merged");
     expect(answer.status).toBe(202);
-    await loopback.sentCount(1);
-    expect(loopback.sent[0]?.chat).toBe("42");
-    expect(loopback.sent[0]?.text).toContain("octocat merged pull request [#42 Add");
+    await host.settled(((await answer.json()) as { readonly eventId: string }).eventId);
+    expect(host).toHaveDelivered("octocat merged pull request [#42 Add", { chat: "42" });
   });
 
   test("what is noise is accepted, and nothing runs", async () => {

@@ -1,22 +1,35 @@
-/** What the operator reads of an account's state, where a channel says it by one of its own codes. */
-import { asSentence, ChannelError, type CodeDefinition, findCode, reasonOf } from "../../contract/index.ts";
-
-type Codes = Readonly<Record<string, CodeDefinition>>;
+/** What the operator reads of an account's state, where a channel gives the reason as a code. */
+import { asSentence, type CodeTable, findCode } from "../../contract/index.ts";
+import type { ChannelStatus } from "../../sdk/contract.ts";
 
 /**
- * A detail that begins with a code, as an error without a text of its own gives it, begins with the code's meaning and hint instead. What follows,
- * such as the time of the next attempt, stays.
+ * Adds the meaning and the hint of the code. A detail that begins with a code, as an error without a text of its own gives it, begins with the
+ * code's meaning instead; what follows, such as the time of the next attempt, stays.
  */
-export function explainedDetail(detail: string, codes: Codes = {}): string {
-  const [, code = "", rest = ""] = /^([a-z][a-z0-9_]*)(?:\.(.*))?$/s.exec(detail) ?? [];
-  const known = code === "" ? undefined : findCode(code, { channel: codes });
-  return known === undefined ? detail : `${known.meaning} ${known.hint}${rest}`.trim();
+export function explainedStatus(status: ChannelStatus, codes: CodeTable = {}): ChannelStatus {
+  const { code: given, detail, hint, ...rest } = status;
+  const [, lead = "", tail = ""] = /^([a-z][a-z0-9_]*)(?:\.(.*))?$/s.exec(detail ?? "") ?? [];
+  const find = (name: string) => (name === "" ? undefined : findCode(name, { plugin: codes }));
+  const meaning = find(lead)?.meaning;
+  const code = given ?? (meaning === undefined ? undefined : lead);
+  const known = code === undefined ? undefined : find(code);
+  const what = meaning === undefined ? (detail ?? known?.meaning) : `${meaning}${tail}`;
+  const remedy = remedyOf(code, hint, known?.hint);
+  return {
+    ...rest,
+    ...(code !== undefined && { code }),
+    ...(what !== undefined && { detail: what }),
+    ...(remedy !== "" && what?.includes(remedy) !== true && { hint: remedy }),
+  };
 }
 
-/** Why a connection did not start, with what the operator can do about it. */
-export function startFailure(error: unknown, codes: Codes = {}): string {
-  const reason = explainedDetail(reasonOf(error), codes);
-  // The error itself knows only the hints of the gateway's own codes.
-  const hint = error instanceof ChannelError ? (error.hint ?? findCode(error.reason, { channel: codes })?.hint) : undefined;
-  return hint === undefined || reason.includes(hint) ? reason : `${asSentence(reason)} ${hint}`;
+/** An error has the gateway's hint where its author wrote none. That of the channel's own code is closer to the cause. */
+function remedyOf(code: string | undefined, hint: string | undefined, known = ""): string {
+  return hint === undefined || (code !== undefined && hint === findCode(code)?.hint) ? known || (hint ?? "") : hint;
+}
+
+/** Why an account is as it is, and what can be done about it, as one text. `undefined` if it gives no reason. */
+export function reasonOfStatus({ detail, hint }: Pick<ChannelStatus, "detail" | "hint">): string | undefined {
+  if (hint === undefined) return detail;
+  return detail === undefined ? hint : `${asSentence(detail)} ${hint}`;
 }

@@ -107,7 +107,8 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
     if (status.state !== "failed" && status.state !== "waiting") continue;
     if (isReportedElsewhere(patient, { channel, account })) continue;
     const reason = `${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`;
-    found.push({ check: "gateway", verdict: "fail", path, reason, fix: `\`${programCommand} logs\` shows what happened before.` });
+    const fix = status.hint ?? `\`${programCommand} logs\` shows what happened before.`;
+    found.push({ check: "gateway", verdict: "fail", path, reason, fix });
   }
   return orOk(found, "gateway", `it runs at ${gateway.url}, process ${gateway.pid}`);
 }

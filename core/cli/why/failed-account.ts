@@ -16,7 +16,8 @@ export async function failedSince(store: Store, since: number, channel?: string)
   return down.sort((a, b) => b.since - a.since)[0] ?? null;
 }
 
-export function printFailedAccount({ channel, account, path, state, detail, since }: AccountChange, terminal: Terminal, now: number): void {
+export function printFailedAccount(change: AccountChange, terminal: Terminal, now: number): void {
+  const { channel, account, path, state, since } = change;
   const { style } = terminal;
   terminal.line(`${style(state === "failed" ? "red" : "yellow", state)} ${style("dim", "(account_down)")} no messages arrive`);
   terminal.line();
@@ -28,14 +29,15 @@ export function printFailedAccount({ channel, account, path, state, detail, sinc
     { indent: "  " },
   );
   terminal.line();
-  const [what = state, remedy] = splitRemedy(detail ?? state);
+  const [what = state, remedy] = remedyIn(change);
   terminal.line(`  ${style("red", "✗")} connect ${what}`);
   terminal.line(`            ${style("dim", "decided by")} ${path}`);
   if (remedy !== undefined) terminal.line(`            ${style("dim", "to change")}  ${remedy}`);
 }
 
-/** A channel's detail says in one sentence what is wrong and, after a colon, what to do. */
-function splitRemedy(detail: string): readonly [string, string?] {
+/** Without a hint, a channel's detail says in one sentence what is wrong and, after a colon, what to do. */
+function remedyIn({ state, detail = state, hint }: AccountChange): readonly [string, string?] {
+  if (hint !== undefined) return [detail, hint];
   const at = detail.lastIndexOf(": ");
   return at === -1 ? [detail] : [detail.slice(0, at), detail.slice(at + 2)];
 }

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { readAccounts } from "../../channels/index.ts";
 import { changeMarked, createSecrets, nodeOf } from "../../config/index.ts";
-import type { Address, Json, Part } from "../../contract/index.ts";
+import { type Address, type Json, type Part, reasonOf } from "../../contract/index.ts";
 import { type CompleteInbound, type CompleteParsed, completeParsed } from "../../host/index.ts";
 import type { ChannelConnection, ChannelDefinition, Reply } from "../../sdk/contract.ts";
 import { type PlayedClock, realWait, usePlayedClock } from "../host/played-clock.ts";
@@ -18,6 +18,14 @@ const usualPatienceMs = 10_000;
 
 /** A signal that is never aborted. */
 export const never: AbortSignal = new AbortController().signal;
+
+/** What the rules of one contract have learned so far about the channel and its platform. */
+export interface Contact {
+  /** A message of the platform was received. */
+  met?: true;
+  /** Why the first rule that tried did not get so far. */
+  failed?: string;
+}
 
 /** What a rule works with. */
 export interface Bench {
@@ -40,6 +48,8 @@ export interface Bench {
     name: K,
   ): NonNullable<ChannelPlatform[K]>;
   textOf(part: Part): string;
+  /** Runs what only fails where the channel does not reach its platform. Later rules of the contract then need not wait for it again. */
+  reach<T>(work: () => Promise<T>): Promise<T>;
   /** Starts the connection, lets the person write, and resolves with the message and the chat to reply in. */
   meet(text: string): Promise<{ readonly inbound: CompleteInbound; readonly address: Address }>;
   /** What was received so far and is a message, oldest first. */
@@ -105,7 +115,7 @@ function defaultText({ body }: Part): string {
 export async function withBench(
   options: ChannelContractOptions,
   run: (bench: Bench) => Promise<void>,
-  { patienceMs = usualPatienceMs }: { readonly patienceMs?: number } = {},
+  { patienceMs = usualPatienceMs, contact = {} }: { readonly patienceMs?: number; readonly contact?: Contact } = {},
 ): Promise<void> {
   const definition = channelOf(options);
   const directory = await mkdtemp(join(tmpdir(), "channel-contract-"));
@@ -123,7 +133,18 @@ export async function withBench(
     const { now, elapsed } = clock;
     const test = createTestAccount({ channel: definition.id, options: settings.options, directory, now, elapsed });
     const connection = definition.open(test.account as never);
-    const bench = createBench({ definition, options, clock, test, connection, platform, section, values: settings.options, patienceMs });
+    const bench = createBench({
+      definition,
+      options,
+      clock,
+      test,
+      connection,
+      platform,
+      section,
+      values: settings.options,
+      patienceMs,
+      contact,
+    });
     try {
       await run(bench);
     } finally {
@@ -142,12 +163,14 @@ function createBench({
   platform,
   values,
   patienceMs,
+  contact,
   ...parts
 }: Pick<Bench, "definition" | "clock" | "test" | "connection" | "section"> & {
   readonly options: ChannelContractOptions;
   readonly platform: ChannelPlatform | undefined;
   readonly values: Readonly<Record<string, unknown>>;
   readonly patienceMs: number;
+  readonly contact: Contact;
 }): Bench {
   const { test, connection } = parts;
   const bench: Bench = {
@@ -175,13 +198,24 @@ function createBench({
         return isMessage(parsed) ? [{ ...at, inbound: parsed }] : [];
       }),
     parse: (raw, more) => completeParsed(connection.parse(raw, more)),
+    async reach(work) {
+      try {
+        return await work();
+      } catch (error) {
+        if (contact.met === undefined) contact.failed ??= reasonOf(error);
+        throw error;
+      }
+    },
     async meet(text) {
-      await connection.start();
-      await bench.platform.write(text);
-      await bench.until(
-        () => bench.messages().length > 0,
-        () => "The person wrote, but no message was received. Call account.receive for each event, and parse it.",
-      );
+      await bench.reach(async () => {
+        await started(bench);
+        await bench.platform.write(text);
+        await bench.until(
+          () => bench.messages().length > 0,
+          () => "The person wrote, but no message was received. Call account.receive for each event, and parse it.",
+        );
+      });
+      contact.met = true;
       const [{ inbound }] = [...bench.messages()] as [ReturnType<Bench["messages"]>[number]];
       return { inbound, address: addressOf(definition, inbound) };
     },
@@ -225,6 +259,13 @@ function createBench({
     }
   };
   return bench;
+}
+
+/** Starts the connection while the platform is available. */
+export async function started({ connection, ending }: Bench): Promise<void> {
+  const outcome = await ending(connection.start());
+  if (outcome === "late") throw new Error("start does not resolve in time, although the platform is available.");
+  if ("error" in outcome) throw new Error(`start rejects, although the platform is available: ${reasonOf(outcome.error)}.`);
 }
 
 /** A short description of a value for an error. Long values are described without their content. */

@@ -1,6 +1,6 @@
 /** The options of a test host, and its interface. */
 import type { Json } from "../../contract/index.ts";
-import type { ChannelStatus, EngineTurn, PluginDefinition } from "../../sdk/contract.ts";
+import type { ChannelStatus, EngineTurn, PluginDefinition, TurnEvent } from "../../sdk/contract.ts";
 import type { Ended } from "./endings.ts";
 import type { BeforeSend, Delivered, Said } from "./loopback.ts";
 
@@ -10,11 +10,22 @@ export interface TestHostOptions {
   readonly plugins?: readonly PluginDefinition[];
   /**
    * Sections of the configuration, such as `{ plugins: { entries: { tally: { options: {} } } } }`. They are merged over the defaults of the
-   * test host: everyone may write in the channel `loopback`, the sender `owner` owns the bot, and webhooks are on.
+   * test host: everyone may write in the channel `loopback`, the sender `owner` owns the bot, and webhooks are on. `undefined` removes one.
    */
   readonly config?: Readonly<Record<string, unknown>>;
-  /** The agent's reply, if no plugin under test provides an engine. Default: `heard: <text>`. */
-  readonly answer?: (turn: EngineTurn) => string | Promise<string>;
+  /**
+   * The agent's reply, if no plugin under test provides an engine: its text, or the events of an engine, such as calls of tools. Default:
+   * `heard: <text>`.
+   *
+   * @example
+   * answer: ({ inbound }) => (inbound.text === "ping" ? "pong" : "NO_REPLY"),
+   */
+  readonly answer?: (turn: EngineTurn, signal: AbortSignal) => string | Promise<string> | AsyncIterable<TurnEvent>;
+  /**
+   * An existing directory to run in, with files that the configuration names, such as transforms, skills or plugins in `plugins.load`.
+   * `config.jsonc` and `state` are written there, and remain after `close`. Default: a new one, which `close` removes.
+   */
+  readonly directory?: string;
   /** Environment variables for the gateway and its configuration. Default: none. */
   readonly environment?: Readonly<Record<string, string>>;
   /** Errors in the log and unhandled rejections that the test causes on purpose. Any other one makes `close` reject. */
@@ -31,7 +42,7 @@ export interface WebhookAnswer {
 }
 
 /** The state of one channel account. */
-export interface AccountState extends Pick<ChannelStatus, "state" | "detail"> {
+export interface AccountState extends Pick<ChannelStatus, "state" | "code" | "detail" | "hint" | "identity"> {
   readonly channel: string;
   readonly account: string;
 }
@@ -40,6 +51,15 @@ export interface AccountState extends Pick<ChannelStatus, "state" | "detail"> {
 export interface TestHost extends AsyncDisposable {
   /** Base address of its HTTP server, such as `http://127.0.0.1:40123`. */
   readonly url: string;
+  /** Its directory, with the state in `state`. It changes at a restart with `killed`. */
+  readonly directory: string;
+  /**
+   * Its configuration file, for commands of the program that run beside it.
+   *
+   * @example
+   * execFileSync("npx", ["service", "why", "last", "--config", host.configFile]);
+   */
+  readonly configFile: string;
   /** Epoch milliseconds of the simulated clock, which plugins read with `host.now()`. */
   now(): number;
   /**
@@ -68,11 +88,15 @@ export interface TestHost extends AsyncDisposable {
    */
   press(button: string, by?: Pick<Said, "from" | "name" | "chat" | "group" | "thread">): Promise<Ended>;
   /**
-   * Posts a webhook to `hooks.path`, with the hook token unless the headers have an `authorization`. A text is sent as it is, anything else
-   * as JSON. Resolves when every event that its answer names has ended, except those that wait for the next heartbeat.
+   * Posts a webhook to `hooks.path`, with the hook token unless the headers have an `authorization`. A text is sent byte for byte, as a
+   * signature needs it: as JSON if it is JSON, else as `text/plain`, which only a mapping with `body: "text"` takes; others answer 415. Name
+   * another type in the headers, such as that of a form. Anything but a text is sent as JSON. Resolves when every event that its answer names
+   * has ended, except those that wait for the next heartbeat.
    *
    * @example
    * await host.deliver("uptime", { monitor: "site", status: "down" });
+   * await host.deliver("github", recordedBody, { headers: { "x-hub-signature-256": signature } });
+   * await host.deliver("slash", "text=deploy", { headers: { "content-type": "application/x-www-form-urlencoded" } });
    */
   deliver(path: string, body: Json, options?: { readonly headers?: Readonly<Record<string, string>> }): Promise<WebhookAnswer>;
   /**
@@ -82,6 +106,14 @@ export interface TestHost extends AsyncDisposable {
    * expect(await (await host.fetch("/plugins/tally/counts")).json()).toEqual({ answered: 1 });
    */
   fetch(path: string, init?: RequestInit): Promise<Response>;
+  /**
+   * Changes the configuration as an edit of its file does: the sections are merged over those of before, and `undefined` removes a key.
+   * Resolves when the change is in effect. Rejects with the reasons if the new configuration has an error.
+   *
+   * @example
+   * await host.configure({ channels: { acme: { greeting: "Hi" } } });
+   */
+  configure(sections: Readonly<Record<string, unknown>>): Promise<void>;
   /** The channel accounts and their states, including the loopback channel's. */
   accounts(): Promise<readonly AccountState[]>;
   /**
@@ -100,6 +132,14 @@ export interface TestHost extends AsyncDisposable {
   beforeSend(ask: BeforeSend): void;
   /** The events that `say` and `deliver` waited for, and those that ended during the last `advance`; oldest first. */
   ended(): readonly Ended[];
+  /**
+   * Resolves when an event has ended, such as one that a plugin submitted; rejects when it has not after 10 s.
+   *
+   * @example
+   * const { eventId } = await plugin.hook("letter", { text: "Dear gateway" }, { key: "1" });
+   * expect(await host.settled(eventId)).toMatchObject({ outcome: "answered" });
+   */
+  settled(eventId: string): Promise<Ended>;
   /** What each station decided about an event, given its id or the result of `say`. Rejects if there is no such event. */
   why(event: string | Pick<Ended, "eventId">): Promise<Ended["decisions"]>;
   /**

@@ -7,7 +7,7 @@ type Section = Readonly<Record<string, unknown>>;
 const isSection = (value: unknown): value is Section => typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Sections are merged key by key; lists and values are replaced. */
-function merge(base: Section, over: Section): Section {
+export function merge(base: Section, over: Section): Section {
   const merged = Object.entries(over).map(([key, value]) => {
     const before = base[key];
     return [key, isSection(before) && isSection(value) ? merge(before, value) : value] as const;

@@ -1,6 +1,7 @@
 /** Starts the parts of a test host: a gateway with its own configuration, its channel, and a view of its state. */
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import type { Problem } from "../../config/index.ts";
 import { createGateway, type Gateway } from "../../gateway/index.ts";
 import { defineEngine, type PluginDefinition } from "../../sdk/contract.ts";
 import { type Endings, openEndings } from "./endings.ts";
@@ -12,13 +13,15 @@ import { testSettings } from "./settings.ts";
 const engineId = "test-engine";
 
 /** Replies if no plugin under test does; engines are tried in the order of their registration. */
-function testEngine(answer: NonNullable<TestHostOptions["answer"]>): PluginDefinition {
+export function testEngine(answer: NonNullable<TestHostOptions["answer"]>, id = engineId): PluginDefinition {
   return defineEngine({
-    id: engineId,
+    id,
     version: "1.0.0",
     host: "*",
-    async *run(turn) {
-      yield { type: "text", delta: await answer(turn) };
+    async *run(turn, signal) {
+      const given = answer(turn, signal);
+      if (typeof given === "object" && Symbol.asyncIterator in given) return yield* given;
+      yield { type: "text", delta: await given };
       yield { type: "done" };
     },
   });
@@ -26,18 +29,18 @@ function testEngine(answer: NonNullable<TestHostOptions["answer"]>): PluginDefin
 
 /** What runs once a test host is up. */
 export interface Started {
+  readonly directory: string;
+  readonly configFile: string;
   readonly gateway: Gateway;
-  readonly channel: TestChannel;
   readonly endings: Endings;
-  readonly clock: PlayedClock;
-  readonly hookToken: string;
 }
 
 /** What stays the same over the restarts of a test host. */
 export interface Lasting {
   readonly clock: PlayedClock;
   readonly channel: TestChannel;
-  readonly settings: ReturnType<typeof testSettings>;
+  /** The configuration, with what the test has changed. */
+  settings: ReturnType<typeof testSettings>;
   readonly options: TestHostOptions;
 }
 
@@ -48,10 +51,11 @@ export function prepareParts(clock: PlayedClock, options: TestHostOptions): Last
 }
 
 /** Starts a gateway in a directory, on the state that is there; on an error nothing is left running. */
-export async function startParts(directory: string, { clock, channel, settings, options }: Lasting): Promise<Started> {
+export async function startParts(directory: string, lasting: Lasting): Promise<Started> {
+  const { clock, channel, settings, options } = lasting;
   const { plugins = [], answer = (turn) => `heard: ${turn.inbound.text}`, environment = {} } = options;
   const configFile = join(directory, "config.jsonc");
-  await writeFile(configFile, JSON.stringify(settings));
+  await writeSettings(configFile, settings);
   const gateway = await createGateway({
     ...{ configFile, environment, home: directory, bundled: false },
     plugins: [channel.plugin, ...plugins, testEngine(answer)],
@@ -61,11 +65,22 @@ export async function startParts(directory: string, { clock, channel, settings, 
   try {
     await assertUp(gateway);
     const endings = await openEndings({ stateDirectory: gateway.stateDirectory, now: clock.now });
-    return { gateway, channel, endings, clock, hookToken: String((settings.hooks as { readonly token?: unknown }).token) };
+    return { directory, configFile, gateway, endings };
   } catch (error) {
     await gateway.close();
     throw error;
   }
+}
+
+/** The errors of a configuration, a sentence each. */
+export function errorsIn(problems: readonly Problem[]): readonly string[] {
+  return problems
+    .filter(({ severity }) => severity === "error")
+    .map(({ path, message, hint }) => `${path}: ${message}. ${hint ?? ""}`.trim());
+}
+
+export async function writeSettings(configFile: string, settings: Lasting["settings"]): Promise<void> {
+  await writeFile(configFile, JSON.stringify(settings));
 }
 
 /** The gateway would take only one of two plugins with the same id. */
@@ -79,9 +94,7 @@ async function assertUp(gateway: Gateway): Promise<void> {
   const { plugins, problems } = await gateway.describe();
   const reasons = [
     ...plugins.flatMap(({ id, state, reason }) => (state === "failed" ? [reason ?? `The plugin ${id} failed.`] : [])),
-    ...problems
-      .filter(({ severity }) => severity === "error")
-      .map(({ path, message, hint }) => `${path}: ${message}. ${hint ?? ""}`.trim()),
+    ...errorsIn(problems),
   ];
   if (reasons.length > 0) throw new Error(`The test host did not start:\n${reasons.map((reason) => `- ${reason}`).join("\n")}`);
 }

@@ -2,6 +2,7 @@
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import type { Problem } from "../../config/index.ts";
 import type { Json } from "../../contract/index.ts";
 import type { Gateway } from "../../gateway/index.ts";
 import type { Ended } from "./endings.ts";
@@ -9,7 +10,8 @@ import { loggedErrors, watchRejections } from "./faults.ts";
 import { copyState } from "./moved-state.ts";
 import type { TestHost, TestHostOptions } from "./options.ts";
 import { realWait, usePlayedClock } from "./played-clock.ts";
-import { prepareParts, type Started, startParts } from "./start.ts";
+import { merge } from "./settings.ts";
+import { errorsIn, type Lasting, prepareParts, type Started, startParts, writeSettings } from "./start.ts";
 
 /** Limits the work that runs while the clock moves: long enough for a turn, short enough for a test of a turn that hangs. */
 const restMs = 1_000;
@@ -33,7 +35,7 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
   const clock = usePlayedClock();
   const logged: string[] = [];
   let generation = 1;
-  const directory = () => join(root, String(generation));
+  const directory = () => (generation === 1 && options.directory !== undefined ? options.directory : join(root, String(generation)));
   let started: Started | undefined;
   const stop = async ({ endings, gateway }: Started): Promise<void> => {
     await endings.close();
@@ -55,7 +57,7 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
   };
   try {
     const lasting = prepareParts(clock, options);
-    await mkdir(directory());
+    await mkdir(directory(), { recursive: true });
     started = await startParts(directory(), lasting);
     const restart: Restart = async ({ killed = false } = {}) => {
       const before = started;
@@ -72,11 +74,21 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
       started = await startParts(directory(), lasting);
       return started;
     };
-    return createHost(started, { restart, shutDown: close });
+    return createHost(started, { lasting, restart, shutDown: close });
   } catch (error) {
     rejections.stop();
     await remove();
     throw error;
+  }
+}
+
+/** Whether a text is JSON, such as the recorded body of a delivery, whose signature covers each of its bytes. */
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -90,10 +102,10 @@ type Restart = (how?: { readonly killed?: boolean }) => Promise<Started>;
 
 function createHost(
   first: Started,
-  { restart, shutDown }: { readonly restart: Restart; readonly shutDown: () => Promise<void> },
+  { lasting, restart, shutDown }: { readonly lasting: Lasting; readonly restart: Restart; readonly shutDown: () => Promise<void> },
 ): TestHost {
-  const { channel, clock, hookToken } = first;
-  let { gateway, endings } = first;
+  const { channel, clock } = lasting;
+  let { directory, configFile, gateway, endings } = first;
   const ended = new Map<string, Ended>();
   const note = <E extends Ended>(end: E): E => {
     ended.set(end.eventId, end);
@@ -114,6 +126,12 @@ function createHost(
     get url() {
       return gateway.url;
     },
+    get directory() {
+      return directory;
+    },
+    get configFile() {
+      return configFile;
+    },
     now: clock.now,
     async advance(ms) {
       await rest();
@@ -132,8 +150,8 @@ function createHost(
       const response = await fetch(`${gateway.url}${base}/${path}`, {
         method: "POST",
         headers: {
-          authorization: `Bearer ${hookToken}`,
-          "content-type": isText ? "text/plain" : "application/json",
+          authorization: `Bearer ${hookToken(lasting)}`,
+          "content-type": isText && !isJson(body) ? "text/plain" : "application/json",
           ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
         },
         body: isText ? body : JSON.stringify(body),
@@ -148,21 +166,31 @@ function createHost(
       if (!headers.has("authorization")) headers.set("authorization", `Bearer ${await gatewayToken(gateway)}`);
       return await fetch(new URL(path, gateway.url), { ...init, headers });
     },
+    async configure(sections) {
+      lasting.settings = merge(lasting.settings, sections);
+      await writeSettings(configFile, lasting.settings);
+      const response = await host.fetch("/gateway/reload", { method: "POST" });
+      assertApplied(parseAnswer(await response.text()) as unknown as Applied);
+    },
     async accounts() {
       const { accounts } = await gateway.describe();
-      return accounts.map(({ channel: id, account, status: { state, detail } }) => ({
+      return accounts.map(({ channel: id, account, status: { state, code, detail, hint, identity } }) => ({
         ...{ channel: id, account, state },
-        ...(detail === undefined ? {} : { detail }),
+        ...(code !== undefined && { code }),
+        ...(detail !== undefined && { detail }),
+        ...(hint !== undefined && { hint }),
+        ...(identity !== undefined && { identity }),
       }));
     },
     async restart(how) {
-      ({ gateway, endings } = await restart(how));
+      ({ directory, configFile, gateway, endings } = await restart(how));
     },
     outbox: () => [...channel.outbox],
     beforeSend: (ask) => {
       channel.beforeSend = ask;
     },
     ended: () => [...ended.values()],
+    settled: async (eventId) => note(await endings.wait(eventId)),
     async why(event) {
       const eventId = typeof event === "string" ? event : event.eventId;
       const found = await endings.find(eventId);
@@ -176,6 +204,19 @@ function createHost(
     [Symbol.asyncDispose]: () => host.close(),
   };
   return host;
+}
+
+const hookToken = ({ settings: { hooks } }: Lasting) => String((hooks as { readonly token?: unknown } | undefined)?.token);
+
+/** The answer of a reload: the result, or why the file cannot be read. */
+interface Applied {
+  readonly problems?: readonly Problem[];
+  readonly message?: string;
+}
+
+function assertApplied({ problems, message = "no answer" }: Applied): void {
+  const reasons = problems === undefined ? [message] : errorsIn(problems);
+  if (reasons.length > 0) throw new Error(`The configuration has errors:\n${reasons.map((reason) => `- ${reason}`).join("\n")}`);
 }
 
 async function gatewayToken({ stateDirectory }: Gateway): Promise<string> {

@@ -3,8 +3,9 @@ import type { Json } from "service-gateway/sdk";
 import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";
+import { failureOf } from "./failure.ts";
 import { createGatherer } from "./gather.ts";
-import { failureDetail, poll } from "./polling.ts";
+import { poll } from "./polling.ts";
 
 export interface IntakeOptions {
   readonly api: BotApi;
@@ -30,7 +31,7 @@ export async function openIntake(options: IntakeOptions): Promise<{ readonly end
   }
   await removeWebhook(intake);
   const ended = poll({ ...intake, api }).catch((error: unknown) => {
-    account.status({ state: "failed", identity, detail: failureDetail(error) });
+    account.status({ state: "failed", identity, ...failureOf(error) });
   });
   return { ended: ended.then(keep) };
 }

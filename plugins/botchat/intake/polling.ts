@@ -7,6 +7,7 @@ import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-g
 import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";
 import { createBackoff, pause } from "../wire/backoff.ts";
+import { type Failure, failureOf } from "./failure.ts";
 import { number, record } from "./fields.ts";
 import type { Gatherer } from "./gather.ts";
 import { updateKinds } from "./parse.ts";
@@ -32,24 +33,6 @@ interface Identified {
   readonly updateId: number;
 }
 
-/** The status text for a 409, depending on the platform's description. */
-function conflictDetail(description: string): string {
-  return /webhook/i.test(description)
-    ? "a webhook is set for this bot, so it cannot be polled: it is removed now; if it comes back, another program sets it"
-    : "another program polls with the same bot token: stop it, or give this gateway a bot of its own";
-}
-
-export function failureDetail(error: unknown): string {
-  if (!(error instanceof ChannelError)) return "the event could not be stored; its update stays with the platform and is delivered again";
-  if (error.reason === "conflict") return conflictDetail(error.message);
-  if (error.reason === "unauthorized") return unauthorizedDetail;
-  if (error.reason === "flood_wait") return `the platform asks to wait ${Math.ceil((error.retryAfterMs ?? 0) / 1_000)} s`;
-  return `the platform cannot be reached (${error.message}): check the network, the proxy and apiRoot; trying again`;
-}
-
-export const unauthorizedDetail =
-  "the platform rejects the bot token: check botToken or tokenFile, get a new token from the bot maker, and restart";
-
 /** Runs until the signal is aborted, or until the platform refuses the token. */
 export async function poll({ api, account, identity, signal, gatherer, onUpdate }: PollingOptions): Promise<void> {
   const { polling } = account.options;
@@ -60,8 +43,7 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
   // Does not use the wall clock, which may be set back.
   let quietSince = performance.now();
 
-  const report = (state: ChannelStatus["state"], detail?: string) =>
-    account.status({ state, lastContactAt, identity, ...(detail !== undefined && { detail }) });
+  const report = (state: ChannelStatus["state"], failure?: Failure) => account.status({ state, lastContactAt, identity, ...failure });
 
   async function next(): Promise<readonly Json[]> {
     const answer = await api.call(
@@ -101,7 +83,7 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
 
   async function recover(error: unknown): Promise<void> {
     const reason = error instanceof ChannelError ? error.reason : "receive_failed";
-    report("waiting", failureDetail(error));
+    report("waiting", failureOf(error));
     if (reason === "conflict" && error instanceof ChannelError && /webhook/i.test(error.message)) {
       await api.call("deleteWebhook", {}, signal).catch(() => {});
     }
@@ -143,7 +125,7 @@ export async function poll({ api, account, identity, signal, gatherer, onUpdate 
     } catch (error) {
       if (signal.aborted) return;
       if (error instanceof ChannelError && error.reason === "unauthorized") {
-        report("failed", unauthorizedDetail);
+        report("failed", failureOf(error));
         return;
       }
       await recover(error);

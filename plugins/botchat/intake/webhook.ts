@@ -6,11 +6,11 @@ import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-g
 import type { AccountOptions } from "../options.ts";
 import type { BotApi } from "../wire/api.ts";
 import { createBackoff, pause } from "../wire/backoff.ts";
+import { failureOf, lostWebhook, registrationFailure } from "./failure.ts";
 import { number, record } from "./fields.ts";
 import type { Gatherer } from "./gather.ts";
 import { everywhere } from "./listeners.ts";
 import { updateKinds } from "./parse.ts";
-import { failureDetail, unauthorizedDetail } from "./polling.ts";
 
 const maxBodyBytes = 1024 * 1024;
 const bodyTimeMs = 30_000;
@@ -113,16 +113,6 @@ function bind(server: Server, { webhookHost: host, webhookPort: port }: AccountO
 }
 
 /** The platform was reached and rejected the address, so advice about the network would be wrong. */
-function registrationDetail(error: unknown): string {
-  if (!(error instanceof ChannelError) || error.reason !== "bad_request") return failureDetail(error);
-  return `the platform rejects the webhook (${error.message}): webhookUrl must be an https address that it can reach, on port 443, 80, 88 or 8443; trying again`;
-}
-
-function lostDetail(set: string): string {
-  const what = set === "" ? "removed the webhook of this bot" : "set another webhook for this bot";
-  return `another program ${what}: it is set again now; stop that program, or give this gateway a bot of its own`;
-}
-
 function isSameAddress(a: string, b: string): boolean {
   return a === b || (URL.canParse(a) && URL.canParse(b) && new URL(a).href === new URL(b).href);
 }
@@ -143,7 +133,7 @@ export async function listen(options: WebhookOptions): Promise<{ readonly closed
   const server = createListener(options, (failure) => {
     heard();
     if (failure === undefined) account.status({ state: "connected", identity, lastContactAt });
-    else account.status({ state: "waiting", identity, lastContactAt, detail: failureDetail(failure) });
+    else account.status({ state: "waiting", identity, lastContactAt, ...failureOf(failure) });
   });
   await bind(server, account.options);
   const { webhookHost: host, webhookPort: port } = account.options;
@@ -170,7 +160,7 @@ export async function listen(options: WebhookOptions): Promise<{ readonly closed
     if (signal.aborted) return true;
     const { url: set = "" } = await api.call("getWebhookInfo", {}, signal);
     if (isSameAddress(set, url)) return true;
-    account.status({ state: "waiting", identity, lastContactAt, detail: lostDetail(set) });
+    account.status({ state: "waiting", identity, lastContactAt, ...lostWebhook(set) });
     return false;
   }
 
@@ -189,10 +179,10 @@ export async function listen(options: WebhookOptions): Promise<{ readonly closed
         // The registration is unknown now, so "connected" is reported only after an answer.
         isSet = false;
         if (error instanceof ChannelError && error.reason === "unauthorized") {
-          account.status({ state: "failed", identity, detail: unauthorizedDetail });
+          account.status({ state: "failed", identity, ...failureOf(error) });
           return;
         }
-        account.status({ state: "waiting", identity, detail: registrationDetail(error) });
+        account.status({ state: "waiting", identity, ...registrationFailure(error) });
         const asked = error instanceof ChannelError ? error.retryAfterMs : undefined;
         await pause(Math.max(asked ?? 0, backoff.next()), signal);
       }

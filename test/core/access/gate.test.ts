@@ -9,7 +9,7 @@ import type { Inbound } from "../../../core/contract/types.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 import { passedBy, Visit } from "../../../core/stations/visit.ts";
-import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 import { message } from "../agents/inbound.ts";
 
 let directory: string;

@@ -1,8 +1,9 @@
 import { join } from "node:path";
+import { createTestHost } from "service-gateway/testkit";
 import { expect, test } from "vitest";
 import { createPairing } from "../../../core/access/pairing.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
-import { createLoopback, removeDirectory, repeat, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 
 const now = () => Date.now();
 
@@ -34,15 +35,10 @@ test.each([
 ])("a stranger whose code was made by %s, and who was not told because the process was killed, %s", async (tellingUnit, _rule, notices) => {
   const directory = temporaryDirectory();
   const code = await killedBehindTheCode(directory, { tellingUnit });
-  const loopback = createLoopback();
-  const { gateway, settled } = await startGateway({
-    directory,
-    config: { channels: { loopback: {} } },
-    plugins: [loopback.plugin, repeat],
-  });
-  expect(await settled("the-event")).toMatchObject({ outcome: "refused", reason: "pairing_required" });
-  await gateway.close();
+  const host = await createTestHost({ directory, config: { channels: { loopback: { dmPolicy: "pairing", allowFrom: [] } } } });
+  expect(await host.settled("the-event")).toMatchObject({ outcome: "refused", reason: "pairing_required" });
+  await host.close();
   removeDirectory(directory);
-  expect(loopback.sent.map(({ chat }) => chat)).toEqual(Array.from({ length: notices }, () => "7"));
-  for (const { text } of loopback.sent) expect(text).toContain(code);
+  expect(host.outbox().map(({ chat }) => chat)).toEqual(Array.from({ length: notices }, () => "7"));
+  for (const { text } of host.outbox()) expect(text).toContain(code);
 });

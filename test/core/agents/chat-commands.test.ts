@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
+import { createTestHost, type Said, type TestHostOptions } from "service-gateway/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { definePlugin, type PluginDefinition, Type } from "../../../core/sdk/contract.ts";
-import { createEngine, createLoopback, removeDirectory, repeat, startGateway } from "../../support/gateway.ts";
+import { definePlugin, Type } from "../../../core/sdk/contract.ts";
 
 const secret = "SeCrEt-hook-token-123456";
 const notes = definePlugin({
@@ -15,35 +15,34 @@ const notes = definePlugin({
   setup() {},
 });
 
-async function open(config: object = {}, engine: PluginDefinition = repeat) {
-  const chat = createLoopback();
+type Answer = NonNullable<TestHostOptions["answer"]>;
+
+async function open(config: object = {}, answer: Answer = ({ inbound }) => `heard: ${inbound.text}`) {
   const { channels, ...rest } = config as { readonly channels?: object };
-  const running = await startGateway({
+  const host = await createTestHost({
     config: {
-      hooks: { enabled: true, token: secret },
-      agents: { defaults: { engine: "scripted" } },
+      hooks: { token: secret },
       commands: { config: true },
-      channels: { loopback: { dmPolicy: "open", allowFrom: ["7", "*"], groupPolicy: "open", ...channels } },
+      channels: { loopback: channels ?? {} },
       ...rest,
     },
-    plugins: [chat.plugin, engine, notes],
+    plugins: [notes],
+    answer,
   });
-  onTestFinished(async () => {
-    await running.gateway.close();
-    removeDirectory(running.directory);
-  });
-  const say = async (text: string, from?: Parameters<typeof chat.say>[1]) => {
-    const before = chat.sent.length;
-    const report = await running.settled(await chat.say(text, from));
+  onTestFinished(() => host.close());
+  const say = async (text: string, said?: Said) => {
+    const before = host.outbox().length;
+    const ended = await host.say(text, said);
     return {
-      ...report,
-      text: chat.sent
+      ...ended,
+      text: host
+        .outbox()
         .slice(before)
         .map((sent) => sent.text)
         .join("\n"),
     };
   };
-  return { ...running, say, file: () => readFileSync(running.configFile, "utf8") };
+  return { say, file: () => readFileSync(host.configFile, "utf8") };
 }
 
 describe("/activation", () => {
@@ -92,14 +91,15 @@ describe("/config", () => {
   });
 
   test("sets and removes values in the file, which take effect", async () => {
-    const { say, file, gateway } = await open();
+    const { say, file } = await open();
+    const inForce = async () => (await say("/config get messages.groupChat.historyLimit")).text;
     expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("`messages.groupChat.historyLimit` is set.");
     expect(JSON.parse(file())).toMatchObject({ messages: { groupChat: { historyLimit: 7 } } });
-    await expect.poll(() => gateway.config().messages.groupChat.historyLimit).toBe(7);
+    await expect.poll(inForce).toContain("7");
     expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("already has this value");
     expect((await say("/config unset messages.groupChat.historyLimit")).text).toContain("is removed");
     expect((await say("/config unset messages.groupChat.historyLimit")).text).toContain("is not set in the file");
-    await expect.poll(() => gateway.config().messages.groupChat.historyLimit).toBe(50);
+    await expect.poll(inForce).toContain("50");
   });
 
   test("keeps an id of digits a text where the schema says text, also in the options of a plugin", async () => {
@@ -164,7 +164,7 @@ describe("/config", () => {
 
   test("is for owners, where the configuration allows it, and changes nothing from a channel that may not write", async () => {
     const { say } = await open();
-    expect(await say("/config get", { sender: "8" })).toMatchObject({ outcome: "refused" });
+    expect(await say("/config get", { from: "8" })).toMatchObject({ outcome: "refused" });
     expect((await (await open({ commands: {} })).say("/config get")).text).toContain("commands.config: true");
     const closed = await open({ channels: { configWrites: false } });
     const before = closed.file();
@@ -182,11 +182,10 @@ test("with commands.native off a built-in command is text like any other", async
 
 test("commands and their answers are no part of the conversation that the model sees", async () => {
   const seen: string[][] = [];
-  const engine = createEngine(({ messages }) => {
+  const { say } = await open({}, ({ messages }) => {
     seen.push(messages.map(({ text }) => text));
     return "an answer";
   });
-  const { say } = await open({}, engine);
   await say("one");
   await say("/status");
   await say('/config set channels.loopback.webhookSecret "SeCrEt-typed-in-a-chat"');

@@ -1,7 +1,7 @@
 import { expect, onTestFinished, test } from "vitest";
 import { createWaitingEvents, type WaitingEvent } from "../../../core/agents/conversation/waiting-events.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
-import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 
 const day = 24 * 60 * 60_000;
 

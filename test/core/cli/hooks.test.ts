@@ -1,7 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createEngine, removeDirectory, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { createEngine, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Finished, start, temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 

@@ -6,7 +6,8 @@ import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 import { createPlatform, type Message, type Platform } from "../../../plugins/playground/platform/index.ts";
 import { botToken, openChannel, people } from "../../e2e/room.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { createEngine, startGateway } from "../../support/gateway.ts";
 import { run } from "./command-runner.ts";
 
 const quiet = createEngine(() => "NO_REPLY");

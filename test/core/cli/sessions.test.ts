@@ -1,55 +1,33 @@
+import { createTestHost, type TestHost } from "service-gateway/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  createEngine,
-  createLoopback,
-  removeDirectory,
-  startGateway,
-  type TestGateway,
-  temporaryDirectory,
-} from "../../support/gateway.ts";
 import { temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 
-const token = "hook-token-of-the-session-tests";
-const config = {
-  agents: { defaults: { engine: "scripted" } },
-  channels: { loopback: { enabled: true, dmPolicy: "open", allowFrom: ["*"], groupPolicy: "open" } },
-  hooks: { enabled: true, token, allowRequestSessionKey: true },
-};
-
-let gateway: TestGateway;
-const directory = temporaryDirectory();
-const chat = createLoopback();
+let host: TestHost;
 
 beforeAll(async () => {
-  const engine = createEngine((turn) => `echo of ${turn.inbound.text}\nin two lines`);
-  gateway = await startGateway({ directory, config, plugins: [chat.plugin, engine] });
-  const say = async (...args: Parameters<typeof chat.say>) => await gateway.settled(await chat.say(...args));
-  await say("before the new one");
-  await say("/new");
-  for (const text of ["first", "second", "third"]) await say(text);
-  const response = await fetch(`${gateway.gateway.url}/hooks/agent`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      message: "count\u001b[2J the invoices",
-      sessionKey: "hook:invoices",
-      sessionMode: "persistent",
-      wakeMode: "next-heartbeat",
-      deliver: false,
-    }),
+  host = await createTestHost({
+    config: { hooks: { allowRequestSessionKey: true } },
+    answer: ({ inbound }) => `echo of ${inbound.text}\nin two lines`,
   });
-  await gateway.settled(((await response.json()) as { readonly eventId: string }).eventId);
-  await say("/think low", { chat: "-500", group: true, mention: true });
-  await say("hello group", { chat: "-500", group: true, mention: true });
+  await host.say("before the new one");
+  await host.say("/new");
+  for (const text of ["first", "second", "third"]) await host.say(text);
+  await host.deliver("agent", {
+    message: "count\u001b[2J the invoices",
+    sessionKey: "hook:invoices",
+    sessionMode: "persistent",
+    wakeMode: "next-heartbeat",
+    deliver: false,
+  });
+  const group = { chat: "-500", group: true, mention: true };
+  await host.say("/think low", group);
+  await host.say("hello group", group);
 });
-afterAll(async () => {
-  await gateway.gateway.close();
-  removeDirectory(directory);
-});
+afterAll(() => host.close());
 
 const sessions = async (...args: readonly string[]) =>
-  await run(["sessions", ...args, "--config", gateway.configFile, "--state", gateway.gateway.stateDirectory], { home: temporaryHome() });
+  await run(["sessions", ...args, "--config", host.configFile], { home: temporaryHome() });
 
 describe("sessions list", () => {
   test("has every conversation, chats and hook runs alike, the last used first", async () => {
@@ -88,14 +66,14 @@ describe("sessions show", () => {
     const { code, out } = await sessions("show", "agent:main:main");
     expect(code).toBe(0);
     expect(out).toMatch(/^agent:main:main\n\n {2}agent +main\n/);
-    expect(out).toMatch(/ {2}last recipient +loopback, account default, chat 7\n/);
+    expect(out).toMatch(/ {2}last recipient +loopback, account default, chat owner\n/);
     expect(out).toMatch(/ {2}generation +1 of 0 to 1\n/);
     expect(out).toMatch(
       /\n[-\d]+ [:\d]+ {2}user {2}(\w+)\n {2}\[loopback [^\]]+\] third\n[-\d]+ [:\d]+ {2}assistant {2}\1\n {2}echo of third\n {2}in two lines\n/,
     );
     expect(out).not.toContain("before the new one");
     const [, event = ""] = /user {2}(\w+)\n {2}[^\n]* first\n/.exec(out) ?? [];
-    const why = await run(["why", event, "--config", gateway.configFile, "--state", gateway.gateway.stateDirectory], {
+    const why = await run(["why", event, "--config", host.configFile], {
       home: temporaryHome(),
     });
     expect(why.out).toMatch(/^answered/);

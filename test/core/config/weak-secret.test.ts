@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, expect, test } from "vitest";
-import { removeDirectory, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 let running: TestGateway | undefined;
 afterEach(async () => {

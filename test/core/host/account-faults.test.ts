@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pluginDeadlines } from "../../../core/host/deadline.ts";
 import type { ChannelConnection } from "../../../core/sdk/contract.ts";
+import { removeDirectory } from "../../support/directory.ts";
 import { createDesk, type Desk, faults, misbehave, playTimers } from "../../support/faults.ts";
-import { createLoopback, removeDirectory, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { createLoopback, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 let running: TestGateway | undefined;
 

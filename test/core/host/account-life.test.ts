@@ -8,7 +8,8 @@ import {
   type PluginDefinition,
   Type,
 } from "../../../core/sdk/contract.ts";
-import { createEngine, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const running: TestGateway[] = [];
 

@@ -1,6 +1,8 @@
 import { expect, test } from "vitest";
 import { readAccounts } from "../../../core/channels/account-settings.ts";
 import { createSecrets } from "../../../core/config/secrets.ts";
+import type { CalledChannel } from "../../../core/host/called-channel.ts";
+import type { ChannelDefinition } from "../../../core/sdk/contract.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 
 async function problemsOf(section: object, environment: Readonly<Record<string, string>> = {}) {
@@ -120,4 +122,45 @@ test("bots that differ, and accounts that are off, are nobody's twins", async ()
   expect(
     await problemsOf({ accounts: { a: { botToken: "7:x" }, b: { botToken: "77:x" }, c: { botToken: "7:x", enabled: false } } }),
   ).toEqual([]);
+});
+
+test("all accounts are checked at once, and those behind one with an error again, without it", async () => {
+  const channel = botchat.channel as ChannelDefinition;
+  const accounts = ["first", "second", "third"];
+  const all = Promise.withResolvers<void>();
+  const asked: string[] = [];
+  const check: CalledChannel["check"] = async (_options, { path, before }) => {
+    asked.push(`${path.split(".").at(-1)} after ${before.map((other) => other.path.split(".").at(-1)).join(" and ") || "none"}`);
+    if (asked.length === accounts.length) all.resolve();
+    // One after the other, none would ever be answered.
+    await all.promise;
+    return path.endsWith("first") ? [{ option: "apiRoot", message: "is closed", hint: "Open it." }] : [];
+  };
+  const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
+  const section = { accounts: Object.fromEntries(accounts.map((name, index) => [name, { botToken: `${index + 1}:token-of-it` }])) };
+  const read = await readAccounts({ ...channel, check }, section, from);
+  expect(read.map(({ id, settings }) => `${id} ${settings === undefined ? "off" : "on"}`)).toEqual(["first off", "second on", "third on"]);
+  expect(asked).toEqual([
+    "first after none",
+    "second after first",
+    "third after first and second",
+    "second after none",
+    "third after second",
+  ]);
+});
+
+test("an account whose check does not answer is not asked again", async () => {
+  let asked = 0;
+  const check: CalledChannel["check"] = async (_options, { path }) => {
+    asked += 1;
+    throw new Error(`no answer for ${path}`);
+  };
+  const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
+  const accounts = { first: { botToken: "1:token-of-it" }, second: { botToken: "2:token-of-it" } };
+  const read = await readAccounts({ ...(botchat.channel as ChannelDefinition), check }, { accounts }, from);
+  expect(read.flatMap(({ problems }) => problems.map(({ message }) => message))).toEqual([
+    "cannot be checked by its channel: no answer for channels.botchat.accounts.first",
+    "cannot be checked by its channel: no answer for channels.botchat.accounts.second",
+  ]);
+  expect(asked).toBe(2);
 });

@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { defineChannel, Type } from "../../../core/sdk/contract.ts";
-import { removeDirectory, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { startGateway, type TestGateway } from "../../support/gateway.ts";
 
 let directory: string;
 let running: TestGateway | undefined;

@@ -2,8 +2,9 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
+import { removeDirectory } from "../../support/directory.ts";
 import { createDesk } from "../../support/faults.ts";
-import { removeDirectory, repeat, startGateway } from "../../support/gateway.ts";
+import { repeat, startGateway } from "../../support/gateway.ts";
 
 function block(): void {
   for (const end = performance.now() + 1_250; performance.now() < end; );

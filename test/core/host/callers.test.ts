@@ -1,9 +1,9 @@
 /** A listener that a channel opens by itself, in a whole gateway. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { expect, onTestFinished, test } from "vitest";
+import { createTestHost } from "service-gateway/testkit";
+import { expect, test } from "vitest";
 import { defineChannel, type PluginDefinition, Type } from "../../../core/sdk/contract.ts";
-import { removeDirectory, startGateway } from "../../support/gateway.ts";
 
 const secret = "secret-of-the-platform";
 
@@ -49,13 +49,9 @@ function listenerChannel(): { readonly plugin: PluginDefinition; readonly port: 
 
 test("counts its callers as the gateway's own routes do: after the trusted proxies, IPv6 by /64, with Retry-After", async () => {
   const { plugin, port } = listenerChannel();
-  const running = await startGateway({
+  await using _host = await createTestHost({
     plugins: [plugin],
-    config: { gateway: { port: 0, drainSeconds: 2, trustedProxies: ["127.0.0.1"] }, channels: { listener: {} } },
-  });
-  onTestFinished(async () => {
-    await running.gateway.close();
-    removeDirectory(running.directory);
+    config: { gateway: { trustedProxies: ["127.0.0.1"] }, channels: { listener: {} } },
   });
   const url = `http://127.0.0.1:${await port}/`;
   const call = async (presented: string, from: string) => {

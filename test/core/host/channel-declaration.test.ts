@@ -1,8 +1,8 @@
 /** Channels of authors who run without a type check. */
-import { expect, onTestFinished, test } from "vitest";
+import { createTestHost } from "service-gateway/testkit";
+import { expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
 import { type ChannelDefinition, defineChannel, Type } from "../../../core/sdk/contract.ts";
-import { removeDirectory, startGateway } from "../../support/gateway.ts";
 
 const connection = {
   start: async () => {},
@@ -49,12 +49,13 @@ test.each([
   ["lacks functions", { ...connection, render: undefined, close: undefined }, "render, close is not a function there"],
   ["is nothing", undefined, "start, parse, render, send, close is not a function there"],
 ])("a connection that %s costs its account at the start, with their names, and not the first message", async (_name, opened, reason) => {
-  const started = await startGateway({ config: { channels: { irc: {} } }, plugins: [declare({ open: () => opened })] });
-  onTestFinished(async () => {
-    await started.gateway.close();
-    removeDirectory(started.directory);
+  await using host = await createTestHost({
+    config: { channels: { irc: {} } },
+    plugins: [declare({ open: () => opened })],
+    allowErrors: [/open must return/],
   });
-  expect((await started.gateway.describe()).accounts).toMatchObject([
-    { channel: "irc", status: { state: "failed", detail: `open must return start, parse, render, send, close: ${reason}` } },
-  ]);
+  expect(await host.accounts()).toContainEqual({
+    ...{ channel: "irc", account: "default", state: "failed" },
+    detail: `open must return start, parse, render, send, close: ${reason}`,
+  });
 });

@@ -3,8 +3,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pluginDeadlines } from "../../../core/host/deadline.ts";
 import type { ChannelConnection, EngineTurn, Part, PluginDefinition, Reply, TurnEvent } from "../../../core/sdk/contract.ts";
+import { removeDirectory } from "../../support/directory.ts";
 import { createDesk, type Desk, faults, misbehave, platformAnswers, playTimers } from "../../support/faults.ts";
-import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { createEngine, createLoopback, type Loopback, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const realTimeout = globalThis.setTimeout;
 

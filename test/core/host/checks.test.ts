@@ -1,8 +1,6 @@
-import { readFileSync, rmSync } from "node:fs";
-import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { createTestHost } from "service-gateway/testkit";
+import { describe, expect, test } from "vitest";
 import { type CheckDefinition, definePlugin } from "../../../core/sdk/contract.ts";
-import { startGateway } from "../../support/gateway.ts";
 
 async function ask(
   checks: readonly CheckDefinition[],
@@ -17,15 +15,10 @@ async function ask(
       for (const check of checks) host.check(check);
     },
   });
-  const { gateway, directory } = await startGateway({ plugins: [plugin] });
-  onTestFinished(async () => {
-    await gateway.close();
-    rmSync(directory, { recursive: true, force: true });
-  });
-  const authorization = `Bearer ${token ?? readFileSync(join(gateway.stateDirectory, "gateway-token"), "utf8").trim()}`;
-  const response = await fetch(`${gateway.url}/gateway/${path}`, {
+  await using host = await createTestHost({ plugins: [plugin] });
+  const response = await host.fetch(`/gateway/${path}`, {
     method: "POST",
-    headers: { authorization, "content-type": "application/json" },
+    headers: { "content-type": "application/json", ...(token !== undefined && { authorization: `Bearer ${token}` }) },
     body: JSON.stringify(body),
   });
   return { status: response.status, ...((await response.json()) as { readonly checks?: readonly object[] }) };

@@ -1,12 +1,15 @@
 /** A channel that says only what it knows: the gateway completes its events, reads its secrets and files, and explains its codes. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Json, Type } from "service-gateway/sdk";
 import { type ChannelAccount, ChannelError, defineChannel, filePath, type Parsed, secretText } from "service-gateway/sdk/channel";
 import { expect, onTestFinished, test } from "vitest";
 import { wholeSchema } from "../../../core/config/plugin-schemas.ts";
 import { redactConfig } from "../../../core/config/showing/redact.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { createEngine, startGateway } from "../../support/gateway.ts";
+import { run } from "../cli/command-runner.ts";
 
 const options = Type.Object({
   proxies: Type.Array(Type.Object({ url: Type.String(), password: secretText({ description: "Password of the proxy." }) }), {
@@ -129,25 +132,76 @@ test("a secret that cannot be read costs the account, and is named by its place"
   expect(status).toMatchObject({ state: "failed", detail: expect.stringContaining("channels.plain.proxies[0].password") });
 });
 
-test("a state that a channel gives by one of its codes reads as the code's meaning", async () => {
+test("a start that fails with one of the channel's codes reads as the code's meaning and hint", async () => {
   const refused = await open({
     async start() {
       throw new ChannelError("door_shut");
     },
   });
-  await expect.poll(refused.state).toMatchObject({ state: "failed", detail: "The door of the platform is shut. Knock." });
+  const shut = { state: "failed", code: "door_shut", detail: "The door of the platform is shut.", hint: "Knock." };
+  await expect.poll(refused.state).toEqual(shut);
   const worded = await open({
     async start() {
       throw new ChannelError("door_shut", { detail: "Shut since noon" });
     },
   });
-  await expect.poll(worded.state).toMatchObject({ state: "failed", detail: "Shut since noon. Knock." });
-  await expect.poll(() => readLog(worded.directory)).toContain("Shut since noon. Knock.");
-  const { account, state } = await open();
+  await expect.poll(worded.state).toEqual({ ...shut, detail: "Shut since noon" });
+  await expect.poll(() => readLog(worded.directory)).toContain('"reason":"door_shut","msg":"Shut since noon. Knock."');
+});
+
+/** A channel that connects and is shut out right after. */
+const shutOut = `
+import { Type } from "service-gateway/sdk";
+import { defineChannel } from "service-gateway/sdk/channel";
+export default defineChannel({
+  id: "plain", version: "1.0.0", host: "^0.1.0", options: Type.Object({}), capabilities: { maxChars: 400 },
+  codes: { door_shut: { meaning: "The door of the platform is shut.", hint: "Knock." } },
+  open: (account) => ({
+    async start() {
+      account.status({ state: "connected" });
+      account.status({ state: "failed", code: "door_shut", detail: "Shut since noon" });
+    },
+    parse: () => undefined, render: () => [], send: async () => ({ messageId: "1" }), close: async () => {},
+  }),
+});`;
+
+test("an account that fails after it was connected reads as its code in the log, in status, channels status, why and doctor", async () => {
+  const directory = temporaryDirectory();
+  mkdirSync(join(directory, "plain"));
+  writeFileSync(join(directory, "plain", "index.ts"), shutOut);
+  const config = { plugins: { load: ["./plain"] }, channels: { plain: { dmPolicy: "open", allowFrom: ["*"] } } };
+  const { gateway, configFile } = await startGateway({ directory, config });
+  onTestFinished(async () => {
+    await gateway.close();
+    removeDirectory(directory);
+  });
+  const [{ status } = { status: undefined }] = (await gateway.describe()).accounts;
+  expect(status).toEqual({ state: "failed", code: "door_shut", detail: "Shut since noon", hint: "Knock." });
+  await expect.poll(() => readLog(directory)).toContain('"reason":"door_shut","msg":"Shut since noon. Knock."');
+  const ask = async (...words: string[]) => (await run([...words, "--config", configFile], { home: directory })).out;
+  expect(await ask("status")).toMatch(/plain:default +failed +Shut since noon\. Knock\.$/m);
+  expect(await ask("channels", "status")).toMatch(/plain:default +failed .*Shut since noon\. Knock\.$/m);
+  expect(await ask("why", "last")).toMatch(/✗ connect Shut since noon\n.*\n +to change +Knock\.$/m);
+  expect(await ask("doctor")).toMatch(/plain:default is failed: Shut since noon\n.*Knock\.$/m);
+});
+
+test("the gateway's codes need no declaration, the channel's own is preferred, and an unknown one is named in the log", async () => {
+  const { account, directory, state } = await open();
+  account.status({ state: "waiting", code: "unauthorized" });
+  const general = { detail: "The platform rejected the account's credentials.", hint: "Set the account's current credentials." };
+  expect(await state()).toMatchObject({ code: "unauthorized", ...general });
+  account.status({ state: "waiting", code: "door_shut", hint: "Ring the bell." });
+  expect(await state()).toMatchObject({ detail: "The door of the platform is shut.", hint: "Ring the bell." });
   account.status({ state: "waiting", detail: "door_shut. The next attempt is in 2 s." });
-  expect(await state()).toMatchObject({ detail: "The door of the platform is shut. Knock. The next attempt is in 2 s." });
+  const detail = "The door of the platform is shut. The next attempt is in 2 s.";
+  expect(await state()).toEqual({ state: "waiting", code: "door_shut", detail, hint: "Knock." });
   account.status({ state: "waiting", detail: "door_shut is what the server says." });
-  expect(await state()).toMatchObject({ detail: "door_shut is what the server says." });
+  expect(await state()).toEqual({ state: "waiting", detail: "door_shut is what the server says." });
+  account.status({ state: "connected" });
+  expect(await state()).toEqual({ state: "connected" });
+  account.status({ state: "waiting", code: "wall_gone", detail: "The wall is gone" });
+  await expect.poll(() => readLog(directory)).toContain("the channel reports a code that is neither the gateway's nor declared");
+  expect(await state()).toEqual({ state: "waiting", code: "wall_gone", detail: "The wall is gone" });
 });
 
 test("a send that fails by a code of the channel is logged with the code's hint", async () => {

@@ -1,19 +1,17 @@
 /** Codes that a plugin registers: checked before it runs, and known to `why`, which loads no plugin. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, expect, test } from "vitest";
+import { createTestHost, type TestHost } from "service-gateway/testkit";
+import { expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
 import { definePlugin, type PluginDefinition } from "../../../core/sdk/contract.ts";
-import { createEngine, createLoopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { run } from "../cli/command-runner.ts";
 
-let running: TestGateway | undefined;
+/** What a command of the program prints beside the gateway. */
+const told = async ({ configFile, directory }: TestHost, ...args: readonly string[]) =>
+  (await run([...args, "--config", configFile], { home: directory })).out;
 
-afterEach(async () => {
-  await running?.gateway.close();
-  if (running !== undefined) removeDirectory(running.directory);
-  running = undefined;
-});
+const logOf = ({ directory }: TestHost) => readFileSync(join(directory, "state", "logs", "gateway.log"), "utf8");
 
 const strict = (codes: object): PluginDefinition =>
   definePlugin({
@@ -32,67 +30,48 @@ const codes = {
 };
 
 test("why explains a decision of a plugin by the plugin's own codes", async () => {
-  const loopback = createLoopback();
-  running = await startGateway({
-    config: { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } },
-    plugins: [loopback.plugin, strict(codes)],
-  });
-  const { gateway, directory } = running;
-  const why = async () => (await run(["why", "last", "--state", gateway.stateDirectory], { home: directory })).out;
-  await loopback.say("more than ten");
-  await expect.poll(why, { timeout: 10_000 }).toMatch(/^refused \(too_wordy\)/);
-  const told = await why();
-  expect(told).toContain("too_wordy by strict");
-  expect(told).toContain("The message has more than ten letters.");
-  expect(told).toMatch(/to change +Write less; see `.*events list`\./);
-  await loopback.say("this one has more than twenty");
-  await expect.poll(why, { timeout: 10_000 }).toMatch(/^refused \(rule_7\)/);
-  expect(await why()).toContain("A rule of the house was broken.");
-  expect(readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8")).not.toContain("invalid");
+  await using host = await createTestHost({ plugins: [strict(codes)] });
+  await host.say("more than ten");
+  const wordy = await told(host, "why", "last");
+  expect(wordy).toMatch(/^refused \(too_wordy\)/);
+  expect(wordy).toContain("too_wordy by strict");
+  expect(wordy).toContain("The message has more than ten letters.");
+  expect(wordy).toMatch(/to change +Write less; see `.*events list`\./);
+  await host.say("this one has more than twenty");
+  const broken = await told(host, "why", "last");
+  expect(broken).toMatch(/^refused \(rule_7\)/);
+  expect(broken).toContain("A rule of the house was broken.");
+  expect(logOf(host)).not.toContain("invalid");
 });
 
 test("no other plugin changes what a code of the gateway means; the log says the same as why", async () => {
-  const loopback = createLoopback();
   const loud = { meaning: "Loud words.", hint: "Louder ones." };
-  running = await startGateway({
-    config: { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } },
-    plugins: [
-      loopback.plugin,
-      definePlugin({ id: "loud", version: "1.0.0", host: "^0.1.0", codes: { dm_disabled: loud, "dm_*": loud }, setup() {} }),
-      definePlugin({
-        id: "quiet",
-        version: "1.0.0",
-        host: "^0.1.0",
-        setup: (host) => host.tap("gating", () => ({ code: "dm_disabled" })),
-      }),
-    ],
-  });
-  const { gateway, directory } = running;
-  await loopback.say("hello");
-  const why = async () => (await run(["why", "last", "--state", gateway.stateDirectory], { home: directory })).out;
-  await expect.poll(why, { timeout: 10_000 }).toMatch(/^refused \(dm_disabled\)/);
-  const told = await why();
-  expect(told).toContain("Direct messages are switched off for this account.");
-  expect(told).not.toMatch(/loud/i);
-  const log = readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8");
-  expect(log).toContain('"detail":"Direct messages are switched off for this account."');
-  expect(log).not.toContain("Loud");
+  const plugins = [
+    definePlugin({ id: "loud", version: "1.0.0", host: "^0.1.0", codes: { dm_disabled: loud, "dm_*": loud }, setup() {} }),
+    definePlugin({
+      id: "quiet",
+      version: "1.0.0",
+      host: "^0.1.0",
+      setup: (host) => host.tap("gating", () => ({ code: "dm_disabled" })),
+    }),
+  ];
+  await using host = await createTestHost({ plugins, config: { log: { level: "info" } } });
+  await host.say("hello");
+  const why = await told(host, "why", "last");
+  expect(why).toMatch(/^refused \(dm_disabled\)/);
+  expect(why).toContain("Direct messages are switched off for this account.");
+  expect(why).not.toMatch(/loud/i);
+  await expect.poll(() => logOf(host)).toContain('"detail":"Direct messages are switched off for this account."');
+  expect(logOf(host)).not.toContain("Loud");
 });
 
 test("hooks show explains a delivery as why does", async () => {
-  const token = "codes-hook-token-0123456789";
-  running = await startGateway({ config: { hooks: { enabled: true, token } }, plugins: [createEngine(() => "NO_REPLY")] });
-  const { gateway, directory } = running;
-  const answer = await fetch(`${gateway.url}/hooks/agent`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
-    body: JSON.stringify({ message: "Say nothing." }),
-  });
-  const { runId } = (await answer.json()) as { readonly runId: string };
-  const told = async (...args: readonly string[]) =>
-    (await run([...args, runId, "--state", gateway.stateDirectory], { home: directory })).out;
-  await expect.poll(() => told("why"), { timeout: 10_000 }).toMatch(/^silent \(no_reply\)/);
-  for (const command of [["why"], ["hooks", "show"]]) expect(await told(...command)).toContain("The agent chose not to reply.");
+  await using host = await createTestHost({ answer: () => "NO_REPLY" });
+  const { ended } = await host.deliver("agent", { message: "Say nothing." });
+  const [{ eventId } = { eventId: "" }] = ended;
+  expect(await told(host, "why", eventId)).toMatch(/^silent \(no_reply\)/);
+  for (const command of [["why"], ["hooks", "show"]])
+    expect(await told(host, ...command, eventId)).toContain("The agent chose not to reply.");
 });
 
 test.each([

@@ -5,8 +5,9 @@ import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { pluginDeadlines } from "../../../core/host/deadline.ts";
 import type { EngineDefinition, HookName, PluginDefinition, PluginHost, TurnEvent } from "../../../core/sdk/contract.ts";
 import { hookDeadlines } from "../../../core/stations/stations.ts";
+import { removeDirectory } from "../../support/directory.ts";
 import { type Fault, faults, misbehave, platformAnswers, playTimers, plugin } from "../../support/faults.ts";
-import { createEngine, createLoopback, removeDirectory, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { createEngine, createLoopback, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 let running: TestGateway | undefined;
 

@@ -11,7 +11,7 @@ import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 import { createHooks } from "../../../core/stations/stations.ts";
 import { Visit } from "../../../core/stations/visit.ts";
-import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 
 let directory: string;
 let store: Store;

@@ -1,7 +1,7 @@
+import { createTestHost } from "service-gateway/testkit";
 import { describe, expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
 import { definePreset, type PresetMapping } from "../../../core/sdk/contract.ts";
-import { removeDirectory, repeat, startGateway } from "../../support/gateway.ts";
 
 const uptime = definePreset({
   id: "uptime",
@@ -13,44 +13,24 @@ const uptime = definePreset({
 
 describe("a preset of a plugin", () => {
   test("is served when hooks.presets names it, and not otherwise", async () => {
-    for (const [presets, status] of [[["uptime"], 202] as const, [[], 404] as const]) {
-      const running = await startGateway({ config: { hooks: { enabled: true, token: "t", presets } }, plugins: [uptime, repeat] });
-      const answer = await fetch(`${running.gateway.url}/hooks/uptime`, {
-        method: "POST",
-        headers: { authorization: "Bearer t", "content-type": "application/json" },
-        body: '{"monitor":"site","status":"down"}',
-      });
-      expect(answer.status).toBe(status);
-      await running.gateway.close();
-      removeDirectory(running.directory);
-    }
+    await using host = await createTestHost({ plugins: [uptime], config: { hooks: { presets: ["uptime"] } } });
+    expect((await host.deliver("uptime", { monitor: "site", status: "down" })).status).toBe(202);
+    await host.configure({ hooks: { presets: [] } });
+    expect((await host.deliver("uptime", { monitor: "site", status: "down" })).status).toBe(404);
   });
 
   test("has its settings in hooks, in a key of its name", async () => {
-    const hooks = {
-      enabled: true,
-      token: "hook-token-of-the-test",
-      presets: ["uptime"],
-      uptime: { model: "local/small", thinkign: "low" },
+    const hooks = { presets: ["uptime"], uptime: { model: "local/small", thinkign: "low" } };
+    await using host = await createTestHost({ plugins: [uptime], config: { hooks } });
+    const { gateway } = (await (await host.fetch("/gateway/describe")).json()) as {
+      readonly gateway: { readonly problems: readonly object[] };
     };
-    const running = await startGateway({ config: { hooks }, plugins: [uptime, repeat] });
-    expect(running.gateway.config().hooks).toMatchObject({ uptime: { model: "local/small" } });
-    expect((await running.gateway.describe()).problems).toMatchObject([
-      { severity: "warning", path: "hooks.uptime.thinkign", hint: "Did you mean thinking?" },
-    ]);
-    await running.gateway.close();
-    removeDirectory(running.directory);
+    expect(gateway.problems).toMatchObject([{ severity: "warning", path: "hooks.uptime.thinkign", hint: "Did you mean thinking?" }]);
   });
 
   test("of a name that another plugin has leaves its plugin out", async () => {
     const twin = { ...uptime, id: "twin" };
-    const running = await startGateway({ plugins: [uptime, twin] });
-    expect((await running.gateway.describe()).plugins).toMatchObject([
-      { id: "uptime", state: "up" },
-      { id: "twin", state: "failed", reason: expect.stringContaining("uptime") },
-    ]);
-    await running.gateway.close();
-    removeDirectory(running.directory);
+    await expect(createTestHost({ plugins: [uptime, twin] })).rejects.toThrow(/^The test host did not start:\n- .*twin.*uptime/);
   });
 
   test.each<[rule: string, mapping: object, words: string]>([

@@ -4,7 +4,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createGateway, type Gateway } from "../../../core/gateway/gateway.ts";
-import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 import { freePort } from "../../support/ports.ts";
 import { runTests } from "../../support/run-tests.ts";
 

@@ -2,7 +2,8 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createLoopback, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { temporaryDirectory } from "../../support/directory.ts";
+import { createLoopback, startGateway } from "../../support/gateway.ts";
 import { freePort } from "../../support/ports.ts";
 
 function pluginFile(directory: string, id: string, body: string): void {

@@ -16,7 +16,7 @@ import irc from "../../../plugins/irc/index.ts";
 import { root } from "../../house/sources.ts";
 import { contract as botchatContract } from "../../plugins/botchat/contract-options.ts";
 import { contract as ircContract } from "../../plugins/irc/contract-options.ts";
-import { temporaryDirectory } from "../../support/gateway.ts";
+import { temporaryDirectory } from "../../support/directory.ts";
 import { inWorker } from "./in-worker.ts";
 
 const reply = { text: "Good **morning**\n\n- one\n- two", media: [], buttons: [] };

@@ -2,7 +2,7 @@
 import type { CalledChannel } from "../../../core/host/index.ts";
 import { createIsolation } from "../../../core/isolation/index.ts";
 import type { ChannelConnection, ChannelDefinition, PluginDefinition, PluginHost } from "../../../core/sdk/contract.ts";
-import { temporaryDirectory } from "../../support/gateway.ts";
+import { temporaryDirectory } from "../../support/directory.ts";
 
 const silent = { trace() {}, debug() {}, info() {}, warn() {}, error() {} };
 

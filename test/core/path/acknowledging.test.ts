@@ -5,7 +5,7 @@ import { ChannelError } from "../../../core/contract/plugin-errors.ts";
 import { createAcknowledgements } from "../../../core/path/presence/acknowledging.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
-import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 
 const place = { address: { channel: "irc", account: "default", chat: "42" }, messageId: "7" };
 let directory: string;

@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { createLanes, type Lanes } from "../../../core/path/lanes/lanes.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store, Unit } from "../../../core/state/store.ts";
-import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 
 const hour = 3_600_000;
 const lane = "botchat:default:7";

@@ -13,7 +13,8 @@ import type { OutboxRow } from "../../../core/state/outbox-row.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 import { createHooks } from "../../../core/stations/stations.ts";
-import { createLoopback, removeDirectory, repeat, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { createLoopback, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const textPart = (text: string, more: Partial<Part> = {}): Part => ({ kind: "text", chars: text.length, body: text, ...more });
 const addressOf = (chat: string): Address => ({ channel: "loopback", account: "default", chat });

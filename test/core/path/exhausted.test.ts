@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { definePlugin, type HookName } from "../../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
-import { createLoopback, removeDirectory, repeat, startGateway, type TestGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { createLoopback, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 let directory: string;
 let running: TestGateway | undefined;

@@ -1,14 +1,7 @@
 import { afterEach, describe, expect, test } from "vitest";
 import { ChannelError, definePlugin } from "../../../core/sdk/contract.ts";
-import {
-  createEngine,
-  createLoopback,
-  type Loopback,
-  removeDirectory,
-  repeat,
-  startGateway,
-  type TestGateway,
-} from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, createLoopback, type Loopback, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const open: TestGateway[] = [];
 

@@ -2,7 +2,8 @@
 import { expect, onTestFinished, test } from "vitest";
 import { definePlugin } from "../../../core/sdk/contract.ts";
 import { storeError } from "../../../core/sdk/store.ts";
-import { createLoopback, removeDirectory, repeat, startGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createLoopback, repeat, startGateway } from "../../support/gateway.ts";
 
 const hooks = ["ingress", "gating", "routing", "turn", "formatting"] as const;
 

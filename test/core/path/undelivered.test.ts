@@ -5,15 +5,8 @@ import type { Part } from "../../../core/contract/types.ts";
 import type { OutboxRow } from "../../../core/state/outbox-row.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Ending, Store } from "../../../core/state/store.ts";
-import {
-  createLoopback,
-  type Loopback,
-  removeDirectory,
-  repeat,
-  startGateway,
-  type TestGateway,
-  temporaryDirectory,
-} from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { createLoopback, type Loopback, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const address = { channel: "loopback", account: "default", chat: "7" };
 const lane = "loopback:default:7";

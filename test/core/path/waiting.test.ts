@@ -2,7 +2,8 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
-import { createEngine, createLoopback, removeDirectory, repeat, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { createEngine, createLoopback, repeat, startGateway } from "../../support/gateway.ts";
 
 const channels = { loopback: { dmPolicy: "open", allowFrom: ["*"] } };
 

@@ -100,7 +100,12 @@ describe("a connection that is kept", () => {
     });
     first.lose();
     await advance(2_000);
-    expect(statuses.at(-1)).toEqual({ state: "failed", detail: "The password has changed. Correct it." });
+    expect(statuses.at(-1)).toEqual({
+      state: "failed",
+      code: "unauthorized",
+      detail: "The password has changed",
+      hint: "Correct it.",
+    });
     expect(vi.getTimerCount()).toBe(0);
   });
 

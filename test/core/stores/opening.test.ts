@@ -7,7 +7,8 @@ import { storeOf } from "../../../core/host/find-store.ts";
 import { definePlugin } from "../../../core/sdk/contract.ts";
 import { defineStore, type StoreOpening } from "../../../core/sdk/store.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
-import { startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { temporaryDirectory } from "../../support/directory.ts";
+import { startGateway } from "../../support/gateway.ts";
 
 const url = "files://ada:letmein@here/data";
 const declared = (id: string, store: string) =>

@@ -4,7 +4,7 @@ import { contractRules, tryRule } from "../../../core/testkit/channel-contract.t
 import { problemsOf } from "../../../core/testkit/skips.ts";
 import { type Broken, brokenChannels } from "./broken/index.ts";
 import { contractOf, createPostbox } from "./postbox/channel.ts";
-import { openPostbox } from "./postbox/platform.ts";
+import { abilities, openPostbox } from "./postbox/platform.ts";
 
 /** Rules that look at the whole process, or play ten minutes of its time: one at a time, and without their neighbours. */
 const alone = /^leftovers |^life > (?!start )|falls silent|leaves no /;
@@ -63,6 +63,28 @@ describe("a channel with a fault", async () => {
     "fails the test that is meant for it, with a sentence that says what is wrong: %s",
     async (_name, broken) => await failsMeant(broken, patient),
   );
+});
+
+describe("a platform that speaks something else than its channel", () => {
+  test("is waited for once: the other rules that need it fail at once, with the first reason, and the rest are tried", async () => {
+    const options = {
+      ...contractOf(createPostbox()),
+      platform: { can: abilities, open: async () => ({ ...(await openPostbox()), write: async () => {} }) },
+    };
+    const contact = {};
+    const attempt = async (title: string, patienceMs: number) => {
+      const rule = contractRules(options).find((one) => one.title === title);
+      if (rule === undefined) throw new Error(`There is no rule ${title}.`);
+      await tryRule(rule, options, { patienceMs, contact });
+    };
+    await attempt("life > start connects and reports it", 1_000);
+    await expect(attempt("life > nothing is received after close", 100)).rejects.toThrow(/^The person wrote, but no message was received/);
+    // It would wait for minutes.
+    await expect(attempt("conversation > a person is answered", 600_000)).rejects.toThrow(
+      "Not tried, because no rule before it could receive a message from the platform. Mend the first one that failed: The person wrote, but",
+    );
+    await attempt("parse > is pure", 1_000);
+  });
 });
 
 describe("a skip", () => {

@@ -2,17 +2,11 @@ import { execFile } from "node:child_process";
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
+import { createTestHost, type TestHost } from "service-gateway/testkit";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { parseDocument } from "../../../core/config/reading/document.ts";
 import { read } from "../../house/sources.ts";
-import {
-  createEngine,
-  createLoopback,
-  removeDirectory,
-  startGateway,
-  type TestGateway,
-  temporaryDirectory,
-} from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 
 const page = read("examples/reference/webhooks.md");
 const [, examples = ""] = /\n## Five examples\n(.*?)\n## /s.exec(page) ?? [];
@@ -26,45 +20,44 @@ const parts = examples
   }));
 
 const environment = { HOOK_TOKEN: "hook-token-of-the-page", GITHUB_WEBHOOK_SECRET: "a secret of the page" };
-const chat = createLoopback();
 const asked: string[] = [];
-const engine = createEngine((turn) => {
-  if (turn.inbound.kind === "hook") asked.push(turn.inbound.text);
-  return "done";
-});
-let running: TestGateway;
+let host: TestHost;
 
 beforeAll(async () => {
   const directory = temporaryDirectory();
   for (const name of ["github.ts", "message.ts"]) {
     cpSync(new URL(`../../../transforms/${name}`, import.meta.url), join(directory, "transforms", name));
   }
-  running = await startGateway({
+  host = await createTestHost({
     directory,
-    plugins: [chat.plugin, engine],
-    config: {
-      hooks: { enabled: true, token: { env: "HOOK_TOKEN" }, mappings: parts.map(({ mapping }) => mapping) },
-      channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } },
-      agents: { defaults: { engine: "scripted" } },
+    environment,
+    answer({ inbound }) {
+      if (inbound.kind === "hook") asked.push(inbound.text);
+      return "done";
     },
-    gateway: { environment },
+    config: {
+      hooks: { token: { env: "HOOK_TOKEN" }, mappings: parts.map(({ mapping }) => mapping) },
+      channels: { loopback: { allowFrom: ["7", "*"] } },
+    },
   });
-  await chat.say("hello", { sender: "7" });
-  await chat.sentCount(1);
+  await host.say("hello", { from: "7" });
 });
 afterAll(async () => {
-  await running.gateway.close();
-  removeDirectory(running.directory);
+  await host.close();
+  removeDirectory(host.directory);
 });
 
 describe("the examples of the page", () => {
   test("are five, and nothing is wrong with them", async () => {
     expect(parts).toHaveLength(5);
-    expect((await running.gateway.describe()).problems).toEqual([]);
+    const { gateway } = (await (await host.fetch("/gateway/describe")).json()) as {
+      readonly gateway: { readonly problems: readonly object[] };
+    };
+    expect(gateway.problems).toEqual([]);
   });
 
   test.each(parts)("$title: runs as it is printed, and answers what it says", async ({ script }) => {
-    const command = script.replaceAll("http://127.0.0.1:18789", running.gateway.url).replace("curl ", 'curl -s -w "\\n%{http_code}" ');
+    const command = script.replaceAll("http://127.0.0.1:18789", host.url).replace("curl ", 'curl -s -w "\\n%{http_code}" ');
     const { stdout } = await promisify(execFile)("sh", ["-c", command], { env: { PATH: process.env.PATH, ...environment } });
     const [body = "", status] = stdout.split("\n");
     const [, promised, shape = ""] = /^# (\d+) (.*)$/m.exec(script) ?? [];
@@ -72,14 +65,14 @@ describe("the examples of the page", () => {
     const ids = (value: unknown): unknown => (typeof value === "string" && /^[0-9a-z]{10,}$/.test(value) ? "..." : value);
     expect(JSON.parse(body, (_key, value) => ids(value))).toEqual(JSON.parse(shape));
     const { runIds = [], runId } = JSON.parse(body) as { readonly runIds?: readonly string[]; readonly runId?: string };
-    for (const id of runId === undefined ? [] : [runId, ...runIds]) expect((await running.settled(id)).outcome).toBe("answered");
+    for (const id of runId === undefined ? [] : [runId, ...runIds]) expect((await host.settled(id)).outcome).toBe("answered");
   });
 
   test("tell the agent, or people, what they are meant to", () => {
     const told = asked.join("\n---\n");
     for (const words of ["The door jams", "Ada <ada@example.org> writes:\nWhen do you open?", 'Order 2 of north: ["lamp","lamp"]'])
       expect(told).toContain(words);
-    expect(chat.sent.map(({ text }) => text)).toContain("**Disk of db-3** is alerting: 91 percent full");
+    expect(host.outbox().map(({ text }) => text)).toContain("**Disk of db-3** is alerting: 91 percent full");
     expect(told).not.toContain("Disk of db-3");
   });
 });

@@ -50,10 +50,9 @@ describe("a mapping with a template", () => {
       mappings: [{ match: { path: "github" }, signature: { scheme: "github", secret }, messageTemplate: "{{ repository.name }}" }],
     });
     const body = JSON.stringify(push);
-    const json = { "content-type": "application/json" };
     const signature = `sha256=${createHmac("sha256", secret).update(body).digest("hex")}`;
-    const headers = { ...json, authorization: "", "x-hub-signature-256": signature };
-    expect((await host.deliver("github", body, { headers: json })).status).toBe(401);
+    const headers = { authorization: "", "x-hub-signature-256": signature };
+    expect((await host.deliver("github", body)).status).toBe(401);
     expect(await host.deliver("github", body, { headers })).toMatchObject({ status: 202 });
     expect(await host.deliver("github", body, { headers })).toMatchObject({ status: 202 });
     expect((await host.deliver("github", `${body} `, { headers })).body).toMatchObject({ code: "signature_invalid" });

@@ -3,7 +3,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createRecordings } from "../../../core/webhooks/endpoint/recordings.ts";
-import { createEngine, createLoopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, createLoopback, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const token = "hook-token-for-replays";
 const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };

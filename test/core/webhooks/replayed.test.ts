@@ -1,6 +1,7 @@
 /** Captured requests that are sent again, against a whole gateway. */
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { createEngine, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { type SentHook, senderOf } from "../../support/senders.ts";
 import { temporaryHome } from "../cli/command.ts";
 import { run } from "../cli/command-runner.ts";

@@ -1,38 +1,30 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
+import { createTestHost } from "service-gateway/testkit";
 import { expect, test } from "vitest";
 import { readFixture } from "../../../core/webhooks/mapping/fixture.ts";
 import { read } from "../../house/sources.ts";
-import { createEngine, removeDirectory, startGateway } from "../../support/gateway.ts";
 
 const page = read("examples/reference/webhooks.md");
 const section = (heading: string): string => page.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
 
 test("the examples of results run as they are printed, and answer what they say", async () => {
   const token = "hook-token-of-the-page";
-  const { gateway, directory } = await startGateway({
-    plugins: [createEngine(() => "It was the disk.")],
-    config: { agents: { defaults: { engine: "scripted" } }, hooks: { enabled: true, token } },
-  });
-  try {
-    const scripts = [...section("Results of runs").matchAll(/```sh\n(.*?)```/gs)].map((match) => match[1] ?? "").toReversed();
-    expect(scripts).toHaveLength(2);
-    let runId = "";
-    for (const script of scripts) {
-      const command = script.replaceAll("http://127.0.0.1:18789", gateway.url).replace("curl ", 'curl -s -w "\\n%{http_code}" ');
-      const env = { PATH: process.env.PATH, HOOK_TOKEN: token, RUN_ID: runId };
-      const { stdout } = await promisify(execFile)("sh", ["-c", command], { env });
-      const [body = "", status] = stdout.split("\n");
-      const [, promised, keys = ""] = /^# (\d+) (.*)$/m.exec(script) ?? [];
-      expect(status).toBe(promised);
-      const answer = JSON.parse(body);
-      expect(Object.keys(answer)).toEqual(expect.arrayContaining([...keys.matchAll(/"(\w+)":/g)].map((match) => match[1])));
-      expect(answer).toMatchObject({ ok: true, state: "settled" });
-      runId = answer.runId;
-    }
-  } finally {
-    await gateway.close();
-    removeDirectory(directory);
+  await using host = await createTestHost({ config: { hooks: { token } }, answer: () => "It was the disk." });
+  const scripts = [...section("Results of runs").matchAll(/```sh\n(.*?)```/gs)].map((match) => match[1] ?? "").toReversed();
+  expect(scripts).toHaveLength(2);
+  let runId = "";
+  for (const script of scripts) {
+    const command = script.replaceAll("http://127.0.0.1:18789", host.url).replace("curl ", 'curl -s -w "\\n%{http_code}" ');
+    const env = { PATH: process.env.PATH, HOOK_TOKEN: token, RUN_ID: runId };
+    const { stdout } = await promisify(execFile)("sh", ["-c", command], { env });
+    const [body = "", status] = stdout.split("\n");
+    const [, promised, keys = ""] = /^# (\d+) (.*)$/m.exec(script) ?? [];
+    expect(status).toBe(promised);
+    const answer = JSON.parse(body);
+    expect(Object.keys(answer)).toEqual(expect.arrayContaining([...keys.matchAll(/"(\w+)":/g)].map((match) => match[1])));
+    expect(answer).toMatchObject({ ok: true, state: "settled" });
+    runId = answer.runId;
   }
 });
 

@@ -1,18 +1,18 @@
 import { request as httpRequest } from "node:http";
+import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, describe, expect, test } from "vitest";
+import { createTestHost, type TestHost, type TestHostOptions } from "service-gateway/testkit";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { definePlugin } from "../../../core/sdk/contract.ts";
 import { createResults } from "../../../core/webhooks/endpoint/results.ts";
-import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const token = "hook-token-for-results";
-const open: TestGateway[] = [];
-afterEach(async () => {
-  for (const { gateway, directory } of open.splice(0)) {
-    await gateway.close();
-    removeDirectory(directory);
-  }
-});
+/** Closed after the test. What a test makes the agent and its plugins do is logged. */
+async function open(options: TestHostOptions): Promise<TestHost> {
+  const host = await createTestHost({ allowErrors: [/^error in the log/], ...options });
+  onTestFinished(() => host.close());
+  return host;
+}
 
 interface Agent {
   /** Lets the runs that wait, and all later ones, come to their end. */
@@ -21,29 +21,22 @@ interface Agent {
 }
 
 async function startAgent(
-  options: { readonly hooks?: object; readonly held?: boolean; readonly loopback?: Loopback } = {},
-): Promise<TestGateway & Agent> {
+  options: { readonly hooks?: object; readonly held?: boolean } = {},
+): Promise<Agent & { readonly host: TestHost }> {
   const gate = Promise.withResolvers<void>();
   if (options.held !== true) gate.resolve();
   let turns = 0;
-  const engine = createEngine(async (turn) => {
-    // What the agent is told of a run afterwards is no run.
-    if (turn.inbound.request?.heartbeat === undefined) turns += 1;
-    await gate.promise;
-    if (turn.inbound.text.includes("break")) throw new Error("the model is broken");
-    return `done ${turns}`;
-  });
-  const started = await startGateway({
-    plugins: [engine, ...(options.loopback === undefined ? [] : [options.loopback.plugin])],
-    config: {
-      gateway: { port: 0, drainSeconds: 1 },
-      agents: { defaults: { engine: "scripted" } },
-      hooks: { enabled: true, token, ...options.hooks },
-      ...(options.loopback === undefined ? {} : { channels: { loopback: { allowFrom: ["7"], dmPolicy: "allowlist" } } }),
+  const host = await open({
+    config: { hooks: { token, ...options.hooks } },
+    async answer({ inbound }) {
+      // What the agent is told of a run afterwards is no run.
+      if (inbound.request?.heartbeat === undefined) turns += 1;
+      await gate.promise;
+      if (inbound.text.includes("break")) throw new Error("the model is broken");
+      return `done ${turns}`;
     },
   });
-  open.push(started);
-  return { ...started, release: gate.resolve, turns: () => turns };
+  return { host, release: gate.resolve, turns: () => turns };
 }
 
 const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
@@ -60,14 +53,18 @@ async function answerOf(response: Response): Promise<Answer> {
   return { status: response.status, applied: response.headers.get("preference-applied"), json: await response.json() };
 }
 
-const post = async ({ gateway }: TestGateway, path: string, body: object, more: Record<string, string> = {}) =>
-  answerOf(await fetch(`${gateway.url}/hooks/${path}`, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) }));
+interface Asked {
+  readonly host: TestHost;
+}
 
-const ask = (started: TestGateway, message: string, more: Record<string, string> = {}) =>
+const post = async ({ host }: Asked, path: string, body: object, more: Record<string, string> = {}) =>
+  answerOf(await fetch(`${host.url}/hooks/${path}`, { method: "POST", headers: { ...headers, ...more }, body: JSON.stringify(body) }));
+
+const ask = (started: Asked, message: string, more: Record<string, string> = {}) =>
   post(started, "agent", { message, deliver: false }, more);
 
-const look = async ({ gateway }: TestGateway, runId: string, more: Record<string, string> = {}) =>
-  answerOf(await fetch(`${gateway.url}/hooks/runs/${runId}`, { headers: { ...headers, ...more } }));
+const look = async ({ host }: Asked, runId: string, more: Record<string, string> = {}) =>
+  answerOf(await fetch(`${host.url}/hooks/runs/${runId}`, { headers: { ...headers, ...more } }));
 
 describe("the result of a run", () => {
   test("tells its state while it runs, and afterwards its end, its times and the decisions", async () => {
@@ -81,7 +78,7 @@ describe("the result of a run", () => {
     });
     expect((await look(started, json.runId)).json).not.toHaveProperty("outcome");
     started.release();
-    await started.settled(json.runId);
+    await started.host.settled(json.runId);
     const { status, json: result } = await look(started, json.runId);
     expect(status).toBe(200);
     expect(result).toMatchObject({ state: "settled", outcome: "silent", reason: "not_asked", attempts: 1, ms: expect.any(Number) });
@@ -93,18 +90,13 @@ describe("the result of a run", () => {
   test("has the reply only where hooks.exposeReplies is on, and then also of a reply that was sent to nobody", async () => {
     const shown = await startAgent({ hooks: exposed });
     const { json } = await ask(shown, "hello");
-    await shown.settled(json.runId);
+    await shown.host.settled(json.runId);
     expect((await look(shown, json.runId)).json).toMatchObject({ state: "settled", reply: "done 1" });
   });
 
   test("never has a secret of the configuration in its reply", async () => {
-    const engine = createEngine(() => `the token is ${token}`);
-    const started = await startGateway({
-      plugins: [engine],
-      config: { agents: { defaults: { engine: "scripted" } }, hooks: { enabled: true, token, ...exposed } },
-    });
-    open.push(started);
-    const { json } = await ask(started, "tell", { prefer: "wait=10" });
+    const host = await open({ config: { hooks: { token, ...exposed } }, answer: () => `the token is ${token}` });
+    const { json } = await ask({ host }, "tell", { prefer: "wait=10" });
     expect(json).toMatchObject({ state: "settled", reply: "the token is [secret]" });
   });
 
@@ -119,12 +111,12 @@ describe("the result of a run", () => {
         });
       },
     });
-    const started = await startGateway({
-      plugins: [createEngine(() => "a word that is to be removed"), redactor],
-      config: { agents: { defaults: { engine: "scripted" } }, hooks: { enabled: true, token, ...exposed } },
+    const host = await open({
+      plugins: [redactor],
+      config: { hooks: { token, ...exposed } },
+      answer: () => "a word that is to be removed",
     });
-    open.push(started);
-    const { json } = await ask(started, "tell", { prefer: "wait=10" });
+    const { json } = await ask({ host }, "tell", { prefer: "wait=10" });
     expect(json).toMatchObject({ state: "settled", outcome: "failed", reason: "formatting_failed" });
     expect(JSON.stringify(json)).not.toContain("to be removed");
   });
@@ -132,7 +124,7 @@ describe("the result of a run", () => {
   test("of a run that failed says why, and what to change, without the details that are the operator's", async () => {
     const started = await startAgent();
     const { json } = await ask(started, "break");
-    await started.settled(json.runId);
+    await started.host.settled(json.runId);
     const { json: result } = await look(started, json.runId);
     expect(result).toMatchObject({ state: "settled", outcome: "failed" });
     expect(JSON.stringify(result)).not.toContain("the model is broken");
@@ -140,14 +132,12 @@ describe("the result of a run", () => {
   });
 
   test("is 404 for an unknown id, for what people wrote, and for the summary of another run", async () => {
-    const loopback = createLoopback();
-    const started = await startAgent({ loopback, hooks: exposed });
-    const chat = await loopback.say("hello");
-    await started.settled(chat);
+    const started = await startAgent({ hooks: exposed });
+    const { eventId: chat } = await started.host.say("hello");
     const { json } = await ask(started, "hello");
-    await started.settled(json.runId);
+    await started.host.settled(json.runId);
     const { openSqliteStore } = await import("../../../core/state/sqlite/index.ts");
-    const store = await openSqliteStore({ directory: started.gateway.stateDirectory, now: Date.now });
+    const store = await openSqliteStore({ directory: join(started.host.directory, "state"), now: Date.now });
     const summary = (await store.events({ limit: 10, source: "hooks" })).find(({ kind }) => kind === "summary");
     await store.close();
     expect(summary).toBeDefined();
@@ -163,9 +153,9 @@ describe("the result of a run", () => {
       status: 401,
       json: { code: "unauthorized" },
     });
-    const posted = await fetch(`${started.gateway.url}/hooks/runs/${json.runId}`, { method: "POST", headers, body: "{}" });
+    const posted = await fetch(`${started.host.url}/hooks/runs/${json.runId}`, { method: "POST", headers, body: "{}" });
     expect([posted.status, posted.headers.get("allow")]).toEqual([405, "GET"]);
-    const withToken = await fetch(`${started.gateway.url}/hooks/runs/${json.runId}?token=x`, { headers });
+    const withToken = await fetch(`${started.host.url}/hooks/runs/${json.runId}?token=x`, { headers });
     expect(withToken.status).toBe(400);
   });
 });
@@ -201,7 +191,7 @@ describe("Prefer: wait", () => {
     const started = await startAgent({ hooks: exposed });
     const key = { "idempotency-key": "build-7" };
     const first = await ask(started, "hello", key);
-    await started.settled(first.json.runId);
+    await started.host.settled(first.json.runId);
     const again = await ask(started, "hello", { ...key, prefer: "wait=60" });
     expect(again).toMatchObject({ status: 200, json: { runId: first.json.runId, state: "settled", reply: "done 1" } });
     expect(started.turns()).toBe(1);
@@ -236,7 +226,7 @@ describe("Prefer: wait", () => {
     ];
     const started = await startAgent({ hooks: { mappings } });
     expect(await post(started, "ok", {}, { prefer: "wait=30" })).toMatchObject({ status: 201, json: { state: "settled" } });
-    const response = await fetch(`${started.gateway.url}/hooks/empty`, {
+    const response = await fetch(`${started.host.url}/hooks/empty`, {
       method: "POST",
       headers: { ...headers, prefer: "wait=30" },
       body: "{}",
@@ -249,14 +239,14 @@ describe("Prefer: wait", () => {
     const answer = ask(started, "hello", { prefer: "wait=60" });
     await expect.poll(started.turns).toBe(1);
     await sleep(50);
-    await started.gateway.close();
+    await started.host.close();
     expect(await answer).toMatchObject({ status: 202, json: { ok: true, runId: expect.any(String) } });
     started.release();
   });
 
   test("of a client that goes away costs nothing, and its run goes on", async () => {
     const started = await startAgent({ held: true });
-    const url = new URL(`${started.gateway.url}/hooks/agent`);
+    const url = new URL(`${started.host.url}/hooks/agent`);
     const gone = httpRequest(url, { method: "POST", headers: { ...headers, prefer: "wait=60", "idempotency-key": "gone" } });
     gone.on("error", () => {});
     gone.end(JSON.stringify({ message: "hello", deliver: false }));

@@ -2,8 +2,8 @@
 import { createHmac } from "node:crypto";
 import { readFileSync, writeFileSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import { createEngine, removeDirectory, startGateway } from "../../support/gateway.ts";
 
 const token = "hook-token-before";
 const secret = "signing-secret-before";
@@ -20,22 +20,23 @@ const hooks = {
 async function hold() {
   const gate = Promise.withResolvers<void>();
   let turns = 0;
-  const engine = createEngine(async () => {
-    turns += 1;
-    await gate.promise;
-    return "the reply";
+  const host = await createTestHost({
+    config: { hooks },
+    async answer() {
+      turns += 1;
+      await gate.promise;
+      return "the reply";
+    },
   });
-  const started = await startGateway({ plugins: [engine], config: { agents: { defaults: { engine: "scripted" } }, hooks } });
   onTestFinished(async () => {
     gate.resolve();
-    await started.gateway.close();
-    removeDirectory(started.directory);
+    await host.close();
   });
   const ask = async (path: string) => {
     const body = JSON.stringify({ message: "hello", deliver: false, wakeMode: "next-heartbeat" });
     const headers = { "content-type": "application/json", prefer: "wait=60" };
     const signed = { "x-hub-signature-256": `sha256=${createHmac("sha256", secret).update(body).digest("hex")}` };
-    const response = await fetch(`${started.gateway.url}/hooks/${path}`, {
+    const response = await fetch(`${host.url}/hooks/${path}`, {
       method: "POST",
       headers: { ...headers, ...(path === "ci" ? signed : { authorization: `Bearer ${token}` }) },
       body,
@@ -53,7 +54,7 @@ async function hold() {
       return { answer };
     },
     edit(change: (text: string) => string) {
-      writeFileSync(started.configFile, change(readFileSync(started.configFile, "utf8")));
+      writeFileSync(host.configFile, change(readFileSync(host.configFile, "utf8")));
     },
   };
 }

@@ -1,6 +1,5 @@
-import { renameSync, writeFileSync } from "node:fs";
-import { afterEach, describe, expect, test } from "vitest";
-import { createEngine, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { createTestHost, type TestHost } from "service-gateway/testkit";
+import { afterEach, describe, expect, onTestFinished, test } from "vitest";
 import { publicUrl, type Sender, type SentHook, senderOf, senders } from "../../support/senders.ts";
 import { type Answer, type HookServer, hookToken, openSocket, startHooks, toAnswer } from "../http/fixture.ts";
 
@@ -282,22 +281,21 @@ describe("bodies and challenges", () => {
 });
 
 describe("a whole gateway", () => {
-  let running: TestGateway | undefined;
-  afterEach(async () => {
-    await running?.gateway.close();
-    if (running !== undefined) removeDirectory(running.directory);
-    running = undefined;
-  });
-
   const turns: string[] = [];
-  const engine = createEngine((turn) => {
-    // A run's summary is followed by a heartbeat, which is a turn as well.
-    if (turn.inbound.kind === "hook") turns.push(String(turn.inbound.text));
-    return "done";
-  });
-  const configWith = (secret: unknown): object => ({
+  async function open(): Promise<TestHost> {
+    const host = await createTestHost({
+      config: configWith(github.secret),
+      answer({ inbound }) {
+        // A run's summary is followed by a heartbeat, which is a turn as well.
+        if (inbound.kind === "hook") turns.push(inbound.text);
+        return "done";
+      },
+    });
+    onTestFinished(() => host.close());
+    return host;
+  }
+  const configWith = (secret: unknown) => ({
     hooks: {
-      enabled: true,
       token: hookToken,
       mappings: [{ id: "gh", match: { path: "gh" }, messageTemplate: "{{text}}", deliver: false, signature: { scheme: "github", secret } }],
     },
@@ -305,48 +303,32 @@ describe("a whole gateway", () => {
 
   test("a delivery that is replayed at once, and after a restart, runs once and gets its first answer", async () => {
     turns.length = 0;
-    running = await startGateway({ config: configWith(github.secret), plugins: [engine] });
+    const host = await open();
     const sent = github.send({ at });
-    const answers = await Promise.all(Array.from({ length: 12 }, () => post(`${running?.gateway.url}/hooks/gh`, sent)));
+    const answers = await Promise.all(Array.from({ length: 12 }, () => post(`${host.url}/hooks/gh`, sent)));
     const [first] = answers;
     expect(first).toMatchObject({ status: 202, json: { ok: true, runId: expect.any(String) } });
     expect(new Set(answers.map(({ status, text }) => `${status} ${text}`)).size).toBe(1);
-    await running.settled(String(first?.json.eventId));
-    await running.gateway.close();
-    running = await startGateway({ directory: running.directory, config: configWith(github.secret), plugins: [engine] });
-    expect((await post(`${running.gateway.url}/hooks/gh`, sent)).text).toBe(first?.text);
-    expect((await post(`${running.gateway.url}/hooks/gh`, github.send({ at: at + 1, id: "another" }))).json.runId).not.toBe(
-      first?.json.runId,
-    );
+    await host.settled(String(first?.json.eventId));
+    await host.restart();
+    expect((await post(`${host.url}/hooks/gh`, sent)).text).toBe(first?.text);
+    expect((await post(`${host.url}/hooks/gh`, github.send({ at: at + 1, id: "another" }))).json.runId).not.toBe(first?.json.runId);
     expect(turns.length).toBeLessThanOrEqual(2);
   });
 
   test("a secret that is replaced in the configuration counts from the next request, and the old one no longer", async () => {
-    running = await startGateway({ config: configWith(github.secret), plugins: [engine] });
-    const { gateway, configFile } = running;
+    const host = await open();
     let deliveries = 0;
     const judge = async (secret: string): Promise<number> => {
       deliveries += 1;
-      return (await post(`${gateway.url}/hooks/gh`, github.send({ at, secret, id: `d${deliveries}` }))).status;
-    };
-    const write = (secret: unknown): void => {
-      writeFileSync(
-        `${configFile}.new`,
-        JSON.stringify({ gateway: { port: 0, drainSeconds: 2 }, state: { dir: "state" }, ...configWith(secret) }),
-      );
-      renameSync(`${configFile}.new`, configFile);
-    };
-    const becomes = async (secret: string, status: number): Promise<void> => {
-      for (let tries = 0; tries < 200 && (await judge(secret)) !== status; tries += 1)
-        await new Promise((resolve) => setTimeout(resolve, 50));
-      expect(await judge(secret)).toBe(status);
+      return (await post(`${host.url}/hooks/gh`, github.send({ at, secret, id: `d${deliveries}` }))).status;
     };
     expect(await judge(github.secret)).toBe(202);
-    write([github.otherSecret, github.secret]);
-    await becomes(github.otherSecret, 202);
+    await host.configure(configWith([github.otherSecret, github.secret]));
+    expect(await judge(github.otherSecret)).toBe(202);
     expect(await judge(github.secret)).toBe(202);
-    write(github.otherSecret);
-    await becomes(github.secret, 401);
+    await host.configure(configWith(github.otherSecret));
+    expect(await judge(github.secret)).toBe(401);
     expect(await judge(github.otherSecret)).toBe(202);
   });
 });

@@ -4,13 +4,13 @@
  */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { createTestHost, type TestHost } from "service-gateway/testkit";
 import { beforeAll, describe, expect, test, vi } from "vitest";
-import type { Gateway } from "../../../core/gateway/gateway.ts";
 import { definePlugin, type EngineTurn, type TurnEvent } from "../../../core/sdk/contract.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 import { sound } from "../../../plugins/echo/sound.ts";
 import { createPlatform, type Platform } from "../../../plugins/playground/platform/index.ts";
-import { createEngine, removeDirectory, startGateway, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 import { kitchen, workshop } from "../conversation.ts";
 import { openChannel, people } from "../room.ts";
 import { renderCalls } from "./golden.ts";
@@ -35,7 +35,7 @@ const bots = Object.keys(accounts).map((account, index) => ({
 }));
 
 let platform: Platform;
-let gateway: Gateway;
+let host: TestHost;
 let ada = 0;
 let topic = 0;
 let whenEnded: (lane: string) => void = () => {};
@@ -45,7 +45,6 @@ beforeAll(async () => {
   [ada = 0] = people(platform);
   topic = [...(platform.world.group(workshop)?.topics.keys() ?? [])].find((id) => id !== 1) ?? 0;
   const directory = temporaryDirectory();
-  const engine = createEngine(({ inbound }) => answer(inbound));
   const witness = definePlugin({
     id: "witness",
     version: "1.0.0",
@@ -58,19 +57,21 @@ beforeAll(async () => {
     account,
     { botToken: token, ...accounts[account as Account], ...(account === "plain" && groups) },
   ]);
-  ({ gateway } = await startGateway({
+  host = await createTestHost({
     directory,
-    plugins: [botchat, engine, witness],
+    plugins: [botchat, witness],
+    answer: ({ inbound }) => answer(inbound),
     config: {
-      agents: { defaults: { engine: "scripted", workspace: "agent" }, list: [{ id: "main", identity: { name: "Otto" } }] },
+      commands: { ownerAllowFrom: undefined },
+      agents: { defaults: { workspace: "agent" }, list: [{ id: "main", identity: { name: "Otto" } }] },
       messages: { ackReactionScope: "group-all" },
       channels: { botchat: { ...shared, actions: { sticker: true }, accounts: Object.fromEntries(opened) } },
     },
-  }));
-  const states = async () => (await gateway.describe()).accounts.map(({ status }) => status.state);
+  });
+  const states = async () => (await host.accounts()).flatMap(({ channel, state }) => (channel === "botchat" ? [state] : []));
   await vi.waitFor(async () => expect(await states()).toEqual(bots.map(() => "connected")), 20_000);
   return async () => {
-    await gateway.close();
+    await host.close();
     await platform.close();
     removeDirectory(directory);
   };
@@ -142,8 +143,8 @@ async function says(text: string, { account = "plain", chat = ada, ideas, direct
 }
 
 async function acts(body: object): Promise<{ readonly messageId: string }> {
-  const token = readFileSync(join(gateway.stateDirectory, "gateway-token"), "utf8").trim();
-  const response = await fetch(`${gateway.url}/gateway/actions`, {
+  const token = readFileSync(join(host.directory, "state", "gateway-token"), "utf8").trim();
+  const response = await fetch(`${host.url}/gateway/actions`, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     body: JSON.stringify({ channel: "botchat", account: "plain", ...("chatId" in body ? {} : { to: ada }), ...body }),
@@ -226,7 +227,7 @@ describe("an answer", () => {
 });
 
 test("actions in topics, with files and as replies", async () => {
-  const workspace = join(gateway.stateDirectory, "..", "agent");
+  const workspace = join(host.directory, "agent");
   mkdirSync(workspace, { recursive: true });
   writeFileSync(join(workspace, "silence.mp3"), Buffer.from(sound(), "base64"));
   const run = async () => {

@@ -264,7 +264,10 @@ describe("reaction, typing, names, probe", () => {
     const { platform, connection } = await startedWithAda();
     expect(await connection.probe?.()).toMatchObject({ ok: true, detail: expect.stringContaining("@house_bot (7000000001), polling") });
     platform.faults.add({ method: "getMe", times: 1, kind: "refuse", status: 401, description: "Unauthorized" });
-    expect(await connection.probe?.()).toMatchObject({ ok: false, detail: expect.stringContaining("check botToken") });
+    expect(await connection.probe?.()).toMatchObject({
+      ok: false,
+      detail: expect.stringContaining("the platform rejects the bot token: set botToken"),
+    });
   });
 });
 

@@ -216,7 +216,11 @@ describe("a blocked route", () => {
     });
     const starting = openConnection(account).start();
     await until(() => account.statuses.some(({ detail }) => /cannot be reached/.test(detail ?? "")), "the state");
-    expect(account.statuses.at(-1)?.detail).toMatch(/ECONNREFUSED.*check the network, the proxy and apiRoot/);
+    expect(account.statuses.at(-1)).toMatchObject({
+      code: "network",
+      detail: expect.stringContaining("ECONNREFUSED"),
+      hint: expect.stringContaining("Check the network, the proxy and apiRoot"),
+    });
     const server = createHttpServer((request, response) => {
       const me = { id: 7_000_000_001, is_bot: true, first_name: "House", username: "house_bot" };
       const result = request.url?.endsWith("getMe") === true ? me : request.url?.endsWith("getUpdates") === true ? undefined : true;

@@ -187,7 +187,7 @@ describe("when the platform does not answer as it should", () => {
     const platform = await openPlatform();
     const account = createTestAccount({ botToken: "7000000001:wrong", apiRoot: platform.url, polling: quick });
     await expect(openConnection(account).start()).rejects.toMatchObject({ reason: "unauthorized" });
-    expect(lastStatus(account)).toMatchObject({ state: "failed", detail: expect.stringContaining("check botToken") });
+    expect(lastStatus(account)).toMatchObject({ state: "failed", code: "unauthorized", detail: "the platform rejects the bot token" });
   });
 
   test("401 later: the account stops with the remedy", async () => {

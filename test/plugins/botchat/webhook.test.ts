@@ -66,9 +66,9 @@ describe("telling the platform", () => {
     const description = "Bad Request: bad webhook: Failed to resolve host: Name or service not known";
     const { account } = await refused({ method: "setWebhook", times: 2, kind: "refuse", status: 400, description });
     await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
-    const detail = account.statuses.find(({ state }) => state === "waiting")?.detail;
-    expect(detail).toContain(description);
-    expect(detail).toMatch(/rejects the webhook .*webhookUrl must be an https address/);
+    const { code, detail } = account.statuses.find(({ state }) => state === "waiting") ?? {};
+    expect(code).toBe("webhook_refused");
+    expect(detail).toContain(`rejects the webhook (setWebhook: 400 ${description}`);
     expect(detail).not.toMatch(/cannot be reached|network|proxy/);
   });
 
@@ -111,7 +111,7 @@ describe("telling the platform", () => {
   test("ends with the remedy when the token is refused", async () => {
     const { account } = await refused({ method: "setWebhook", times: 1, kind: "refuse", status: 401, description: "Unauthorized" });
     await until(() => account.statuses.at(-1)?.state === "failed", "the end");
-    expect(account.statuses.at(-1)?.detail).toContain("check botToken");
+    expect(account.statuses.at(-1)).toMatchObject({ code: "unauthorized", detail: "the platform rejects the bot token" });
   });
 });
 

@@ -1,7 +1,8 @@
 /** A gateway with the plugin, an owner who writes to it, and a device that talks HTTP. */
 import { onTestFinished } from "vitest";
 import devicePair from "../../../plugins/device-pair/index.ts";
-import { createLoopback, type Loopback, removeDirectory, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createLoopback, type Loopback, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 export interface Answer {
   readonly status: number;

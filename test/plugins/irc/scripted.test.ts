@@ -1,10 +1,11 @@
 /** What a server does seldom: refusals, collisions, accounts, silence, and texts that are meant to deceive. */
+import { createTestHost, type TestHostOptions } from "service-gateway/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import irc from "../../../plugins/irc/index.ts";
-import { createEngine, removeDirectory, startGateway } from "../../support/gateway.ts";
 import { type ScriptedServer, startScripted } from "../../support/irc/scripted-server.ts";
 
-const engine = createEngine((turn) => (turn.inbound.text === "long" ? "word ".repeat(300).trim() : `heard: ${turn.inbound.text}`));
+const answer: NonNullable<TestHostOptions["answer"]> = ({ inbound }) =>
+  inbound.text === "long" ? "word ".repeat(300).trim() : `heard: ${inbound.text}`;
 
 async function serve(options: Parameters<typeof startScripted>[0] = {}): Promise<ScriptedServer> {
   const server = await startScripted(options);
@@ -16,13 +17,10 @@ async function open(server: ScriptedServer, options: object = {}) {
   const channels = {
     irc: { server: "127.0.0.1", port: server.port, tls: false, nick: "bot", everyMs: 1, dmPolicy: "open", allowFrom: ["*"], ...options },
   };
-  const running = await startGateway({ plugins: [irc, engine], config: { channels, session: { dmScope: "per-channel-peer" } } });
-  onTestFinished(async () => {
-    await running.gateway.close();
-    removeDirectory(running.directory);
-  });
-  const { gateway } = running;
-  return { ...running, state: async () => (await gateway.describe()).accounts[0]?.status };
+  const config = { channels, session: { dmScope: "per-channel-peer" } };
+  const host = await createTestHost({ plugins: [irc], answer, config, allowErrors: [/./] });
+  onTestFinished(() => host.close());
+  return { state: async () => (await host.accounts()).find(({ channel }) => channel === "irc") };
 }
 
 const message = (text: string, tags = "") => `${tags}:ada!a@127.0.0.1 PRIVMSG bot :${text}`;
@@ -75,7 +73,8 @@ describe("signing in", () => {
     server.send(":irc.test 474 bot_ #room :Cannot join channel (+b)");
     server.send(":bot_!bot@127.0.0.1 NICK :bot");
     const detail = "The server says of #room: Cannot join channel (+b) (474)";
-    await expect.poll(state).toMatchObject({ state: "connected", identity: { username: "bot" }, detail });
+    const hint = "Let it in there, or correct channels and channelKeys.";
+    await expect.poll(state).toMatchObject({ state: "connected", identity: { username: "bot" }, code: "irc_shut_out", detail, hint });
   });
 });
 

@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, vi } from "vitest";
 import mail from "../../../plugins/mail/index.ts";
-import { createEngine, createLoopback, type Loopback, removeDirectory, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, createLoopback, type Loopback, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Google, startGoogle } from "../../support/mail/google.ts";
 
 interface Run {

@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, test, vi } from "vitest";
-import { temporaryDirectory } from "../../support/gateway.ts";
+import { temporaryDirectory } from "../../support/directory.ts";
 import { createRoom } from "./gmail-room.ts";
 
 const room = createRoom();

@@ -2,7 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
 import { createReader, letter } from "../../support/mail/reader.ts";
 import { startTokenServer, type TokenServer } from "../../support/mail/token-server.ts";

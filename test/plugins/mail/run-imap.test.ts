@@ -7,7 +7,7 @@ import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { createLease, isHeld } from "../../../plugins/mail/lease.ts";
 import { start, temporaryHome } from "../../core/cli/command.ts";
 import { run } from "../../core/cli/command-runner.ts";
-import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
 import { startWebhook } from "../../support/mail/webhook.ts";
 

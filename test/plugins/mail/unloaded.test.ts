@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { removeDirectory, temporaryDirectory } from "../../support/gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 
 const root = new URL("../../../", import.meta.url);
 

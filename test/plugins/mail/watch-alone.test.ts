@@ -3,7 +3,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { start } from "../../core/cli/command.ts";
-import { temporaryDirectory } from "../../support/gateway.ts";
+import { temporaryDirectory } from "../../support/directory.ts";
 import { startWebhook } from "../../support/mail/webhook.ts";
 import { createRoom } from "./gmail-room.ts";
 

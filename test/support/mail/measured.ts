@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { removeDirectory, temporaryDirectory } from "../gateway.ts";
+import { removeDirectory, temporaryDirectory } from "../directory.ts";
 import type { MailServer } from "./mail-server.ts";
 
 /** Between two questions, at first and at most: each collects all garbage, which keeps a processor busy when it is asked for more often. */

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import { expect, vi } from "vitest";
 import type { PluginDefinition } from "../../../core/sdk/contract.ts";
 import mail from "../../../plugins/mail/index.ts";
-import { createEngine, removeDirectory, startGateway, type TestGateway } from "../gateway.ts";
+import { removeDirectory } from "../directory.ts";
+import { createEngine, startGateway, type TestGateway } from "../gateway.ts";
 import type { MailServer } from "./mail-server.ts";
 
 export interface Read {

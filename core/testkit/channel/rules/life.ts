@@ -1,8 +1,9 @@
 /** Rules about opening and closing a connection. */
-import { reasonOf } from "../../../contract/index.ts";
+import { findCode, reasonOf } from "../../../contract/index.ts";
+import type { ChannelDefinition, ChannelStatus } from "../../../sdk/contract.ts";
 import { isThenable } from "../../../stations/index.ts";
 import { realWait } from "../../host/played-clock.ts";
-import type { Bench } from "../bench.ts";
+import { type Bench, shown, started } from "../bench.ts";
 import { watchLeftovers } from "../leftovers.ts";
 import type { Rule } from "../rule.ts";
 
@@ -28,10 +29,8 @@ async function closesTwice(bench: Bench): Promise<void> {
 }
 
 async function connects(bench: Bench): Promise<void> {
-  const { connection, test } = bench;
-  const outcome = await bench.ending(connection.start());
-  if (outcome === "late") throw new Error("start does not resolve in time, although the platform is available.");
-  if ("error" in outcome) throw new Error(`start rejects, although the platform is available: ${reasonOf(outcome.error)}.`);
+  const { test } = bench;
+  await started(bench);
   await bench.until(
     () => test.statuses.at(-1)?.state === "connected",
     () => `start has resolved, but the last status is ${test.statuses.at(-1)?.state ?? "none"}. Report connected.`,
@@ -48,7 +47,9 @@ async function survivesOutage(bench: Bench): Promise<void> {
   });
   const isReported = () => {
     const status = said();
-    return status !== undefined && status.state !== "connecting" && status.state !== "connected" && status.detail !== undefined;
+    return (
+      status !== undefined && status.state !== "connecting" && status.state !== "connected" && (status.detail ?? status.code) !== undefined
+    );
   };
   const isRejected = () => ended !== undefined && ended !== "late" && "error" in ended;
   await bench.until(
@@ -57,6 +58,25 @@ async function survivesOutage(bench: Bench): Promise<void> {
       `The platform is unavailable, but the status is ${said()?.state ?? "none"}. Report waiting with a reason, or let start reject, so that the operator sees it.`,
   );
   await closed(bench);
+}
+
+/** Whether the registry explains it: the operator reads the meaning and the hint of the code. */
+function assertRegistered({ code, state }: ChannelStatus, { codes = {} }: ChannelDefinition): void {
+  if (code !== undefined && findCode(code, { plugin: codes }) === undefined)
+    throw new Error(
+      `The status ${state} has the code ${shown(code)}, which is not registered. Declare it in codes, or use one of the gateway's.`,
+    );
+}
+
+async function namesKnownCodes(bench: Bench): Promise<void> {
+  const { test, definition } = bench;
+  await bench.meet("before");
+  await bench.fail("away");
+  await bench.until(
+    () => test.statuses.at(-1)?.state !== "connected",
+    () => "The platform became unavailable, but the status is still connected. Report waiting with a reason.",
+  );
+  for (const status of test.statuses) assertRegistered(status, definition);
 }
 
 async function takesNothingAfterClose(bench: Bench): Promise<void> {
@@ -71,7 +91,8 @@ async function takesNothingAfterClose(bench: Bench): Promise<void> {
 export const lifeRules: readonly Rule[] = [
   { title: "life > open does not connect", run: opensNothingYet },
   { title: "life > close may be called twice, and before start", run: closesTwice },
-  { title: "life > start connects and reports it", needs: [], run: connects },
+  { title: "life > start connects and reports it", needs: [], run: (bench) => bench.reach(() => connects(bench)) },
   { title: "life > nothing is received after close", needs: [], run: takesNothingAfterClose },
   { title: "life > start reports an unavailable platform", needs: ["away"], run: survivesOutage },
+  { title: "life > a code that is reported is registered", needs: ["away"], run: namesKnownCodes },
 ];

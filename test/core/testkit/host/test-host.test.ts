@@ -1,11 +1,14 @@
 /** The test host as an author of a plugin uses it: everything here is imported by the names that a stranger has. */
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { defineEngine, definePlugin, definePreset, Type } from "service-gateway/sdk";
+import { join } from "node:path";
+import { defineEngine, definePlugin, definePreset, type TurnEvent, Type } from "service-gateway/sdk";
 import { ChannelError } from "service-gateway/sdk/channel";
 import { createTestHost } from "service-gateway/testkit";
-import { describe, expect, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
+import { removeDirectory, temporaryDirectory } from "../../../support/directory.ts";
 import { runTests } from "../../../support/run-tests.ts";
+import { run } from "../../cli/command-runner.ts";
 
 /** Reminds after a time, by a timer of its own. */
 const reminder = definePlugin({
@@ -225,6 +228,70 @@ describe("a test host", () => {
     expect(one).toHaveDelivered("It is time.");
     expect(other).not.toHaveDelivered("It is time.");
   });
+});
+
+describe("a test host in a directory", () => {
+  test("runs the files that the test has put there, and its files remain", async () => {
+    const directory = temporaryDirectory();
+    onTestFinished(() => removeDirectory(directory));
+    mkdirSync(join(directory, "transforms"));
+    writeFileSync(join(directory, "transforms", "shout.ts"), "export default ({ payload }) => ({ message: payload.text.toUpperCase() });");
+    const mappings = [{ match: { path: "shout" }, transform: { module: "shout.ts" }, deliverOnly: true, channel: "loopback", to: "7" }];
+    const host = await createTestHost({ directory, config: { hooks: { mappings } } });
+    expect([host.directory, host.configFile]).toEqual([directory, join(directory, "config.jsonc")]);
+    expect(await host.deliver("shout", { text: "hello" })).toMatchObject({ status: 202, ended: [{ outcome: "answered" }] });
+    expect(host).toHaveDelivered("HELLO", { chat: "7" });
+    await host.close();
+    expect(existsSync(join(directory, "state", "state.db"))).toBe(true);
+  });
+
+  test("is beside a command of the program that reads its state", async () => {
+    await using host = await createTestHost({ plugins });
+    await host.say("/remind 5", { from: "ada" });
+    const { out } = await run(["why", "last", "--config", host.configFile], { home: host.directory });
+    expect(out).toMatch(/^refused \(owner_required\)/);
+  });
+
+  test("moves to another one when it is killed", async () => {
+    await using host = await createTestHost({ plugins });
+    const before = host.directory;
+    await host.restart({ killed: true });
+    expect(host.directory).not.toBe(before);
+    const { url } = JSON.parse(readFileSync(join(host.directory, "state", "gateway.json"), "utf8")) as { readonly url: string };
+    expect(url).toBe(host.url);
+  });
+});
+
+describe("the configuration of a test host", () => {
+  test("is changed while it runs: sections are merged, undefined removes, and a restart keeps the change", async () => {
+    await using host = await createTestHost();
+    await host.configure({ channels: { loopback: { dmPolicy: "allowlist", allowFrom: ["ada"] } } });
+    expect(await host.say("Hello", { from: "bela" })).toMatchObject({ outcome: "refused", reason: "sender_not_allowed" });
+    expect(await host.say("Hello", { from: "ada" })).toMatchObject({ outcome: "answered" });
+    await host.restart();
+    expect(await host.say("Hello", { from: "bela" })).toMatchObject({ outcome: "refused" });
+    await host.configure({ hooks: undefined });
+    expect(await host.deliver("agent", { message: "x" })).toMatchObject({ status: 404 });
+  });
+
+  test("that has an error is rejected with the reason, and the one before stays in effect", async () => {
+    await using host = await createTestHost({ allowErrors: [/is "closed", but must be/, /sections with an error/] });
+    await expect(host.configure({ channels: { loopback: { dmPolicy: "closed" } } })).rejects.toThrow(
+      /has errors:\n- channels\.loopback\.dmPolicy/,
+    );
+    expect(await host.say("Hello")).toMatchObject({ outcome: "answered" });
+  });
+});
+
+test("an answer may be the events of an engine", async () => {
+  async function* answer(): AsyncGenerator<TurnEvent> {
+    yield { type: "text", delta: "one " };
+    yield { type: "text", delta: "and two" };
+    yield { type: "done" };
+  }
+  await using host = await createTestHost({ answer });
+  await host.say("Hello");
+  expect(host.outbox().map(({ text }) => text)).toEqual(["one and two"]);
 });
 
 describe("a test host that is closed", () => {
