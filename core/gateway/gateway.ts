@@ -14,6 +14,7 @@ import { logProblem } from "./config-problems.ts";
 import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
 import { createHttpSide, type HttpSide } from "./http-side.ts";
+import { createTelemetry, type Telemetry } from "./metrics/telemetry.ts";
 import { joinNodes } from "./nodes.ts";
 import type { GatewayOptions } from "./options.ts";
 import { watchOwnership } from "./ownership.ts";
@@ -29,7 +30,6 @@ import { registerPairing } from "./routes/pairing.ts";
 import { createRuntime, type Runtime } from "./runtime.ts";
 import { followSharedConfig } from "./shared-config.ts";
 import { bringUpPlugins } from "./start-plugins.ts";
-import { createTelemetry, type Telemetry } from "./telemetry.ts";
 import { createHookTokens } from "./tokens.ts";
 import { createUndo, type Undo } from "./undo.ts";
 

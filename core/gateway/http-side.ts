@@ -22,9 +22,9 @@ import {
   type WebhookDeps,
 } from "../webhooks/index.ts";
 import type { HookSide } from "./hook-side.ts";
+import type { Telemetry } from "./metrics/telemetry.ts";
 import type { Readiness } from "./report.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Telemetry } from "./telemetry.ts";
 import type { Tokens } from "./tokens.ts";
 
 /** Asks the plugins that vouch for devices one after the other; a plugin that fails vouches for none. */

@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { definePlugin } from "service-gateway/sdk";
 import { defineStore, type Store, type StoreOpening } from "service-gateway/sdk/store";
-import { checkDatabase } from "./check.ts";
+import { checkDatabase } from "./check/check.ts";
 import { createCompletion } from "./completion.ts";
 import { copyMethods } from "./copying.ts";
 import { keyValueMethods } from "./key-value.ts";

@@ -1,6 +1,6 @@
 /** What `/metrics` shows of a state, with the embedded store. */
 import { expect, onTestFinished, test } from "vitest";
-import { createTelemetry } from "../../../core/gateway/telemetry.ts";
+import { createTelemetry } from "../../../core/gateway/metrics/telemetry.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { newEvent, settle, take } from "../../../core/testkit/store/fixture.ts";
 import { newDirectory } from "../state/directory.ts";

@@ -1,8 +1,8 @@
 /** The metrics that `/metrics` shows: events are counted as they pass, other values are read from their source for each page. */
 
-import { createMetrics } from "../http/index.ts";
-import type { Store, Unit } from "../state/index.ts";
-import type { Hooks } from "../stations/index.ts";
+import { createMetrics } from "../../http/index.ts";
+import type { Store, Unit } from "../../state/index.ts";
+import type { Hooks } from "../../stations/index.ts";
 import { createStoreMetrics } from "./store-metrics.ts";
 
 export interface Telemetry {

@@ -1,6 +1,6 @@
 /** What the database says about itself, for its check. */
 import type pg from "pg";
-import { applicationPrefix } from "./pool.ts";
+import { applicationPrefix } from "../pool.ts";
 
 export interface Facts {
   readonly version: string;

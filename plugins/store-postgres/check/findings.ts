@@ -1,8 +1,8 @@
 /** What facts about the database mean for an operator: one sentence for each problem, and what to do. */
 import type { StoreFinding } from "service-gateway/sdk/store";
-import type { Facts } from "./check-facts.ts";
-import { oldestServer } from "./migrations.ts";
-import { maxConnections } from "./pool.ts";
+import { oldestServer } from "../migrations.ts";
+import { maxConnections } from "../pool.ts";
+import type { Facts } from "./facts.ts";
 
 /** When the updates of a major version end, from https://www.postgresql.org/support/versioning/. */
 const supportEnds: ReadonlyMap<number, string> = new Map([

@@ -1,6 +1,6 @@
 /** Metrics of the whole state and of the nodes that share it. They are read from the store for each page, and all nodes show the same. */
-import type { Gauge, Metrics } from "../http/index.ts";
-import type { NodeReport, Nodes, Store, StoreStats } from "../state/index.ts";
+import type { Gauge, Metrics } from "../../http/index.ts";
+import type { NodeReport, Nodes, Store, StoreStats } from "../../state/index.ts";
 
 /** A scraper gives up after a few seconds, and the other metrics matter most while the store is away. */
 const patienceMs = 2_000;

@@ -3,9 +3,9 @@ import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import pg from "pg";
 import type { StoreFinding, StoreOpening } from "service-gateway/sdk/store";
-import { readFacts } from "./check-facts.ts";
-import { clockFindings, findingsOf, notificationFindings } from "./check-findings.ts";
-import { parseAddress } from "./pool.ts";
+import { parseAddress } from "../pool.ts";
+import { readFacts } from "./facts.ts";
+import { clockFindings, findingsOf, notificationFindings } from "./findings.ts";
 
 /** Only this check sends to the channel. */
 const channel = "service_gateway_check";
