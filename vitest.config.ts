@@ -13,11 +13,10 @@ const long = [
   "test/e2e/**/*.test.ts",
   "test/plugins/mail/**/*.test.ts",
   "test/core/isolation/faults.test.ts",
-  "test/core/testkit/broken-channels.test.ts",
   "test/house/published.test.ts",
 ];
 /** Changes its own process, or measures it, so that it needs one that no other file has used. */
-const alone = ["test/e2e/hook-flood.test.ts"];
+const alone = ["test/e2e/hook-flood.test.ts", "test/core/testkit/broken-channels.test.ts"];
 
 /** `SERVICE_TEST_STORE` runs the tests on another store than the embedded one; see `test/support/store/replacement.ts`. */
 const otherStore = process.env.SERVICE_TEST_STORE !== undefined;
@@ -78,7 +77,10 @@ export default defineConfig({
       { extends: true, test: { name: "end to end", include: long, exclude: [timed, costs, ...alone, ...left], isolate: false } },
       { extends: true, test: { name: "own process", include: alone } },
       { extends: true, test: { name: "costs", include: [costs], retry: 3 } },
-      { extends: true, test: { name: "parts", include: ["test/**/*.test.ts"], exclude: [...long, timed, costs], isolate: false } },
+      {
+        extends: true,
+        test: { name: "parts", include: ["test/**/*.test.ts"], exclude: [...long, ...alone, timed, costs], isolate: false },
+      },
       { extends: true, test: { name: "timed", include: [timed], maxWorkers: 1, retry: 3, sequence: { groupOrder: 1 } } },
     ],
   },

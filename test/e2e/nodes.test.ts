@@ -142,7 +142,7 @@ test("with the address alone, commands read the shared state from any machine, a
   expect(status.out).toMatch(/node one +alive/);
   expect((await read("why", accepted.runId)).out).toMatch(new RegExp(`^silent.*\\n[^]*event +${accepted.runId}`));
   expect((await read("events", "list")).out).toContain(accepted.runId);
-  expect((await read("sessions", "list")).out).toContain("agent:main:main");
+  await expect.poll(async () => (await read("sessions", "list")).out).toContain("agent:main:main");
   const doctor = await read("doctor");
   expect([doctor.code, doctor.out]).toEqual([0, expect.stringMatching(/✓ +store +PostgreSQL 1\d\.\d+ has what the store needs/)]);
   const away = await run(["doctor", "--config", file], { home, env: { DATABASE_URL: "postgres://postgres@127.0.0.1:1/postgres" } });
