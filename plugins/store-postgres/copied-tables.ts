@@ -15,8 +15,8 @@ export interface Field {
 
 export interface CopiedTable {
   readonly table: string;
-  /** What is read, if it is not the table itself. It may begin after the key whose values the SQL expressions name. */
-  readonly from?: (after: readonly string[]) => string;
+  /** What is read, if it is not the table itself. It may begin after the key in `after`, and contain at most `limit` rows; both are SQL. */
+  readonly from?: (after: readonly string[], limit: string) => string;
   readonly key: readonly string[];
   /** Columns of the key that is unique in the table, if these differ from what is read. */
   readonly unique?: readonly string[];
@@ -193,9 +193,10 @@ export const copiedTables: Readonly<Record<CopyKind, CopiedTable>> = {
   // `place` counts the messages of a transcript from 1. It is part of the key, so that no page counts those of earlier pages again.
   message: {
     table: "messages",
-    from: ([transcript, position, place]) => `(SELECT *, row_number() OVER (PARTITION BY transcript ORDER BY position)
+    // The inner limit is for older servers, such as 15, which would number all messages that are left.
+    from: ([transcript, position, place], limit) => `(SELECT *, row_number() OVER (PARTITION BY transcript ORDER BY position)
         + CASE WHEN transcript = ${transcript} THEN ${place} ELSE 0 END AS place
-      FROM @messages WHERE (transcript, position) > (${transcript}, ${position}))`,
+      FROM (SELECT * FROM @messages WHERE (transcript, position) > (${transcript}, ${position}) ORDER BY transcript, position LIMIT ${limit}) page)`,
     key: ["transcript", "position", "place"],
     unique: ["id"],
     fields: [

@@ -23,7 +23,7 @@ const recordExists = "SELECT 1 FROM @kv WHERE namespace = $1 AND key = $2";
 
 function pageQuery({ table, from, key, fields, size }: CopiedTable, after: Values | null): string {
   const values = key.map((_, index) => (after === null ? "0" : `$${index + 3}`));
-  const source = from?.(values) ?? `@${table}`;
+  const source = from?.(values, "$1") ?? `@${table}`;
   const keys = key.join(", ");
   const where = after === null ? "" : `WHERE (${keys}) > (${values.join(", ")})`;
   const order = key.map((_, index) => `key_${index}`).join(", ");
@@ -93,7 +93,10 @@ export async function requireWholeState(database: Database): Promise<void> {
   if (found.length > 0) throw storeError("state_copy_unfinished");
 }
 
-const rowsOf = ({ table, from, key }: CopiedTable): string => `${from?.(key.map(() => "0")) ?? `@${table}`} source`;
+function rowsOf({ table, from, key }: CopiedTable): string {
+  const first = key.map(() => "0");
+  return `${from?.(first, "ALL") ?? `@${table}`} source`;
+}
 
 /** Identity columns, and the highest number that each has to leave out. */
 const identities = [
