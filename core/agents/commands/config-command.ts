@@ -1,7 +1,7 @@
 /** `/config` lets owners read and change the configuration from a chat, if `commands.config` allows it. */
 
 import { type ConfigEditor, renderProblem, waitsForStart } from "../../config/index.ts";
-import { HostError } from "../../contract/index.ts";
+import { HostError, isJson } from "../../contract/index.ts";
 import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
 
 export interface ConfigCommandOptions {
@@ -103,15 +103,6 @@ function valueIn(text: string): string {
   const typed = plain(text);
   if (!/^[[{]/.test(typed) || isJson(typed)) return typed;
   return isJson(straight(typed)) ? straight(typed) : typed;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 function fenced(text: string): string {

@@ -3,7 +3,7 @@ import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Problem } from "../../config/index.ts";
-import type { Json } from "../../contract/index.ts";
+import { isJson, type Json } from "../../contract/index.ts";
 import type { Gateway } from "../../gateway/index.ts";
 import type { Ended } from "./endings.ts";
 import { loggedErrors, watchRejections } from "./faults.ts";
@@ -79,16 +79,6 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
     rejections.stop();
     await remove();
     throw error;
-  }
-}
-
-/** Whether a text is JSON, such as the recorded body of a delivery, whose signature covers each of its bytes. */
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
   }
 }
 

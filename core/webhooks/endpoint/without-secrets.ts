@@ -1,6 +1,6 @@
 /** Stored hook data contains no secret of the configuration, wherever its sender put one: `?access_token=`, `x-api-key`, a field. */
 
-import { HostError, type Json, type RawEvent } from "../../contract/index.ts";
+import { HostError, isJson, type Json, type RawEvent } from "../../contract/index.ts";
 import { exactDigits, parseExactJson } from "../../http/index.ts";
 import { createRedactor, shortestInside } from "../../log/index.ts";
 import type { AcceptedEvent } from "../../state/index.ts";
@@ -104,15 +104,6 @@ function gather(...values: readonly (Json | undefined)[]): string {
   };
   for (const value of values) add(value);
   return texts;
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const isObject = (value: Json | undefined): value is JsonObject => typeof value === "object" && value !== null && !Array.isArray(value);
