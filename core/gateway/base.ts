@@ -14,7 +14,7 @@ import {
 } from "../config/index.ts";
 import { createLoader, type Loader, loadBundledAhead } from "../host/index.ts";
 import { createLog, type Log } from "../log/index.ts";
-import { lockState, type Store } from "../state/index.ts";
+import { lockState, type Nodes, type Store } from "../state/index.ts";
 import { checkStateSettings, createSharedConfig, openState, type StatePlace, statePlace } from "../stores/index.ts";
 import { logProblem } from "./config-problems.ts";
 import type { GatewayOptions } from "./options.ts";
@@ -53,7 +53,15 @@ export interface Base {
 }
 
 export async function openBase(options: GatewayOptions, undo: Undo): Promise<Base> {
-  const { environment = process.env, home = homedir(), now = Date.now, elapsed = () => performance.now(), random = Math.random } = options;
+  const {
+    environment = process.env,
+    home = homedir(),
+    now: ownClock = Date.now,
+    elapsed = () => performance.now(),
+    random = Math.random,
+  } = options;
+  let nodes: Nodes | undefined;
+  const now = () => (options.now === undefined ? nodes?.time() : undefined) ?? ownClock();
   const location = options.configFile === undefined ? locateConfig({ env: environment, home }) : { file: options.configFile, named: true };
   const current = { loaded: await loadConfig({ ...location, env: environment }) };
   const config = () => current.loaded.config;
@@ -88,6 +96,7 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   // Uses the time that the store takes to open.
   if (!fresh && options.bundled !== false) loadBundledAhead(config(), loader);
   const store = await opening;
+  nodes = store.nodes;
   undo.add(() => store.close());
   // Created after the database: a token without a database shows that an earlier version's state is lost.
   const gatewayTokens = createGatewayTokens({ config, secrets, log, now, stateDirectory });

@@ -39,6 +39,11 @@ export interface NodeReport {
 export interface Nodes {
   /** The name of this node. */
   readonly name: string;
+  /**
+   * Epoch milliseconds by the clock that all nodes share, such as that of the database. Every time that is stored or compared with a
+   * stored one is by this clock, so that a node whose clock is wrong delays nothing for the others. Read it on a store of a gateway only.
+   */
+  time(): number;
   /** Sets the watcher of this node, after `begin`. It may be called with lanes in which there is nothing to do. */
   watch(watcher: NodeWatcher): void;
   /** Sends a note to every other node. */

@@ -3,7 +3,7 @@ import type { AcceptedEvent, Json, NewEvent, StoredEvent, Unit } from "service-g
 import { createAcceptanceQueue } from "./acceptance-queue.ts";
 import { packDecisions } from "./decisions.ts";
 import { isBadValue } from "./failure.ts";
-import type { Lease } from "./lease.ts";
+import type { Lease } from "./nodes/lease.ts";
 import type { Database, Values } from "./pool.ts";
 import type { RunningUnits } from "./running-units.ts";
 import { outcomeStates } from "./schema/tables.ts";

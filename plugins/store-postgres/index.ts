@@ -6,9 +6,10 @@ import { checkDatabase } from "./check/check.ts";
 import { createCompletion } from "./completion.ts";
 import { copyMethods } from "./copying.ts";
 import { keyValueMethods } from "./key-value.ts";
-import { createLease } from "./lease.ts";
 import { migrate } from "./migrations.ts";
-import { createNodes } from "./nodes.ts";
+import { createSharedClock } from "./nodes/clock.ts";
+import { createLease } from "./nodes/lease.ts";
+import { createNodes } from "./nodes/nodes.ts";
 import { outboxReads, outboxWrites } from "./outbox.ts";
 import { applicationPrefix, openDatabase } from "./pool.ts";
 import { prune } from "./prune.ts";
@@ -19,11 +20,13 @@ import { createSentRecords } from "./sent-records.ts";
 import { sessionMethods } from "./sessions.ts";
 import { inboxReads, inboxWrites } from "./work.ts";
 
-async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
+async function openStore({ url, now, owner, node }: StoreOpening): Promise<Store> {
   const applicationName = `${applicationPrefix}${node}`;
   const database = openDatabase(url, applicationName);
+  const clock = createSharedClock(database);
   try {
     await migrate(database);
+    if (owner) await clock.measure();
   } catch (error) {
     await database.close();
     throw error;
@@ -31,7 +34,7 @@ async function openStore({ url, now, node }: StoreOpening): Promise<Store> {
   // A connection of its own, so that no other work delays a renewal.
   const renewals = openDatabase(url, applicationName, 1);
   const units = createRunningUnits(randomUUID);
-  const nodes = createNodes(database, { node, now, lease: () => lease });
+  const nodes = createNodes(database, { node, now, clock, lease: () => lease });
   const lease = createLease(renewals, { node, running: units.ids, onWork: nodes.work, onLost: nodes.lost });
   const parts = { lease, units, sentRecords: createSentRecords(), onWork: nodes.work };
   const completion = createCompletion();

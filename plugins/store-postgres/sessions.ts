@@ -1,6 +1,6 @@
 /** Sessions and their transcripts. */
 import { type Address, encodeLanePart, type Json, type SessionMessage, type SessionRecord, type Store } from "service-gateway/sdk/store";
-import type { Lease } from "./lease.ts";
+import type { Lease } from "./nodes/lease.ts";
 import type { Database } from "./pool.ts";
 
 interface SessionRow {

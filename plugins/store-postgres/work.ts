@@ -13,7 +13,7 @@ import { requireWholeState } from "./copying.ts";
 import { packDecisions } from "./decisions.ts";
 import { unpackTaken } from "./events.ts";
 import { isLeaseError } from "./failure.ts";
-import type { Lease } from "./lease.ts";
+import type { Lease } from "./nodes/lease.ts";
 import type { Database } from "./pool.ts";
 import type { RunningUnits } from "./running-units.ts";
 import { unpackedEvent } from "./schema/fragments.ts";

@@ -28,7 +28,7 @@ export interface NodeGroup {
   /** The configuration that all nodes have, but for `gateway.node`. */
   readonly config: object;
   /** Starts a node that differs from the others in its name and state directory only. */
-  node(name: string, options?: { readonly config?: object; readonly home?: string }): Promise<Node>;
+  node(name: string, options?: { readonly config?: object; readonly home?: string; readonly nodeArgs?: readonly string[] }): Promise<Node>;
   /** Ends the lease of a node, as after the time of it. */
   endLease(name: string): Promise<void>;
   /** The number of units that have ended. */
@@ -62,10 +62,10 @@ export async function createNodeGroup(
     platform,
     model,
     config,
-    async node(name, { config: given = { ...config, gateway: { port: 0, node: name } }, home = temporaryHome(atEnd) } = {}) {
+    async node(name, { config: given = { ...config, gateway: { port: 0, node: name } }, home = temporaryHome(atEnd), nodeArgs } = {}) {
       const file = join(home, "config.jsonc");
       writeFileSync(file, JSON.stringify(given));
-      const process = start(["gateway", "--config", file], { home, env, atEnd });
+      const process = start(["gateway", "--config", file], { home, env, atEnd, ...(nodeArgs && { nodeArgs }) });
       await process.until(/is ready at/);
       const description = join(home, "state", "gateway.json");
       return {

@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "jsonc-parser";
 import { expect, onTestFinished, test } from "vitest";
-import { temporaryHome } from "../core/cli/command.ts";
+import { ownFlags, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { say } from "../openai-server/answers.ts";
 import { freePort } from "../support/ports.ts";
@@ -113,6 +113,16 @@ test("a node that sleeps past its lease in the middle of a turn writes and sends
   expect(decisions.filter(({ code }) => code === "lease_lost")).toEqual([
     expect.objectContaining({ verdict: "retry", detail: "its node one did not renew its lease, or was started again" }),
   ]);
+});
+
+test("a node whose clock is an hour ahead stores times by the clock of the database, so that nothing is due too late for the others", async () => {
+  const group = await createGroup();
+  const ahead = `data:text/javascript,${encodeURIComponent("const now = Date.now; Date.now = () => now() + 3_600_000;")}`;
+  const one = await group.node("one", { nodeArgs: ["--import", ahead, ...ownFlags] });
+  await postHook(one, "wake", { text: "the backup is done", mode: "now" });
+  const [row] = await database.query(group.url, "SELECT accepted_at AS accepted, due FROM $schema.inbox");
+  expect(Math.abs(Number(row?.accepted) - Date.now())).toBeLessThan(60_000);
+  expect(Math.abs(Number(row?.due) - Date.now())).toBeLessThan(60_000);
 });
 
 test("a run that a webhook of one node causes is waited for and looked up on the other", async () => {

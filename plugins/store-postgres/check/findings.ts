@@ -91,7 +91,7 @@ function nodeFindings({ connectionsLeft, sharedNames }: Facts): readonly StoreFi
   return [...found, warn(reason, "Raise max_connections of the server, or the connection limits of the database and the user.")];
 }
 
-/** Leases use the clock of the database, and everything else uses that of the node. */
+/** The nodes correct the difference, but the times in their logs differ by it. */
 export function clockFindings(aheadMs: number): readonly StoreFinding[] {
   if (Math.abs(aheadMs) < 2_000) return [];
   const seconds = `${(Math.abs(aheadMs) / 1_000).toFixed(1)} s`;

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from "vitest";
 import type { Store } from "../../../core/state/index.ts";
 import { newEvent, settle, start, take } from "../../../core/testkit/store/fixture.ts";
 import { postgres } from "../../../plugins/store-postgres/index.ts";
-import { createLease } from "../../../plugins/store-postgres/lease.ts";
+import { createLease } from "../../../plugins/store-postgres/nodes/lease.ts";
 import { openDatabase } from "../../../plugins/store-postgres/pool.ts";
 import { usePostgres } from "../../support/postgres.ts";
 

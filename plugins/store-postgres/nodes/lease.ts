@@ -1,6 +1,6 @@
 /** The lease of this node: who writes a run's results must hold it. */
-import { requireVersion, schemaVersion } from "./migrations.ts";
-import type { Database, Values } from "./pool.ts";
+import { requireVersion, schemaVersion } from "../migrations.ts";
+import type { Database, Values } from "../pool.ts";
 
 /** After a failure, the next attempt follows soon. */
 const retryMs = 1_000;

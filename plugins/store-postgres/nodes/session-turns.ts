@@ -1,7 +1,7 @@
 /** Turns that wait until their session is free on all nodes. */
 import type { Nodes } from "service-gateway/sdk/store";
+import type { Database } from "../pool.ts";
 import type { Lease } from "./lease.ts";
-import type { Database } from "./pool.ts";
 
 /** Notifications end a wait at once. These are for those that were missed; a short turn ends before the first ones. */
 const firstLookMs = 20;

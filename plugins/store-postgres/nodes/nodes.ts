@@ -1,10 +1,11 @@
 /** What this node hears of the others: work that it did not accept itself, by notifications and by a poll for what was missed, and notes. */
 import type { NodeNote, NodeReport, Nodes, NodeWatcher } from "service-gateway/sdk/store";
+import type { Database } from "../pool.ts";
+import { noteChannel, wakeChannel } from "../schema/lease.ts";
+import { turnChannel } from "../schema/session-turns.ts";
+import type { SharedClock } from "./clock.ts";
 import type { Lease } from "./lease.ts";
 import { type Listening, listen } from "./listening.ts";
-import type { Database } from "./pool.ts";
-import { noteChannel, wakeChannel } from "./schema/lease.ts";
-import { turnChannel } from "./schema/session-turns.ts";
 import { createSessionTurns } from "./session-turns.ts";
 
 const pollMs = 1_000;
@@ -23,10 +24,14 @@ interface NotePayload extends NodeNote {
   readonly from: string;
 }
 
-export function createNodes(
-  database: Database,
-  { node, now, lease }: { readonly node: string; readonly now: () => number; readonly lease: () => Lease },
-): PostgresNodes {
+export interface NodesOptions {
+  readonly node: string;
+  readonly now: () => number;
+  readonly clock: SharedClock;
+  readonly lease: () => Lease;
+}
+
+export function createNodes(database: Database, { node, now, clock, lease }: NodesOptions): PostgresNodes {
   const duties = new Set<string>();
   const turns = createSessionTurns(database, lease);
   let watcher: NodeWatcher | undefined;
@@ -61,6 +66,7 @@ export function createNodes(
 
   return {
     name: node,
+    time: clock.time,
     work,
     lost(what) {
       duties.clear();
@@ -75,6 +81,7 @@ export function createNodes(
       });
       clearTimeout(timer);
       plan();
+      clock.start();
     },
     async send({ topic, body }) {
       const payload: NotePayload = { schema: database.schema, from: node, topic, body };
@@ -95,6 +102,7 @@ export function createNodes(
     async end() {
       watcher = undefined;
       clearTimeout(timer);
+      clock.end();
       await listening?.end();
     },
   };
