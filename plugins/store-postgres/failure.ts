@@ -71,6 +71,11 @@ export function translated(error: unknown): Error {
   return error instanceof Error ? error : new Error(reasonOf(error));
 }
 
+/** The error for the caller of a call that failed by itself, within a transaction that others shared. */
+export function translatedState(state: string, message: string): Error {
+  return translated(Object.assign(new Error(message), { severity: "ERROR", code: state }));
+}
+
 const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);
 
 /** Whether a translated error leaves open if the call had an effect. */
