@@ -184,7 +184,7 @@ function showAccounts(
   terminal.table(
     things.map(({ source, account, state, reason, fix, lastMail }) => [
       style("bold", `${source}:${account}`),
-      style(state === "ok" ? "green" : state.startsWith("needs") ? "red" : "yellow", state),
+      style(state === "ok" ? "green" : state === "standby" ? "dim" : state.startsWith("needs") ? "red" : "yellow", state),
       lastMail === undefined ? "" : style("dim", `last mail ${renderAgo(lastMail, now)}`),
       `${reason} ${fix}`.trim(),
     ]),

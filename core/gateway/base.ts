@@ -20,6 +20,7 @@ import { logProblem } from "./config-problems.ts";
 import type { GatewayOptions } from "./options.ts";
 import { acceptance } from "./ownership.ts";
 import { type ConfigSync, createConfigSync } from "./shared-config.ts";
+import { createStateWait } from "./state-away.ts";
 import { createGatewayTokens, type Tokens } from "./tokens.ts";
 import type { Undo } from "./undo.ts";
 
@@ -86,13 +87,20 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
 
   const fresh = options.fresh ?? false;
   const loader = createLoader({ cacheDirectory: join(stateDirectory, "cache", "plugins"), fresh });
-  const opening = openState({
-    ...{ place, now, owner: true },
-    secrets: () => secrets,
-    plugins: () => ({ loader, load: config().plugins.load, configDirectory: directory, given: options.plugins ?? [] }),
-    ...(options.slowFlushMs === undefined ? {} : { slowFlushMs: options.slowFlushMs }),
-    ...(options.acceptNewState === true && { acceptNewState: acceptance(log) }),
+  const wait = createStateWait({
+    ...{ config, log, elapsed, signal: options.signal },
+    tokens: () => createGatewayTokens({ config, secrets, log, now, stateDirectory }),
   });
+  undo.add(wait.end);
+  const opening = wait.until(() =>
+    openState({
+      ...{ place, now, owner: true },
+      secrets: () => secrets,
+      plugins: () => ({ loader, load: config().plugins.load, configDirectory: directory, given: options.plugins ?? [] }),
+      ...(options.slowFlushMs === undefined ? {} : { slowFlushMs: options.slowFlushMs }),
+      ...(options.acceptNewState === true && { acceptNewState: acceptance(log) }),
+    }),
+  );
   // Uses the time that the store takes to open.
   if (!fresh && options.bundled !== false) loadBundledAhead(config(), loader);
   const store = await opening;
@@ -100,7 +108,8 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   undo.add(() => store.close());
   // Created after the database: a token without a database shows that an earlier version's state is lost.
   const gatewayTokens = createGatewayTokens({ config, secrets, log, now, stateDirectory });
-  const { resumed, fence } = await store.begin(now());
+  const { resumed, fence } = await wait.until(() => store.begin(now()));
+  await wait.end();
   if (resumed > 0) log.info({ resumed }, "resuming work of an earlier process");
   const syncConfig =
     config().state.config === "store"

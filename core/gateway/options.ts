@@ -34,6 +34,8 @@ export interface GatewayOptions {
   readonly onAsked?: (how: "stop" | "restart") => boolean;
   /** Called when the state is gone, or another gateway has taken it over, and this one can do nothing more. Default: the gateway closes. */
   readonly onLost?: (error: HostError) => void;
+  /** Ends a start that waits for the database: `createGateway` rejects with the signal's reason. Without effect once it has resolved. */
+  readonly signal?: AbortSignal;
   /** Reads plugin files again, even if this process has already loaded them. */
   readonly fresh?: boolean;
 }

@@ -72,7 +72,9 @@ function readinessOf(
   });
   const watched = Object.values(watchedBy(runtime.registry.watched))
     .flat()
-    .flatMap(({ source, account, state, reason }) => (state === "ok" ? [] : [`${source}:${account} is ${state}: ${reason}`]));
+    .flatMap(({ source, account, state, reason }) =>
+      state === "ok" || state === "standby" ? [] : [`${source}:${account} is ${state}: ${reason}`],
+    );
   return { ready: blocking.length === 0 && life.tried, reasons: [...blocking, ...accounts, ...watched] };
 }
 

@@ -50,6 +50,7 @@ export async function bringUpPlugins(parts: {
     receive: (event) => runtime.path.receive(event),
     address: () => parts.address.url,
     owner: () => runtime.router.lastRecipient(defaultAgentId(parts.config())),
+    takeDuty: async (name) => (await parts.store.nodes?.takeDuty(name)) ?? true,
     handIn: parts.handIn,
     presets: {
       settings: (id) => presetSettings(parts.config(), id),

@@ -23,6 +23,8 @@ export interface ScopeOptions {
   readonly address: () => string;
   /** The place of the default agent's last conversation. */
   readonly owner: () => Promise<Address | undefined>;
+  /** Takes a duty that one node of the store at a time fulfils. */
+  readonly takeDuty: (name: string) => Promise<boolean>;
   readonly handIn: (delivery: HandedDelivery) => Promise<Accepted>;
   readonly presets: {
     /** The user's current settings for a preset. */
@@ -85,6 +87,7 @@ export function createScope(
     signal: options.signal,
     now: options.now,
     newId: options.newId,
+    takeDuty: (name) => options.takeDuty(`plugin:${id}:${name}`),
     receive: options.receive,
     notify: (address, text, { key } = {}) =>
       options.receive(noticeEvent({ address, text, ...(key === undefined ? {} : { dedupeKey: `notice:${id}:${key}` }) })),

@@ -432,7 +432,8 @@ interface WatchedStatus {
   /** The kind of source and the account's name, such as `imap` and `ada`. */
   readonly source: string;
   readonly account: string;
-  readonly state: "ok" | "retrying" | "paused" | "needs_login" | "needs_setup";
+  /** `standby`: another gateway on the same store watches it. Like `ok`, it does not make this gateway degraded. */
+  readonly state: "ok" | "standby" | "retrying" | "paused" | "needs_login" | "needs_setup";
   /** One sentence; empty if all is well. */
   readonly reason: string;
   /** What to do; empty if all is well. */
@@ -487,6 +488,17 @@ export interface PluginHost {
   now(): number;
   /** A new unique id, sortable by time. */
   newId(): string;
+  /**
+   * Takes a duty that one gateway at a time fulfils for the plugin, such as reading a mailbox. Resolves with whether this gateway has it:
+   * always `true` unless several gateways share a store. A gateway keeps its duties until it closes, or until it cannot renew its lease.
+   * Another one can take them at once after a clean stop, and within 12 s after a crash. So ask each second, both while you wait for the
+   * duty and while you fulfil it: the answer is nearly always known without the store. Rejects (`database_away`) while it is not; then the
+   * duty may be lost.
+   *
+   * @example
+   * if (await host.takeDuty("mailbox:ada")) await readMailbox();
+   */
+  takeDuty(name: string): Promise<boolean>;
   /**
    * Submits an event of the plugin's own. Resolves when the event is on the disk: acknowledge its source then. Rejects (`state_full`) if it
    * could not be stored; then nothing was accepted. `source` is the plugin's id, and an `ingress` tap of the plugin turns the event into an

@@ -1,7 +1,7 @@
 /** The state of a mailbox, with its reason and the remedy. Each change is logged. */
 import type { PluginHost } from "service-gateway/sdk";
 
-export type MailboxState = "ok" | "retrying" | "paused" | "needs_login" | "needs_setup";
+export type MailboxState = "ok" | "standby" | "retrying" | "paused" | "needs_login" | "needs_setup";
 
 export interface Condition {
   readonly state: MailboxState;
@@ -27,6 +27,7 @@ export function createHealth({ log }: Pick<PluginHost, "log">, mailbox: { readon
       if (!changed) return;
       const { state, reason, fix } = next;
       if (state === "ok") log.info(mailbox, "the mailbox is watched");
+      else if (state === "standby") log.info(mailbox, "another gateway reads the mailbox");
       else
         log[state === "needs_login" || state === "needs_setup" ? "error" : "warn"](
           { ...mailbox, state, hint: fix },

@@ -1,4 +1,7 @@
-/** One process at a time reads a mailbox: the gateway, or the command that watches in the foreground. */
+/**
+ * One process at a time reads a mailbox: a gateway, or the command that watches in the foreground. Which of several gateways it is, the
+ * duty of the mailbox decides (`watch-alone.ts`).
+ */
 import type { PluginHost } from "service-gateway/sdk";
 import type { MailboxName } from "./handover.ts";
 import { SourceError } from "./source.ts";
@@ -40,7 +43,7 @@ export function createLease({ store, newId }: Pick<PluginHost, "store" | "newId"
   async function take(): Promise<Holder> {
     const change = (found: unknown) => {
       const holder = found as Holder | null;
-      // Only one gateway runs on a state, so another gateway's lease belongs to a process that has ended.
+      // Only the gateway that has the duty asks, so another gateway's lease belongs to one that has ended or lost the duty.
       const isFree = holder === null || holder.id === mine.id || (by === "gateway" && holder.by === "gateway");
       return isFree ? { ...mine } : undefined;
     };

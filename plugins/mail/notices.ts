@@ -21,7 +21,7 @@ export function createNotices(
   return {
     async follow({ state, reason, fix }, lastSync) {
       written ??= (await store.get(place)) !== null;
-      const isLong = state !== "ok" && state !== "paused" && now() - lastSync > patienceMs;
+      const isLong = state !== "ok" && state !== "standby" && state !== "paused" && now() - lastSync > patienceMs;
       if (!written && (state === "needs_login" || isLong)) {
         written = await notifyOwner(`The mailbox ${mailbox.account} is not read: ${reason} ${fix}`);
         if (written) await store.set(place, true);

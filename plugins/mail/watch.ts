@@ -112,7 +112,7 @@ function checkOf(watched: ReadonlyMap<string, Watched>): Parameters<PluginHost["
   return {
     name: "mailboxes",
     async explain() {
-      const ill = [...watched.values()].find(({ mailbox }) => mailbox.status().state !== "ok");
+      const ill = [...watched.values()].find(({ mailbox }) => !["ok", "standby"].includes(mailbox.status().state));
       if (ill === undefined) return { verdict: "ok", reason: watched.size === 0 ? "No mailbox is watched." : `${watched.size} watched.` };
       const { state, reason, fix } = ill.mailbox.status();
       return { verdict: state.startsWith("needs") ? "fail" : "warn", reason: `${ill.account}: ${reason}`, fix };

@@ -17,13 +17,20 @@ function stateOf(error: unknown): string | undefined {
   return typeof error.code === "string" ? error.code : undefined;
 }
 
-const nodeCodes = /^(E[A-Z]+|ERR_SSL_.*|CERT_.*|SELF_SIGNED.*|DEPTH_.*)$/;
+const certificateCodes = /^(ERR_SSL_|ERR_TLS_|CERT_|SELF_SIGNED|DEPTH_|UNABLE_TO_)/;
+const nodeCodes = /^E[A-Z]+$/;
 /** Messages of the client library for errors without a code. */
 const clientMessages = /connection terminated|timeout|connection ended|not queryable|connection error/i;
 
 function isConnectionError(error: unknown): boolean {
   if (!(error instanceof Error) || stateOf(error) !== undefined) return false;
+  if (isCertificateError(error)) return true;
   return ("code" in error && typeof error.code === "string" && nodeCodes.test(error.code)) || clientMessages.test(error.message);
+}
+
+/** Whether no encrypted connection can be made. While a gateway runs, this may pass; it does not if the settings are wrong. */
+export function isCertificateError(error: unknown): boolean {
+  return error instanceof Error && "code" in error && typeof error.code === "string" && certificateCodes.test(error.code);
 }
 
 /** Whether the database cannot be used at the moment. The same call may succeed later. */
@@ -47,7 +54,7 @@ export function isBadValue(error: unknown): boolean {
   return state !== undefined && ["22", "23", "54"].includes(state.slice(0, 2));
 }
 
-const reasonOf = (error: unknown): string => {
+export const reasonOf = (error: unknown): string => {
   const text = error instanceof Error ? error.message || ("code" in error ? String(error.code) : "") : String(error);
   return text.replace(/\s+/g, " ").trim().replace(/\.$/, "") || "unknown error";
 };
@@ -62,6 +69,11 @@ export function translated(error: unknown): Error {
     return storeError("database_unusable", { reason: reasonOf(error) }, { cause: error });
   }
   return error instanceof Error ? error : new Error(reasonOf(error));
+}
+
+/** The error for the caller of a call that failed by itself, within a transaction that others shared. */
+export function translatedState(state: string, message: string): Error {
+  return translated(Object.assign(new Error(message), { severity: "ERROR", code: state }));
 }
 
 const codeOf = (error: unknown): unknown => (error instanceof Error && "code" in error ? error.code : undefined);

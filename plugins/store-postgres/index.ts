@@ -1,10 +1,11 @@
 /** A store in PostgreSQL: several nodes work on the same state. */
 import { randomUUID } from "node:crypto";
 import { definePlugin } from "service-gateway/sdk";
-import { defineStore, type Store, type StoreOpening } from "service-gateway/sdk/store";
+import { defineStore, type Store, type StoreOpening, storeError } from "service-gateway/sdk/store";
 import { checkDatabase } from "./check/check.ts";
 import { createCompletion } from "./completion.ts";
 import { copyMethods } from "./copying.ts";
+import { isCertificateError, reasonOf } from "./failure.ts";
 import { keyValueMethods } from "./key-value.ts";
 import { migrate } from "./migrations.ts";
 import { createSharedClock } from "./nodes/clock.ts";
@@ -29,7 +30,9 @@ async function openStore({ url, now, owner, node }: StoreOpening): Promise<Store
     if (owner) await clock.measure();
   } catch (error) {
     await database.close();
-    throw error;
+    // A gateway waits for a database that is away, and in vain for a certificate that it does not trust.
+    const cause = error instanceof Error ? error.cause : undefined;
+    throw isCertificateError(cause) ? storeError("database_unusable", { reason: reasonOf(cause) }, { cause }) : error;
   }
   // A connection of its own, so that no other work delays a renewal.
   const renewals = openDatabase(url, applicationName, 1);

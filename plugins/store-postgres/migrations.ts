@@ -4,6 +4,7 @@ import type { Database } from "./pool.ts";
 import { acceptanceFunctions } from "./schema/acceptance.ts";
 import { binding } from "./schema/binding.ts";
 import { claimFunctions } from "./schema/claim.ts";
+import { indexesOnly } from "./schema/define.ts";
 import { dutyFunctions } from "./schema/duties.ts";
 import { keyValueFunctions } from "./schema/key-value.ts";
 import { leaseFunctions } from "./schema/lease.ts";
@@ -13,6 +14,7 @@ import { queueFunctions } from "./schema/queues.ts";
 import { removalFunctions } from "./schema/removals.ts";
 import { sessionTurns } from "./schema/session-turns.ts";
 import { sessionFunctions } from "./schema/sessions.ts";
+import { sharedCallFunctions } from "./schema/shared-calls.ts";
 import { tables } from "./schema/tables.ts";
 import { unitFunctions } from "./schema/units.ts";
 import { versions } from "./schema/versions.ts";
@@ -47,7 +49,11 @@ export interface Migration {
 }
 
 /** Each is applied once, in order; its index is the version that it starts from. */
-export const migrations: readonly Migration[] = [{ sql: foundation }, { sql: [...sessionTurns, ...versions, ...binding].join("\n") }];
+export const migrations: readonly Migration[] = [
+  { sql: foundation },
+  { sql: [...sessionTurns, ...versions, ...binding].join("\n") },
+  { sql: [...acceptanceFunctions, ...sharedCallFunctions, indexesOnly].join("\n") },
+];
 
 /** The version of the schema that this program knows. */
 export const schemaVersion = migrations.length;

@@ -3,6 +3,7 @@ import type { Json, OutboxRow, Part, Store } from "service-gateway/sdk/store";
 import { packDecisions } from "./decisions.ts";
 import type { Database } from "./pool.ts";
 import { packReceipt, type SentRecords } from "./sent-records.ts";
+import { createSharedCalls } from "./shared-calls.ts";
 import type { WorkParts } from "./work.ts";
 
 const keepSentMs = 30 * 24 * 3_600_000;
@@ -12,6 +13,7 @@ export function outboxWrites(database: Database, { lease, units, sentRecords }: 
   const own = async (name: string, ...values: readonly unknown[]): Promise<void> => {
     await database.call(name, [...lease.values(), ...values]);
   };
+  const shared = createSharedCalls(database, "say");
   return {
     async say({ unitId, rows, first, tookQueued, ending, transcript, decisions }) {
       const messages = transcript?.messages ?? [];
@@ -32,9 +34,11 @@ export function outboxWrites(database: Database, { lease, units, sentRecords }: 
         messages.map((message) => message.unitId ?? null),
         ...packDecisions(decisions),
       ];
-      const placed = await units.withToken(`say ${unitId}`, (token) =>
-        database.call<{ id: number; position: number }>("say", [...lease.values(), unitId, token, ...values]),
-      );
+      const placed = await units.withToken(`say ${unitId}`, (token) => {
+        const all = [...lease.values(), unitId, token, ...values];
+        // Events of a queue concern other units too.
+        return tookQueued === true ? database.call<Placed>("say", all) : shared<Placed>(all);
+      });
       return rows.map((row, offset): OutboxRow => {
         const { id, position } = placed[offset] ?? { id: 0, position: 0 };
         const marked = offset === 0 && first !== "waiting";
@@ -47,6 +51,11 @@ export function outboxWrites(database: Database, { lease, units, sentRecords }: 
     sent: (rowId, receipt, { at, next }) => sentRecords.during(own("sent", ...packReceipt({ rowId, receipt, at }), next ?? null)),
     unsendable: (rowId, { at, reason }) => own("unsendable", rowId, at, reason),
   } satisfies Partial<Store>;
+}
+
+interface Placed {
+  readonly id: number;
+  readonly position: number;
 }
 
 interface WaitingRow {

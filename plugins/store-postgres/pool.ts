@@ -38,6 +38,8 @@ export interface Database {
    * function then recognizes what it has done.
    */
   call<Row>(name: string, values: Values | ((again: boolean) => Values)): Promise<readonly Row[]>;
+  /** Calls a function several times, in one statement and one transaction. Each row has its call's place in `lists` as `ord`. */
+  calls<Row>(name: string, lists: readonly Values[]): Promise<readonly Row[]>;
   /** Executes several statements in one transaction. */
   transaction(work: (query: (sql: string, values?: Values) => Promise<readonly unknown[]>) => Promise<void>): Promise<void>;
   /** Why the database could not be reached less than half a minute ago; `undefined` if it could since. */
@@ -165,6 +167,17 @@ export function openDatabase(url: string, applicationName: string, connections =
       const list = typeof values === "function" ? values : () => values;
       const places = list(false).map((_, index) => `$${index + 1}`);
       return run(withSchema(`SELECT * FROM @${name}(${places.join(", ")})`), list);
+    },
+    calls(name, lists) {
+      let place = 0;
+      const nextPlace = () => {
+        place += 1;
+        return `$${place}`;
+      };
+      const selects = lists.map(
+        (values, ord) => `SELECT ${ord} AS ord, called.* FROM @${name}(${values.map(nextPlace).join(", ")}) AS called`,
+      );
+      return run(withSchema(selects.join(" UNION ALL ")), () => lists.flat());
     },
     async transaction(work) {
       const client = await connect().catch((error: unknown) => {

@@ -19,6 +19,7 @@ import type { RunningUnits } from "./running-units.ts";
 import { unpackedEvent } from "./schema/fragments.ts";
 import { outcomeStates } from "./schema/tables.ts";
 import { packReceipt, type SentRecords } from "./sent-records.ts";
+import { createSharedCalls, type SharedCall } from "./shared-calls.ts";
 
 interface ClaimRow {
   readonly due: number | null;
@@ -92,12 +93,17 @@ export interface WorkParts {
 export function inboxWrites(database: Database, { lease, units, sentRecords, onWork }: WorkParts) {
   const { accept } = createAcceptance(database, lease, units);
 
+  const sharedSettle = createSharedCalls(database, "settle");
+
   /** Calls a function that ends the run of a unit, once however often the call is repeated. */
-  const endRun = async <Row>(name: string, unitId: string, values: readonly unknown[]): Promise<Row | undefined> => {
+  const endRun = async <Row>(
+    name: string,
+    unitId: string,
+    values: readonly unknown[],
+    call: SharedCall = (all) => database.call(name, all),
+  ): Promise<Row | undefined> => {
     try {
-      const [row] = await units.withToken(`${name} ${unitId}`, (token) =>
-        database.call<Row>(name, [...lease.values(), unitId, token, ...values]),
-      );
+      const [row] = await units.withToken(`${name} ${unitId}`, (token) => call<Row>([...lease.values(), unitId, token, ...values]));
       units.ended(unitId);
       return row;
     } catch (error) {
@@ -137,7 +143,9 @@ export function inboxWrites(database: Database, { lease, units, sentRecords, onW
       const { unitId, at, outcome, reason, decisions, sessionKey, agentId, reply, sent, unread } = settlement;
       const ending = [at, outcome, outcomeStates[outcome], reason, sessionKey, agentId, reply, unread === true];
       const values = [...ending, ...packReceipt(sent), ...packDecisions(decisions)];
-      const row = await sentRecords.during(endRun<{ settled: boolean; lane: string | null }>("settle", unitId, values));
+      // Events of a queue concern other units too.
+      const call = unread === true ? undefined : sharedSettle;
+      const row = await sentRecords.during(endRun<{ settled: boolean; lane: string | null }>("settle", unitId, values, call));
       if (row !== undefined && row.lane !== null) onWork([row.lane]);
       return row?.settled === true;
     },

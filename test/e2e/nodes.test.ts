@@ -4,7 +4,7 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "jsonc-parser";
 import { expect, onTestFinished, test } from "vitest";
-import { ownFlags, temporaryHome } from "../core/cli/command.ts";
+import { ownFlags, start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { say } from "../openai-server/answers.ts";
 import { freePort } from "../support/ports.ts";
@@ -179,6 +179,76 @@ test("while the database is away, webhooks are answered 503; when it is back, ev
   await database.start();
   await expect.poll(() => answers(platform, ada)).toEqual(["before", "after"]);
   await expect.poll(async () => (await postHook(one, "agent", { message: "again" })).status).toBe(202);
+});
+
+test("a node that starts while the database is away answers that it is not ready, and comes up when the database does", async () => {
+  const password = "not-to-be-shown";
+  const home = temporaryHome();
+  const file = join(home, "config.jsonc");
+  const port = await freePort();
+  const url = new URL(database.newUrl());
+  url.password = password;
+  const config = {
+    gateway: { port },
+    state: { dir: "state", store: "postgres", url: url.href },
+    hooks: { enabled: true, token: hookToken },
+  };
+  writeFileSync(file, JSON.stringify(config));
+  await database.stop();
+  const begin = () => start(["gateway", "--config", file], { home });
+  const ask = async (path: string, init: RequestInit = {}) => {
+    const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
+    return { status: response.status, retry: response.headers.get("retry-after"), body: await response.text() };
+  };
+  try {
+    const stopped = begin();
+    await stopped.until(/the gateway waits for its database/);
+    stopped.child.kill("SIGTERM");
+    expect((await stopped.finished).code).toBe(0);
+
+    const gateway = begin();
+    const said = await gateway.until(/the gateway waits for its database.*ECONNREFUSED/);
+    expect(said).toContain(`postgres://${url.host}/postgres`);
+    await expect
+      .poll(() =>
+        ask("/healthz").then(
+          ({ status }) => status,
+          () => 0,
+        ),
+      )
+      .toBe(200);
+    expect(await ask("/readyz")).toMatchObject({ status: 503, body: '{"ok":false}' });
+    const token = readFileSync(join(home, "state", "gateway-token"), "utf8").trim();
+    const detailed = await ask("/readyz", { headers: { authorization: `Bearer ${token}` } });
+    expect(detailed.body).toContain("waits for its database: The store postgres cannot be opened");
+    expect(await ask("/hooks/wake", { method: "POST", body: "{}" })).toMatchObject({ status: 503, retry: "5" });
+    await database.start();
+    const log = await gateway.until(/is ready at/);
+    expect(log).toContain("the database is available again");
+    expect(log + detailed.body).not.toContain(password);
+    await expect.poll(async () => (await ask("/readyz")).status).toBe(200);
+  } finally {
+    if (!(await isUp(url.href))) await database.start();
+  }
+});
+
+const isUp = async (url: string) =>
+  await database.query(url, "SELECT 1").then(
+    () => true,
+    () => false,
+  );
+
+test("what waiting does not mend ends the start at once, such as a database that does not exist", async () => {
+  const home = temporaryHome();
+  const file = join(home, "config.jsonc");
+  const missing = new URL(database.newUrl());
+  missing.pathname = "/nothing";
+  writeFileSync(file, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state", store: "postgres", url: missing.href } }));
+  const { code, err } = await run(["gateway", "--config", file], { home });
+  expect([code, err]).toEqual([
+    1,
+    expect.stringMatching(/^error: The store postgres cannot be opened at .*database "nothing" does not exist/),
+  ]);
 });
 
 const hasCaddy = spawnSync("caddy", ["version"]).status === 0;

@@ -46,6 +46,7 @@ export async function runUntilStopped(
   { options, announce }: { readonly options: GatewayOptions; readonly announce: (gateway: Gateway) => void | Promise<void> },
 ): Promise<number> {
   const stopped = Promise.withResolvers<NodeJS.Signals | "stop" | "restart" | HostError>();
+  const starting = new AbortController();
   let asked = false;
   let again = false;
   const onSignal = (signal: NodeJS.Signals) => {
@@ -53,6 +54,7 @@ export async function runUntilStopped(
     again = false;
     if (asked) process.exit(128 + constants.signals[signal]);
     asked = true;
+    starting.abort();
     stopped.resolve(signal);
   };
   process.on("SIGINT", onSignal).on("SIGTERM", onSignal);
@@ -72,7 +74,13 @@ export async function runUntilStopped(
   // After an uncaught exception the state of the process is unknown: it ends, and its supervisor starts it again.
   process.on("uncaughtExceptionMonitor", (error) => gateway?.logStray(error, { ending: true }));
 
-  gateway = await createGateway({ print: process.stdout.isTTY ? "human" : "json", onLost: stopped.resolve, onAsked, ...options });
+  try {
+    const print = process.stdout.isTTY ? "human" : "json";
+    gateway = await createGateway({ print, onLost: stopped.resolve, onAsked, signal: starting.signal, ...options });
+  } catch (error) {
+    if (error instanceof Error && error.name === "AbortError" && starting.signal.aborted) return 0;
+    throw error;
+  }
   await announce(gateway);
   const up = new AbortController();
   void keepMemorySmall(gateway, up.signal);

@@ -81,6 +81,7 @@ export function createThreadHost({
     ...{ id, signal, newId, address, now: Date.now },
     log: createThreadLog(peer, null),
     store: createThreadStore(peer, null),
+    takeDuty: (name) => peer.ask("host.takeDuty", [name]),
     receive: (event) => peer.ask("host.receive", [event]),
     notify: (to, text, options) => peer.ask("host.notify", [to, text, options]),
     notifyOwner: (text, options) => peer.ask("host.notifyOwner", [text, options]),

@@ -51,13 +51,14 @@ BEGIN
         reason, decisions, senders, ord)
     WHERE ord <> ALL (repeated)
   ), judged AS (
-    -- An event is taken at once if nothing of its lane runs, and no waiting event comes before it or belongs with it.
+    -- An event is taken at once if nothing of its lane runs, and no waiting event comes before it or belongs with it. These are no EXISTS,
+    -- because PostgreSQL may answer that by a hash of all waiting events, and keep to it while they become many.
     SELECT input.*, claim AND lease IS NOT NULL AND state IS NULL
       AND row_number() OVER (PARTITION BY lane, state IS NULL ORDER BY ord) = 1
-      AND NOT EXISTS (SELECT FROM units u WHERE u.state = 1 AND u.lane = input.lane)
-      AND NOT EXISTS (SELECT FROM inbox w WHERE w.lane = input.lane AND w.state = 2 AND w.due IS NOT NULL)
-      AND (gather_key IS NULL OR NOT EXISTS (
-        SELECT FROM inbox w WHERE w.state = 2 AND w.lane = input.lane AND w.gather_key = input.gather_key)) AS is_taken
+      AND (SELECT u.id FROM units u WHERE u.state = 1 AND u.lane = input.lane LIMIT 1) IS NULL
+      AND (SELECT w.id FROM inbox w WHERE w.lane = input.lane AND w.state = 2 AND w.due IS NOT NULL LIMIT 1) IS NULL
+      AND (gather_key IS NULL OR (
+        SELECT w.id FROM inbox w WHERE w.state = 2 AND w.lane = input.lane AND w.gather_key = input.gather_key LIMIT 1) IS NULL) AS is_taken
     FROM input
   ), placed AS MATERIALIZED (
     SELECT judged.*, CASE WHEN is_taken OR state IS NOT NULL THEN nextval(pg_get_serial_sequence('units', 'id')) END AS unit FROM judged

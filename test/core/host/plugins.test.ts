@@ -43,6 +43,7 @@ async function bringUp(
     receive: async () => ({ eventId: "e", duplicate: false }),
     address: () => "http://127.0.0.1:1",
     owner: async () => undefined,
+    takeDuty: async () => true,
     handIn: async () => ({ eventId: "e", duplicate: false }),
     presets: { settings: () => undefined, secret: String },
     config: () => checked.config,
