@@ -4,9 +4,9 @@
  *
  * The platform, the people and the programs run in this process. The database and each gateway run in processes of their own.
  */
-import { mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { createPlatform, type Platform } from "../plugins/playground/platform/index.ts";
 import { createPostgres, type PostgresServer } from "../test/support/postgres-server.ts";
 import { beforeEnd } from "./before-end.ts";
@@ -17,6 +17,7 @@ import { judgeNodes } from "./soak/nodes/judge.ts";
 import { everyone, greet, type Load, startLoad } from "./soak/nodes/load.ts";
 import { botToken, type SoakNode, startNode } from "./soak/nodes/node.ts";
 import { createStory } from "./soak/nodes/story.ts";
+import { upgradeNodes } from "./soak/nodes/upgrade.ts";
 import type { StatePlace } from "./soak/place.ts";
 import { postgresPlace } from "./soak/postgres-place.ts";
 import { createRandom } from "./soak/random.ts";
@@ -26,6 +27,8 @@ const help = `Runs several gateways on one PostgreSQL, to which random faults ha
 
 A fault kills a node, stops it for longer than its lease, breaks its connections to the database, or stops the database for 0 to 2 s.
 
+With --upgrade-from, no fault happens: all gateways start with an earlier version of the program, and are replaced by this one, one at a time.
+
 Usage: npm run soak:nodes -- [options]
 
   --faults N    so many faults (1000)
@@ -34,6 +37,8 @@ Usage: npm run soak:nodes -- [options]
   --lease N     the lease of a node in seconds, at least 7 (10)
   --stop N      how many seconds a node is stopped (0.5 to 3 more than its lease)
   --seed N      what chance draws (1)
+  --upgrade-from DIRECTORY
+                a checkout of an earlier version, with its packages installed
   --keep        leaves the state behind, as it does when a rule was broken
 
 Example: npm run soak:nodes -- --faults 40 --events 800 --seed 7`;
@@ -47,19 +52,24 @@ const { values } = readCommandLine(
       lease: { type: "string", default: "10" },
       stop: { type: "string" },
       seed: { type: "string", default: "1" },
+      "upgrade-from": { type: "string" },
       keep: { type: "boolean", default: false },
     },
   },
   help,
 );
-const counts = { faults: countOf("--faults", values.faults), events: countOf("--events", values.events) };
+const earlier = values["upgrade-from"] === undefined ? undefined : resolve(values["upgrade-from"]);
+if (earlier !== undefined && !existsSync(join(earlier, "bench/gateway-process.ts"))) {
+  mistyped(`--upgrade-from ${earlier}: give a directory that has the program with its folder bench`);
+}
+const counts = { faults: earlier === undefined ? countOf("--faults", values.faults) : 0, events: countOf("--events", values.events) };
 const nodeCount = countOf("--nodes", values.nodes);
 const leaseSeconds = countOf("--lease", values.lease);
 if (leaseSeconds < 7) mistyped(`--lease ${leaseSeconds}: give at least 7 seconds, because a send is not begun with less than 5 left`);
 const stopSeconds = values.stop === undefined ? undefined : countOf("--stop", values.stop);
 const seed = countOf("--seed", values.seed);
 /** The soak ends after this time, however slow the machine is. */
-const deadlineMs = 180_000 + counts.faults * 5_000;
+const deadlineMs = 180_000 + counts.faults * 5_000 + (earlier === undefined ? 0 : counts.events * 50);
 /** How long the nodes may need for what is left when the faults are over. */
 const restMs = 120_000;
 const progressMs = 15_000;
@@ -113,7 +123,8 @@ async function openStage(directory: string, database: PostgresServer): Promise<S
   const witness = createWitness(platform, Date.now);
   const nodes: SoakNode[] = [];
   for (let index = 1; index <= nodeCount; index += 1) {
-    nodes.push(await startNode({ name: `node${index}`, directory, databaseUrl, apiRoot: platform.url, leaseSeconds }));
+    const started = { name: `node${index}`, directory, databaseUrl, apiRoot: platform.url, leaseSeconds };
+    nodes.push(await startNode({ ...started, ...(earlier !== undefined && { program: earlier }) }));
   }
   while (!nodes.every((node) => node.isUp())) await sleep(100);
   greet(platform);
@@ -123,8 +134,8 @@ async function openStage(directory: string, database: PostgresServer): Promise<S
 /** Events that may have an end now: others wait for a heartbeat. */
 const openEvents = async (place: StatePlace) => (await place.unsettled()) - (await place.forHeartbeat());
 
-/** Sends the events and causes the faults, and waits until the nodes have done what is left. */
-async function run({ database, platform, place, nodes }: Stage): Promise<Ran> {
+/** Sends the events and causes the faults, or upgrades the nodes, and waits until the nodes have done what is left. */
+async function run({ database, databaseUrl, platform, place, nodes }: Stage): Promise<Ran> {
   const faults: Fault[] = [];
   const pace = createPace();
   const load = startLoad({ platform, nodes, random: createRandom(seed + 1), count: counts.events, pace: pace.event });
@@ -139,7 +150,11 @@ async function run({ database, platform, place, nodes }: Stage): Promise<Ran> {
   const progress = setInterval(() => void report(), progressMs);
   const random = createRandom(seed);
   const stopMs = () => (stopSeconds ?? leaseSeconds) * 1_000 + (stopSeconds === undefined ? random.whole(500, 3_000) : 0);
-  await causeFaults({ nodes, database, random, stopMs, count: counts.faults, pace: pace.fault }, faults);
+  if (earlier === undefined) await causeFaults({ nodes, database, random, stopMs, count: counts.faults, pace: pace.fault }, faults);
+  else {
+    const schemaVersion = async () => Number((await database.query(databaseUrl, "SELECT version FROM $schema.about"))[0]?.version);
+    await upgradeNodes({ nodes, count: counts.events, sent: () => load.sent.length, schemaVersion });
+  }
   await load.done;
   await load.wake();
   let quiet = 0;
@@ -203,7 +218,8 @@ const overdue = setTimeout(() => {
   console.error(`The soak did not end within ${Math.round(deadlineMs / 1_000)} s; its state is in ${directory}.\n0 passed, 1 failed`);
   process.exit(1);
 }, deadlineMs);
-console.log(`soak: ${counts.faults} faults and ${counts.events} events, ${nodeCount} nodes, a lease of ${leaseSeconds} s, seed ${seed}`);
+const happening = earlier === undefined ? `${counts.faults} faults` : `an upgrade from ${earlier}`;
+console.log(`soak: ${happening} and ${counts.events} events, ${nodeCount} nodes, a lease of ${leaseSeconds} s, seed ${seed}`);
 let passed = false;
 try {
   passed = await soak(directory);

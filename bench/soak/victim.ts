@@ -1,5 +1,6 @@
 /** The gateway processes of the soak: one runs, the next stands by, and all but the last are killed. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeEnd } from "../before-end.ts";
 
@@ -35,13 +36,17 @@ interface Standby {
 /** The configuration and environment of a process. */
 export interface Outfit {
   readonly configFile: string;
+  /** The directory of another version of the program. */
+  readonly program?: string;
   /** A module that is loaded before the gateway. */
   readonly preload?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-function spawnStandby({ configFile, preload, env }: Outfit): Standby {
-  const script = fileURLToPath(new URL("../gateway-process.ts", import.meta.url));
+const thisProgram = fileURLToPath(new URL("../..", import.meta.url));
+
+function spawnStandby({ configFile, preload, env, program = thisProgram }: Outfit): Standby {
+  const script = join(program, "bench/gateway-process.ts");
   const args = [...(preload === undefined ? [] : ["--import", preload]), script, configFile, "--standby"];
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
   let said = "";

@@ -24,5 +24,6 @@ export { keepEngines } from "./turn/engines.ts";
 export type { ActingHint } from "./turn/prompt.ts";
 export { resolveProviders } from "./turn/providers.ts";
 export { withPrefix } from "./turn/response-prefix.ts";
+export { createRunningOnNodes, type RunningOnNodes } from "./turn/running-on-nodes.ts";
 export { createSkills } from "./turn/skills.ts";
 export { createStopsOnNodes, type StopsOnNodes } from "./turn/stops-on-nodes.ts";

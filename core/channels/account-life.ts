@@ -55,6 +55,9 @@ export function createAccountLife(options: {
       account.standby = true;
       account.status = { state: "waiting", detail: "another node receives for this account" };
       states.note({ channel, id, path }, account.status);
+      account.connection.standBy?.().catch((error: unknown) => {
+        if (account.standby === true) fail(account, error);
+      });
     });
     if (taking === undefined) {
       connect(account);
@@ -70,16 +73,18 @@ export function createAccountLife(options: {
 
   function connect(account: OpenAccount): void {
     account.menu = JSON.stringify(options.commands(account.live.channel));
-    account.connection.start().catch((error: unknown) => {
-      if (account.closed) return;
-      const { channel, id, path } = account.live;
-      const status = explainedStatus({ state: "failed", detail: reasonOf(error), ...codeOf(error) }, account.live.codes);
-      const known = account.status.state === status.state && account.status.detail === status.detail;
-      account.status = status;
-      if (known) return;
-      logStatus(log.child({ channel, account: id }), status, path);
-      states.note({ channel, id, path }, status);
-    });
+    account.connection.start().catch((error: unknown) => fail(account, error));
+  }
+
+  function fail(account: OpenAccount, error: unknown): void {
+    if (account.closed) return;
+    const { channel, id, path } = account.live;
+    const status = explainedStatus({ state: "failed", detail: reasonOf(error), ...codeOf(error) }, account.live.codes);
+    const known = account.status.state === status.state && account.status.detail === status.detail;
+    account.status = status;
+    if (known) return;
+    logStatus(log.child({ channel, account: id }), status, path);
+    states.note({ channel, id, path }, status);
   }
 
   /** From then on what comes from it is refused. */

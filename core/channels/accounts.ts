@@ -26,7 +26,7 @@ export interface AccountReport {
   /** Configuration path of the account. */
   readonly path: string;
   readonly status: ChannelStatus;
-  /** Set while another node receives and sends for the account. */
+  /** Set while another node receives and sends for the account, and this one is ready to take over. */
   readonly standby?: true;
   /** Sends with an unknown outcome, which are repeated when the platform answers; absent if there are none. */
   readonly waitingSends?: number;
@@ -88,7 +88,14 @@ function createAccountsLog(log: Log): (open: readonly OpenAccount[], failures: r
 
 function reportOf({ live: { channel, id, path }, status, standby }: OpenAccount, contact: Contacts["of"]): AccountReport {
   const waitingSends = contact(channel, id).waiting();
-  return { channel, account: id, path, status, ...(standby === true && { standby }), ...(waitingSends > 0 && { waitingSends }) };
+  return {
+    channel,
+    account: id,
+    path,
+    status,
+    ...(standby === true && status.state !== "failed" && { standby }),
+    ...(waitingSends > 0 && { waitingSends }),
+  };
 }
 
 export function createAccounts(options: AccountsOptions): Accounts {

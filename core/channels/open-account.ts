@@ -101,7 +101,7 @@ export function openAccount(
       return checkUpdate(parsed, { channel, account: id, id: options.newId(), check: options.check });
     },
     status(reported) {
-      if (holder.open === undefined || holder.open.closed) return;
+      if (holder.open === undefined || holder.open.closed || holder.open.standby === true) return;
       if (!isStatus(reported)) return accountLog.warn({ plugin }, "the channel reports a status that does not exist");
       const status = explainedStatus(reported, definition.codes);
       const { code, detail, hint, ...before } = holder.open.status;

@@ -8,11 +8,11 @@ import type { Runtime } from "./runtime.ts";
 /** Does nothing if the gateway has its store to itself. */
 export function joinNodes({
   store: { nodes },
-  runtime: { path, accounts, stops, activation },
+  runtime: { path, accounts, stops, running, activation },
   log,
 }: {
   readonly store: Pick<Store, "nodes">;
-  readonly runtime: Pick<Runtime, "path" | "accounts" | "stops" | "activation">;
+  readonly runtime: Pick<Runtime, "path" | "accounts" | "stops" | "running" | "activation">;
   readonly log: Pick<Log, "info" | "warn" | "error">;
 }): void {
   if (nodes === undefined) return;
@@ -22,6 +22,7 @@ export function joinNodes({
     },
     note(note) {
       stops.hear(note);
+      running.hear(note);
       activation.hear(note);
     },
     lost(what) {

@@ -14,6 +14,7 @@ import {
   createFactsOfAnswers,
   createGroupContext,
   createRouter,
+  createRunningOnNodes,
   createSkills,
   createStopsOnNodes,
   createTurnContext,
@@ -23,6 +24,7 @@ import {
   mayCommand,
   movedSessions,
   type Router,
+  type RunningOnNodes,
   resolveProviders,
   type StopsOnNodes,
   sessionKeyFor,
@@ -47,6 +49,7 @@ export interface Runtime {
   readonly commands: Commands;
   readonly turns: AgentTurns;
   readonly stops: StopsOnNodes;
+  readonly running: RunningOnNodes;
   readonly activation: Activation;
   readonly router: Router;
   readonly accounts: Accounts;
@@ -65,7 +68,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const pairing = createPairing({ store, now });
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
-  const { turns, stops, describe } = createTurns(options, {
+  const { turns, stops, running, describe } = createTurns(options, {
     ...{ engines, registry },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
@@ -99,7 +102,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     environment: options.environment,
     ...{ store, registry, activation, engines, turns },
     accounts: () => accounts,
-    stopElsewhere: stops.tell,
+    ...{ stopElsewhere: stops.tell, runningNow: running.now },
     isOwner: gate.isOwner,
     forget: ({ inbound, route }) => context.forget(inbound, route),
     waitsForSession: (lane) => path.waitsForSession(lane),
@@ -166,7 +169,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
-  return { hooks, registry, commands, turns, stops, activation, router, accounts, migrations, path, actions, newId, confirm };
+  return { hooks, registry, commands, turns, stops, running, activation, router, accounts, migrations, path, actions, newId, confirm };
 }
 
 /** The agents' turns, with the configuration of the place that a message comes from. */
@@ -180,7 +183,12 @@ function createTurns(
     readonly registry: Registry;
     readonly account: Accounts["get"];
   },
-): { readonly turns: AgentTurns; readonly stops: StopsOnNodes; readonly describe: ReturnType<typeof createDescribe> } {
+): {
+  readonly turns: AgentTurns;
+  readonly stops: StopsOnNodes;
+  readonly running: RunningOnNodes;
+  readonly describe: ReturnType<typeof createDescribe>;
+} {
   const providers = () =>
     resolveProviders(config(), secrets, (path, reason) => log.warn({ path }, `a model provider cannot be used: ${reason}`));
   const turns = createAgentTurns({
@@ -200,5 +208,9 @@ function createTurns(
     ...{ store, turns },
     onError: (error) => log.warn({ error: reasonOf(error) }, "this node could not report that it has stopped a turn"),
   });
-  return { turns, stops, describe: createDescribe({ config, engines: parts.engines, providers, log }) };
+  const running = createRunningOnNodes({
+    ...{ store, turns, now },
+    onError: (error) => log.warn({ error: reasonOf(error) }, "this node could not report which turns it runs"),
+  });
+  return { turns, stops, running, describe: createDescribe({ config, engines: parts.engines, providers, log }) };
 }

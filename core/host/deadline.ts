@@ -11,8 +11,9 @@ export const pluginDeadlines = {
   setup: 10_000,
   onReady: 10_000,
   onClose: 5_000,
-  // No caller waits for the start: a connection that takes longer is logged.
+  // No caller waits for these two: a connection that takes longer is logged.
   start: 60_000,
+  standBy: 60_000,
   // Only in a worker; a synchronous call has no deadline.
   parse: 10_000,
   render: 10_000,

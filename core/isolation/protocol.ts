@@ -41,6 +41,7 @@ export interface OpeningAccount {
 
 /** The functions of a connection that a channel may leave out. */
 export const optionalFunctions = [
+  "standBy",
   "admit",
   "pause",
   "update",

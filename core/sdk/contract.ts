@@ -851,6 +851,18 @@ export interface ChannelConnection {
    */
   start(): Promise<void>;
   /**
+   * Called instead of `start` while another node of the same store receives for the account; `start` follows when this node takes over,
+   * perhaps while this call is still pending. Prepares what turns of the account need on this node, and accepts what the platform posts to
+   * any node, such as a webhook: hand it to `account.receive`. What one node alone may do is left to `start`: polling, registering a webhook
+   * or a menu. Reported statuses have no effect. A rejection is shown as `failed`.
+   *
+   * @example
+   * async standBy() {
+   *   await openListener();
+   * },
+   */
+  standBy?(): Promise<void>;
+  /**
    * Pure and total. Returns an `Inbound`, `{ silent }` (mine, no reply needed, and why), `null` (the same without a reason) or `undefined`
    * (not mine). The bot's own messages are silent; junk never throws. Runs twice for each event: alone when it arrives, and again when its
    * turn begins, perhaps in a later process, with the rest of its unit. `more` are the other events gathered with it, oldest first.

@@ -4,7 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import type { Json } from "service-gateway/sdk";
 import { type ChannelAccount, type ChannelConnection, ChannelError } from "service-gateway/sdk/channel";
 import { createIdentity } from "./identity.ts";
-import { openIntake } from "./intake/intake.ts";
+import { createIntake, type Intake } from "./intake/intake.ts";
 import { membershipLine } from "./intake/membership.ts";
 import { parseUpdate } from "./intake/parse.ts";
 import { answerPress, buttonScope } from "./intake/press.ts";
@@ -48,7 +48,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const stop = new AbortController();
   const signal = AbortSignal.any([closing, stop.signal]);
   const intakeStop = new AbortController();
-  const intake = AbortSignal.any([signal, intakeStop.signal]);
+  const intakeSignal = AbortSignal.any([signal, intakeStop.signal]);
   // Does not use the wall clock: if it were set back, a chat would be held for that long.
   const limits = createLimits({ now: () => performance.now(), limits: options.limits });
   const shown = createShown();
@@ -82,22 +82,45 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const parse = (raw: Json, more?: readonly Json[]) =>
     parseUpdate(raw, identity.current(), more, { buttons: buttonScope(options.capabilities) });
 
-  async function start(): Promise<void> {
-    account.status({ state: "connecting" });
-    const { api, menu } = await live();
+  let introduced: Promise<Intake | undefined> | undefined;
+
+  async function introduce(): Promise<Intake | undefined> {
+    const api = (await live()).api;
     const me = await identity.introduce(api, signal);
-    if (me === undefined) return;
+    if (me === undefined) return undefined;
     const onUpdate = (update: Json) => {
       void answerPress(update, { api, account, parse, signal });
       const change = membershipLine(update);
       if (change !== undefined) log.info(change, "the bot's rights in a chat have changed");
     };
-    running = (await openIntake({ api, account, identity: me, signal: intake, onUpdate })).ended;
-    void menu.register(account.commands());
+    return createIntake({ api, account, identity: me, signal: intakeSignal, onUpdate });
+  }
+
+  /** A rejected token is tried again by the next call. Resolves with `undefined` if the account was closed before. */
+  function introduceOnce(): Promise<Intake | undefined> {
+    introduced ??= introduce().catch((error: unknown) => {
+      introduced = undefined;
+      throw error;
+    });
+    return introduced;
+  }
+
+  async function standBy(): Promise<void> {
+    const intake = await introduceOnce();
+    if (intake !== undefined) running = (await intake.listen()).ended;
+  }
+
+  async function start(): Promise<void> {
+    account.status({ state: "connecting" });
+    const intake = await introduceOnce();
+    if (intake === undefined) return;
+    running = (await intake.open()).ended;
+    void (await live()).menu.register(account.commands());
   }
 
   return {
     start,
+    standBy,
     parse,
     render: (reply, { chat }, about) => renderReply(reply, options, { ...about, chat }),
     fetchMedia,

@@ -49,6 +49,22 @@ test("/stop ends a turn that the other node runs, within 500 ms, and says so", a
   await answered(platform, ada, "Nothing is running here.");
 });
 
+test("/status shows a turn that the other node runs in this session, and counts the turns of all nodes", async () => {
+  const { platform, model } = group;
+  const ada = personOf(platform);
+  model.script(say("slow", { firstDelayMs: 2_500 }));
+  const before = asked();
+  const body = { message: "take your time", sessionKey: "agent:main:main", deliver: false, wakeMode: "next-heartbeat" };
+  expect((await postHook(other, "agent", body)).status).toBe(202);
+  await expect.poll(asked).toBe(before + 1);
+  expect(await runningOn(other)).toBe(1);
+  platform.act.say(ada, ada, "/status");
+  await answered(platform, ada, /Now: answering for \d+ s, 1 running in total/);
+  await expect.poll(() => runningOn(other), { timeout: 5_000 }).toBe(0);
+  platform.act.say(ada, ada, "/status");
+  await answered(platform, ada, /Now: idle, 0 running in total/);
+});
+
 test("turns of one session that two nodes run never overlap, and each one reads what the others have written", async () => {
   const { platform, model } = group;
   const [ada, bela] = [personOf(platform), personOf(platform, 1)];

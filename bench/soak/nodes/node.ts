@@ -27,6 +27,8 @@ export interface SoakNode {
   readonly problems: readonly string[];
   /** How often it could not start, because the database was away. */
   refusedStarts(): number;
+  /** Ends it cleanly, and starts it again with this version of the program. Resolves when it is ready. */
+  upgrade(): Promise<void>;
   /** Ends it cleanly. */
   stop(): Promise<void>;
   /** Ends it at once. */
@@ -39,14 +41,21 @@ export interface NodeOptions {
   readonly databaseUrl: string;
   readonly apiRoot: string;
   readonly leaseSeconds: number;
+  /** The directory of the version of the program with which it starts; default: this one. */
+  readonly program?: string;
 }
+
+const thisProgram = fileURLToPath(new URL("../../..", import.meta.url));
 
 const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 /** What a start says that cannot reach its database. */
 const databaseAway = /The store "?postgres"? .*could not be opened|store_not_opened|database/i;
 
-function writeConfig({ name, directory, apiRoot }: NodeOptions, { port, url }: { readonly port: number; readonly url: string }): string {
+function writeConfig(
+  { name, directory, apiRoot, program = thisProgram }: NodeOptions,
+  { port, url }: { readonly port: number; readonly url: string },
+): string {
   const dir = join(directory, name);
   mkdirSync(dir, { recursive: true });
   const config = {
@@ -63,7 +72,7 @@ function writeConfig({ name, directory, apiRoot }: NodeOptions, { port, url }: {
       },
     },
     plugins: {
-      load: [fileURLToPath(new URL("../../soak-observer.ts", import.meta.url))],
+      load: [join(program, "bench/soak-observer.ts")],
       entries: { echo: { options: { delayMs: 25 } }, "soak-observer": { options: { file: join(directory, "observed") } } },
     },
   };
@@ -76,8 +85,11 @@ export async function startNode(options: NodeOptions): Promise<SoakNode> {
   const { name } = options;
   const wire = await openDatabaseWire(options.databaseUrl);
   const port = await freePort();
-  const configFile = writeConfig(options, { port, url: `${wire.url}&lease=${options.leaseSeconds}` });
-  const victims = createVictims({ outfit: () => ({ configFile }) });
+  const prepare = (program: string) => {
+    const configFile = writeConfig({ ...options, program }, { port, url: `${wire.url}&lease=${options.leaseSeconds}` });
+    return createVictims({ outfit: () => ({ configFile, program }) });
+  };
+  let victims = prepare(options.program ?? thisProgram);
   const problems: string[] = [];
   let victim: Victim | undefined;
   let up = false;
@@ -111,6 +123,11 @@ export async function startNode(options: NodeOptions): Promise<SoakNode> {
     }
   }
 
+  async function stopCleanly(): Promise<void> {
+    const code = await victim?.stop(30_000);
+    if (code !== 0) problems.push(`${name} was told to stop and ended with ${code}: ${victim?.complaint()}`);
+  }
+
   const life = live();
   return {
     name,
@@ -130,10 +147,18 @@ export async function startNode(options: NodeOptions): Promise<SoakNode> {
     },
     problems,
     refusedStarts: () => refused,
+    async upgrade() {
+      const before = victims;
+      victims = prepare(thisProgram);
+      downMs = 0;
+      up = false;
+      await stopCleanly();
+      before.close();
+      while (!up && !ending) await sleep(10);
+    },
     async stop() {
       ending = true;
-      const code = await victim?.stop(30_000);
-      if (code !== 0) problems.push(`${name} was told to stop and ended with ${code}`);
+      await stopCleanly();
       await life;
     },
     async close() {

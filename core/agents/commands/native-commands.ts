@@ -7,6 +7,7 @@ import type { Store } from "../../state/index.ts";
 import { resetSession } from "../conversation/sessions.ts";
 import type { AgentTurns } from "../turn/engine.ts";
 import type { Engines } from "../turn/engines.ts";
+import type { RunningOnNodes } from "../turn/running-on-nodes.ts";
 import { placeOf, rememberStop } from "../turn/stops.ts";
 import type { StopsOnNodes } from "../turn/stops-on-nodes.ts";
 import { choiceCommands } from "./choice-commands.ts";
@@ -18,9 +19,11 @@ export interface NativeCommandsOptions {
   readonly config: () => AgentsView;
   readonly store: Pick<Store, "session" | "updateSession" | "set">;
   readonly engines: Engines;
-  readonly turns: Pick<AgentTurns, "stop" | "running">;
+  readonly turns: Pick<AgentTurns, "stop">;
   /** Ends the turns of other nodes in the same place. */
   readonly stopElsewhere: StopsOnNodes["tell"];
+  /** The turns of all nodes. */
+  readonly runningNow: RunningOnNodes["now"];
   readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
   /** Drops the events that wait for the next turn of the conversation. */
   readonly forget: (call: CommandCall) => Promise<unknown>;
@@ -37,7 +40,7 @@ function commandLine({ name, args, summary }: CommandDefinition): string {
 }
 
 export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<Commands, "list">) => readonly CommandDefinition[] {
-  const { config, store, turns, isOwner, forget, stopElsewhere, waits, now } = options;
+  const { config, store, turns, isOwner, forget, stopElsewhere, runningNow, waits, now } = options;
   const choices = createSessionChoices(options);
 
   async function stop(call: CommandCall): Promise<string> {
@@ -81,7 +84,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
         control: true,
         run: () => ["**Commands**", ...list().map(({ definition }) => commandLine(definition))].join("\n"),
       },
-      ...statusCommands({ choices, turns, isOwner, waits, now }),
+      ...statusCommands({ choices, runningNow, isOwner, waits }),
       { name: "new", summary: "begin a new conversation", args: "[MESSAGE]", role: "allowed", run: reset },
       { name: "reset", summary: "the same as /new", role: "allowed", run: reset },
       { name: "stop", summary: "stop the reply that is being written", role: "allowed", control: true, run: stop },

@@ -2,11 +2,10 @@
 import type { Inbound } from "../../contract/index.ts";
 import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
 import { plainName } from "../conversation/envelope.ts";
-import type { AgentTurns } from "../turn/engine.ts";
-import type { RunningTurn } from "../turn/preparing-turns.ts";
+import type { RunningNow, RunningOnNodes, TurnNow } from "../turn/running-on-nodes.ts";
 import type { SessionChoices } from "./session-choices.ts";
 
-const doingWords: Readonly<Record<RunningTurn["doing"], string>> = { fetching: "fetching files", answering: "answering" };
+const doingWords: Readonly<Record<TurnNow["doing"], string>> = { fetching: "fetching files", answering: "answering" };
 
 /** Another user's name inside an answer: it must not become markup. */
 function escaped(name: string): string {
@@ -15,31 +14,29 @@ function escaped(name: string): string {
 
 export function statusCommands(options: {
   readonly choices: SessionChoices;
-  readonly turns: Pick<AgentTurns, "running">;
+  readonly runningNow: RunningOnNodes["now"];
   readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
   /** Whether anything that came before waits for its turn in the same chat. */
   readonly waits: (inbound: Inbound) => Promise<boolean>;
-  readonly now: () => number;
 }): readonly CommandDefinition[] {
-  const { choices, turns, isOwner, waits, now } = options;
+  const { choices, runningNow, isOwner, waits } = options;
 
-  async function doingNow(call: CommandCall): Promise<string> {
-    const mine = turns.running().filter((turn) => turn.sessionKey === call.route.sessionKey);
-    const [first] = mine.toSorted((a, b) => a.startedAt - b.startedAt);
-    if (first === undefined) return (await waits(call.inbound)) ? "a message waits for its turn" : "idle";
-    return `${doingWords[first.doing]} for ${Math.round((now() - first.startedAt) / 1_000)} s`;
+  async function doingNow({ first }: RunningNow, inbound: Inbound): Promise<string> {
+    if (first === null) return (await waits(inbound)) ? "a message waits for its turn" : "idle";
+    return `${doingWords[first.doing]} for ${Math.round(first.forMs / 1_000)} s`;
   }
 
   async function status(call: CommandCall): Promise<string> {
     const agent = choices.agentOf(call);
     const { model, thinking, reasoning } = await choices.made(call);
+    const running = await runningNow({ event: call.inbound.id, sessionKey: call.route.sessionKey });
     return [
       "**Status**",
       `- Agent: \`${agent.id}\`${agent.name === undefined ? "" : ` (${escaped(agent.name)})`}`,
       `- Session: \`${call.route.sessionKey}\``,
       `- Model: ${choices.answering(agent, model)}`,
       `- Thinking: ${thinking ?? agent.thinking ?? "off"}, reasoning shown: ${reasoning ?? "off"}`,
-      `- Now: ${await doingNow(call)}, ${turns.running().length} running in total`,
+      `- Now: ${await doingNow(running, call.inbound)}, ${running.total} running in total`,
     ].join("\n");
   }
 

@@ -29,20 +29,24 @@ import { openPreview } from "./guarded-preview.ts";
 export function guardConnection(connection: CalledConnection, options: GuardOptions): GuardedConnection {
   const calls = createGuardedCalls(options);
   const { asked, onFault } = calls;
+  /** Has no deadline, because the platform may be away for long. */
+  const connecting = async (call: "start" | "standBy", run: () => Promise<void>): Promise<void> => {
+    const late = setTimeout(() => {
+      // The plugin has reported that its platform is away, so it is not at fault.
+      if (options.isWaiting?.() !== true) onFault(lateAnswer(asked(call), pluginDeadlines[call]));
+    }, pluginDeadlines[call]);
+    try {
+      await run();
+    } catch (thrown) {
+      throw pluginFault(asked(call), thrown);
+    } finally {
+      clearTimeout(late);
+    }
+  };
+  const { standBy } = connection;
   const guarded: GuardedConnection = {
-    async start() {
-      const late = setTimeout(() => {
-        // The plugin has reported that its platform is away, so it is not at fault.
-        if (options.isWaiting?.() !== true) onFault(lateAnswer(asked("start"), pluginDeadlines.start));
-      }, pluginDeadlines.start);
-      try {
-        await connection.start();
-      } catch (thrown) {
-        throw pluginFault(asked("start"), thrown);
-      } finally {
-        clearTimeout(late);
-      }
-    },
+    start: () => connecting("start", () => connection.start()),
+    ...(standBy && { standBy: () => connecting("standBy", () => standBy.call(connection)) }),
     ...guardComputing(connection, calls, options.fold),
     send: async (part, address, signal) => receiptOf(await calls.within("send", () => connection.send(part, address, signal)), calls),
     // The caller that closes it logs the failure.

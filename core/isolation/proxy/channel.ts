@@ -98,10 +98,10 @@ export function createProxyChannels(supervisor: () => Supervisor): ProxyChannels
     },
     async up() {
       for (const one of connected.values()) one.opened = openThere(one);
-      const running = [...connected.values()].filter(({ state }) => state === "running");
+      const again = { open: undefined, standby: connections.standBy, running: connections.start, closed: undefined } as const;
       await Promise.all(
-        running.map((one) =>
-          connections.start(one).catch((error: unknown) => {
+        [...connected.values()].map((one) =>
+          again[one.state]?.(one).catch((error: unknown) => {
             if (one.state !== "closed") one.account.status({ state: "failed", detail: reasonOf(error) });
           }),
         ),

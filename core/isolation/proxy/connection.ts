@@ -16,8 +16,8 @@ export interface Connected {
   options: Readonly<Record<string, unknown>>;
   /** Resolves with the functions that the channel does not have, once it is open in the worker. */
   opened: Promise<readonly string[]>;
-  /** `running`: it has connected once, so it connects again in each new worker. */
-  state: "open" | "running" | "closed";
+  /** `standby`, `running`: it has done so once, so it does so again in each new worker. */
+  state: "open" | "standby" | "running" | "closed";
   /** What the plugin has begun to call, by its number there. */
   readonly calling: Map<number, () => void>;
 }
@@ -29,6 +29,8 @@ export interface ProxyConnections {
   connect(one: Connected, data: ChannelData): RemoteConnection;
   /** Connects until it works or the channel refuses: a worker that ends meanwhile is followed by another. */
   start(one: Connected): Promise<void>;
+  /** Does what a node does that is not to connect; nothing for a channel that has no `standBy`. */
+  standBy(one: Connected): Promise<void>;
 }
 
 function callConnection<T>(supervisor: Supervisor, one: Connected, name: keyof ChannelConnection, args: readonly unknown[]): Promise<T> {
@@ -68,19 +70,28 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
     return lastNumber;
   };
 
-  async function start(one: Connected): Promise<void> {
+  async function repeatedly(one: Connected, call: "start" | "standBy"): Promise<void> {
     for (;;) {
       await supervisor().whenUp();
       try {
-        await one.opened;
-        await supervisor().ask("account.call", [one.number, "start"]);
-        if (one.state === "open") one.state = "running";
+        if ((await one.opened).includes(call)) return;
+        await supervisor().ask("account.call", [one.number, call]);
         return;
       } catch (error) {
         if (!(error instanceof ThreadEnded) || one.state === "closed") throw error;
         // The next one opens it again.
       }
     }
+  }
+
+  async function start(one: Connected): Promise<void> {
+    await repeatedly(one, "start");
+    if (one.state !== "closed") one.state = "running";
+  }
+
+  async function standBy(one: Connected): Promise<void> {
+    await repeatedly(one, "standBy");
+    if (one.state === "open") one.state = "standby";
   }
 
   async function close(one: Connected): Promise<void> {
@@ -135,6 +146,7 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
     return {
       [remote]: { absent: one.opened.catch(() => []) },
       start: () => start(one),
+      standBy: () => standBy(one),
       parse: (...args) => pure("parse", args),
       render: (...args) => pure("render", args),
       send: platform("send"),
@@ -162,6 +174,7 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
   return {
     connect,
     start,
+    standBy,
     handlers: {
       "account.describe": ([describer, image]: readonly [number, Parameters<Describe>[0]]) => describers.get(describer)?.(image),
       "preview.message": ([id, messageIds]: readonly [number, readonly string[]]) => previews.get(id)?.(messageIds),

@@ -122,7 +122,7 @@ export interface ChannelFixtures {
 }
 
 /** A function that a connection may have whatever its capabilities are. */
-export type OptionalFunction = "admit" | "fetchMedia" | "members" | "pause" | "probe" | "resolve" | "update";
+export type OptionalFunction = "admit" | "fetchMedia" | "members" | "pause" | "probe" | "resolve" | "standBy" | "update";
 
 /** What `channelContract` tests, and with what data. */
 export interface ChannelContractOptions {

@@ -21,6 +21,11 @@ export interface Placed {
 }
 
 export interface Gatherer {
+  /**
+   * Reads what another node may have noted of the sender's last message. Call it before `place` where the updates of one chat arrive at
+   * several nodes. Rejects if the store does not answer.
+   */
+  recall(update: Json): Promise<void>;
   /** Called for every update, in order of arrival. */
   place(update: Json): Placed;
   /**
@@ -117,6 +122,10 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
   const albumOf = (album: string): Gather => ({ key: `album:${album}`, due: account.now() + albumMs, extend: true });
 
   return {
+    async recall(raw) {
+      const version = versionIn(record(raw) ?? {});
+      if (version !== undefined) await strands.recall(placeOf(version.message));
+    },
     place(raw) {
       const lane = laneOf(raw, account.id);
       const update = record(raw) ?? {};
@@ -125,7 +134,7 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
       if (version === undefined || messageId === undefined) return { lane };
       const { kind, message } = version;
       const chat = chatOf(message);
-      const place = `${chat} ${threadOf(message, record(message.chat)) ?? ""} ${id(senderOf(message)?.id) ?? ""}`;
+      const place = placeOf(message);
       const at = { chat, messageId, update: number(update.update_id) ?? 0 };
       if (looks.changesNothing(version, at)) return { lane, silent: "edit_changes_nothing" };
       return { lane, gather: kind === "edit" ? gatherEdit(message, messageId, place) : gatherMessage(message, messageId, place) };
@@ -138,6 +147,9 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
 /** The key contains the chat: messages waiting for a group with a new id may have the same numbers as new messages. */
 const ownKey = (message: Fields) => `m:${chatOf(message)}:${id(message.message_id) ?? ""}`;
 const chatOf = (message: Fields) => id(record(message.chat)?.id) ?? "";
+/** Where a person's next message may continue this one. */
+const placeOf = (message: Fields) =>
+  `${chatOf(message)} ${threadOf(message, record(message.chat)) ?? ""} ${id(senderOf(message)?.id) ?? ""}`;
 const dateOf = (message: Fields) => number(record(message.forward_origin)?.date) ?? number(message.date) ?? 0;
 
 /** When forwarded together, a long message of one person and the next one of another also have consecutive ids. */

@@ -34,6 +34,8 @@ export interface Strands {
   forget(place: string): void;
   /** The gather key of a message that was gathered under another message's key. */
   keyOf(chat: string, messageId: string): string | undefined;
+  /** Reads a person's last message in a place as it was stored, perhaps by another node. Rejects if the store does not answer. */
+  recall(place: string): Promise<void>;
   /** Resolves when everything that was stored is on the disk. */
   noted(): Promise<unknown>;
 }
@@ -48,6 +50,17 @@ export async function openStrands({ store }: Pick<ChannelAccount<AccountOptions>
     strands.set(place, strand);
     const chat = place.slice(0, place.indexOf(" "));
     for (const message of strand.messages.slice(1)) joined.set(`${chat} ${message}`, strand.key);
+  }
+
+  /** The notes of this process come first, so that what is read afterwards is never older than they are. */
+  async function recall(place: string): Promise<void> {
+    const before = strands.get(place);
+    await noting;
+    const value = await store.get(`${storePrefix}${place}`);
+    if (strands.get(place) !== before) return;
+    const strand = value === null ? undefined : readStrand(value);
+    if (strand === undefined) strands.delete(place);
+    else weave(place, strand);
   }
 
   for (const { key, value } of await store.list({ prefix: storePrefix, limit: remembered })) {
@@ -65,9 +78,12 @@ export async function openStrands({ store }: Pick<ChannelAccount<AccountOptions>
       noting = noting.then(() => stored);
     },
     forget(place) {
-      if (strands.delete(place)) store.delete(`${storePrefix}${place}`).catch(() => {});
+      if (!strands.delete(place)) return;
+      const removed = store.delete(`${storePrefix}${place}`).catch(() => {});
+      noting = noting.then(() => removed);
     },
     keyOf: (chat, messageId) => joined.get(`${chat} ${messageId}`),
+    recall,
     noted: () => noting,
   };
 }

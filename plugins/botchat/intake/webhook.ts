@@ -1,29 +1,30 @@
-/** Receives updates by webhook: a small listener, meant to run behind a reverse proxy. */
+/** Receives updates by webhook: a small listener, meant to run behind a reverse proxy. Each node has one; one node registers the webhook. */
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Json } from "service-gateway/sdk";
 import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
-import type { BotApi } from "../wire/api.ts";
-import { createBackoff, pause } from "../wire/backoff.ts";
-import { failureOf, lostWebhook, registrationFailure } from "./failure.ts";
 import { number, record } from "./fields.ts";
 import type { Gatherer } from "./gather.ts";
 import { everywhere } from "./listeners.ts";
-import { updateKinds } from "./parse.ts";
 
 const maxBodyBytes = 1024 * 1024;
 const bodyTimeMs = 30_000;
 
-export interface WebhookOptions {
-  readonly api: BotApi;
+export interface ListenerOptions {
   readonly account: ChannelAccount<AccountOptions>;
   readonly identity: NonNullable<ChannelStatus["identity"]>;
   readonly signal: AbortSignal;
-  readonly url: string;
   readonly secret: string;
   readonly gatherer: Gatherer;
   onUpdate(update: Json): void;
+}
+
+export interface Listener {
+  /** Calls `onTaken` for each update from now on, with the reason if it could not be stored. */
+  watch(onTaken: (failure?: unknown) => void): void;
+  /** Resolves after the account has closed, or has paused. */
+  readonly closed: Promise<void>;
 }
 
 const digest = (value: string) => createHash("sha256").update(value).digest();
@@ -50,7 +51,12 @@ async function readBody(request: IncomingMessage): Promise<string | number> {
   return Buffer.concat(chunks).toString("utf8");
 }
 
-function parseBody(body: string): { readonly update: Json; readonly updateId: number } | undefined {
+interface Identified {
+  readonly update: Json;
+  readonly updateId: number;
+}
+
+function parseBody(body: string): Identified | undefined {
   try {
     const update = JSON.parse(body) as Json;
     const updateId = number(record(update)?.update_id);
@@ -61,9 +67,17 @@ function parseBody(body: string): { readonly update: Json; readonly updateId: nu
 }
 
 /** `onTaken` is called for each update, whether or not it could be stored. */
-function createListener(options: WebhookOptions, onTaken: (failure?: unknown) => void): Server {
+function createListeningServer(options: ListenerOptions, onTaken: (failure?: unknown) => void): Server {
   const { account, identity, secret } = options;
   const expected = digest(secret);
+
+  async function store({ update, updateId }: Identified): Promise<void> {
+    const { gatherer } = options;
+    await gatherer.recall(update);
+    const at = { id: String(updateId), identity: identity.id, ...gatherer.place(update) };
+    await gatherer.noted();
+    await account.receive(update, at);
+  }
 
   async function take(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const path = (request.url ?? "").split("?")[0];
@@ -78,10 +92,8 @@ function createListener(options: WebhookOptions, onTaken: (failure?: unknown) =>
     if (typeof body === "number") return answer(response, body, { close: true });
     const found = parseBody(body);
     if (found === undefined) return answer(response, 400);
-    const at = { id: String(found.updateId), identity: identity.id, ...options.gatherer.place(found.update) };
-    await options.gatherer.noted();
     try {
-      await account.receive(found.update, at);
+      await store(found);
     } catch (error) {
       onTaken(error);
       throw error;
@@ -112,29 +124,11 @@ function bind(server: Server, { webhookHost: host, webhookPort: port }: AccountO
   });
 }
 
-/** The platform was reached and rejected the address, so advice about the network would be wrong. */
-function isSameAddress(a: string, b: string): boolean {
-  return a === b || (URL.canParse(a) && URL.canParse(b) && new URL(a).href === new URL(b).href);
-}
-
-/**
- * Binds, registers with the platform, retries until it accepts, and keeps the registration in place. `closed` resolves after the account
- * has closed.
- */
-export async function listen(options: WebhookOptions): Promise<{ readonly closed: Promise<void> }> {
-  const { api, account, identity, signal, url, secret } = options;
-  let lastContactAt = account.now();
-  /** The same, by a monotonic clock. */
-  let heardAt = performance.now();
-  const heard = () => {
-    lastContactAt = account.now();
-    heardAt = performance.now();
-  };
-  const server = createListener(options, (failure) => {
-    heard();
-    if (failure === undefined) account.status({ state: "connected", identity, lastContactAt });
-    else account.status({ state: "waiting", identity, lastContactAt, ...failureOf(failure) });
-  });
+/** Binds. From then on, updates are stored whether or not this process has registered the webhook. */
+export async function openListener(options: ListenerOptions): Promise<Listener> {
+  const { account, signal } = options;
+  let onTaken: (failure?: unknown) => void = () => {};
+  const server = createListeningServer(options, (failure) => onTaken(failure));
   await bind(server, account.options);
   const { webhookHost: host, webhookPort: port } = account.options;
   if (everywhere.has(host)) {
@@ -149,45 +143,10 @@ export async function listen(options: WebhookOptions): Promise<{ readonly closed
     if (signal.aborted) end();
     else signal.addEventListener("abort", end, { once: true });
   });
-
-  const stallMs = account.options.polling.stallSeconds * 1_000;
-
-  /**
-   * Checks with the platform if nothing arrived for a while: the removal of a webhook, such as by a program that polls, is not announced.
-   */
-  async function staysSet(): Promise<boolean> {
-    for (let left = stallMs; left > 0 && !signal.aborted; left = heardAt + stallMs - performance.now()) await pause(left, signal);
-    if (signal.aborted) return true;
-    const { url: set = "" } = await api.call("getWebhookInfo", {}, signal);
-    if (isSameAddress(set, url)) return true;
-    account.status({ state: "waiting", identity, lastContactAt, ...lostWebhook(set) });
-    return false;
-  }
-
-  async function register(): Promise<void> {
-    const backoff = createBackoff({ minMs: account.options.polling.minDelayMs, maxMs: account.options.polling.maxDelayMs });
-    let isSet = false;
-    while (!signal.aborted) {
-      try {
-        if (!isSet) await api.call("setWebhook", { url, secret_token: secret, allowed_updates: [...updateKinds] }, signal);
-        backoff.reset();
-        heard();
-        account.status({ state: "connected", identity, lastContactAt });
-        isSet = await staysSet();
-      } catch (error) {
-        if (signal.aborted) return;
-        // The registration is unknown now, so "connected" is reported only after an answer.
-        isSet = false;
-        if (error instanceof ChannelError && error.reason === "unauthorized") {
-          account.status({ state: "failed", identity, ...failureOf(error) });
-          return;
-        }
-        account.status({ state: "waiting", identity, ...registrationFailure(error) });
-        const asked = error instanceof ChannelError ? error.retryAfterMs : undefined;
-        await pause(Math.max(asked ?? 0, backoff.next()), signal);
-      }
-    }
-  }
-  void register();
-  return { closed };
+  return {
+    watch(watcher) {
+      onTaken = watcher;
+    },
+    closed,
+  };
 }

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { createCommands, parseCommand } from "../../../core/agents/commands/commands.ts";
 import { nativeCommands } from "../../../core/agents/commands/native-commands.ts";
 import type { RunningTurn } from "../../../core/agents/turn/preparing-turns.ts";
+import { createRunningOnNodes } from "../../../core/agents/turn/running-on-nodes.ts";
 import type { AgentsView } from "../../../core/config/agents.ts";
 import { PluginError } from "../../../core/contract/errors.ts";
 import type { Address, Inbound, Json } from "../../../core/contract/types.ts";
@@ -50,10 +51,10 @@ function setup(
           state.stopped.push(to);
           return state.runs;
         },
-        running: () => state.running,
       },
       isOwner: (inbound) => inbound.sender.id === "1",
       stopElsewhere: async () => state.elsewhere,
+      runningNow: createRunningOnNodes({ store: {}, turns: { running: () => state.running }, now: () => 60_000, onError() {} }).now,
       forget: async ({ inbound }) => state.forgotten.push(inbound.text),
       waits: async () => state.waits,
       more: options.more ?? [],

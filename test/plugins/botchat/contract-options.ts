@@ -87,7 +87,7 @@ const sentFile = ({ name = "file", mimeType = "application/octet-stream", bytes 
 
 export const contract: Omit<ChannelContractOptions, "channel"> = {
   options: { ackReaction: "", polling: quick, limits: { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 } },
-  functions: ["admit", "fetchMedia", "members", "pause", "probe", "resolve", "update"],
+  functions: ["admit", "fetchMedia", "members", "pause", "probe", "resolve", "standBy", "update"],
   fixtures: {
     messages: [
       { raw: update({}), expect: { text: "hello", sender: { id: String(ada), name: "Ada" }, chat: { id: String(ada), kind: "direct" } } },

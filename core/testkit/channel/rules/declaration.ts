@@ -15,7 +15,7 @@ const functionsOf: Partial<Record<keyof ChannelCapabilities, readonly (keyof Cha
 };
 
 /** What a connection may have besides: the contract tries each where it is listed. */
-const optional: readonly OptionalFunction[] = ["admit", "fetchMedia", "members", "pause", "probe", "resolve", "update"];
+const optional: readonly OptionalFunction[] = ["admit", "fetchMedia", "members", "pause", "probe", "resolve", "standBy", "update"];
 
 async function listsFunctions({ connection, functions }: Bench): Promise<void> {
   for (const name of optional) {

@@ -2,7 +2,7 @@
 import { ChannelError, type Part } from "../../../contract/index.ts";
 import { receiptProblem } from "../../../host/index.ts";
 import { realWait } from "../../host/played-clock.ts";
-import { type Bench, never, shown, textReply } from "../bench.ts";
+import { type Bench, never, shown, started, textReply } from "../bench.ts";
 import type { Rule } from "../rule.ts";
 
 async function hasMenu(bench: Bench, wanted: string, situation: string): Promise<void> {
@@ -71,6 +71,20 @@ async function pauses(bench: Bench): Promise<void> {
     throw new Error("A message that was written after pause was received. Stop receiving at pause.");
 }
 
+/** A node stands by first, and starts on the same connection when it takes over. */
+async function startsAfterStandby(bench: Bench): Promise<void> {
+  if ((await bench.ending(Promise.resolve(bench.connection.standBy?.()))) === "late") throw new Error("standBy does not end in time.");
+  await bench.platform.write("written to the node that serves");
+  await realWait(150);
+  if (bench.messages().length > 0)
+    throw new Error("standBy has fetched a message. Leave that to start, because another node receives for the account meanwhile.");
+  await started(bench);
+  await bench.until(
+    () => bench.messages().some(({ inbound }) => inbound.text.includes("to the node that serves")),
+    () => "start follows standBy, but a message that was written before is not received.",
+  );
+}
+
 async function admits(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
   const [part] = bench.render("Hello", address);
@@ -116,6 +130,7 @@ export const operationRules: readonly Rule[] = [
   { title: "resolve > an id resolves to itself", function: "resolve", needs: [], run: resolvesId },
   { title: "resolve > an unknown recipient is refused", function: "resolve", needs: [], run: refusesTarget },
   { title: "pause > stops receiving, and still sends", function: "pause", needs: [], run: pauses },
+  { title: "standBy > fetches nothing, and a start follows it", function: "standBy", needs: [], run: startsAfterStandby },
   { title: "admit > admits a part, and ends at an abort", function: "admit", needs: [], run: admits },
   { title: "update > sending continues", function: "update", needs: [], run: updates },
   { title: "stickers > findMedia respects the limit, and each result can be sent", capability: "stickers", needs: [], run: findsStickers },
