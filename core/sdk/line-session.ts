@@ -68,7 +68,7 @@ export function createLineSession(account: LineAccount, protocol: SessionProtoco
     try {
       await link.welcomed;
       if (link.isOpen()) live = link;
-      await link.tend();
+      void link.tend().catch(() => {});
       const alive = setInterval(() => void link.tend().catch(() => {}), aliveMs);
       void link.lost.then(() => clearInterval(alive));
       // `keepConnected` reports what is known so far. Later changes are reported here.
@@ -190,7 +190,11 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Ses
     send,
     /** Throws why the connection is gone if the server does not answer. */
     async tend(): Promise<void> {
-      if (isOpen) conversation.tend?.();
+      try {
+        if (isOpen) conversation.tend?.();
+      } catch (error) {
+        connection.fail(errorOf(error));
+      }
       try {
         if (isOpen) return await pinged();
       } catch {
