@@ -35,9 +35,7 @@ export function createLineRooms(options: {
   now(): number;
 }): LineRooms {
   const { names, join, fold, now } = options;
-  const rooms = new Map<string, Room>(
-    names.map((name) => [fold(name), { name, joinedAt: undefined, removals: 0, why: undefined }]),
-  );
+  const rooms = new Map<string, Room>(names.map((name) => [fold(name), { name, joinedAt: undefined, removals: 0, why: undefined }]));
   const closing = new AbortController();
 
   async function rejoin(room: Room): Promise<void> {
