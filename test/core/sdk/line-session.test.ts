@@ -160,3 +160,15 @@ test("a bot that is not let in fails for good, and says goodbye", async () => {
   await expect(session.start()).rejects.toMatchObject({ reason: "unauthorized" });
   await expect.poll(() => server.lines).toEqual(["HELLO", "BYE"]);
 });
+
+test("a server that ends the connection while the bot signs in has refused it, and the hint says so", async () => {
+  const { server, session, statuses } = await open();
+  server.answer = (line, socket) => {
+    if (line === "HELLO") setTimeout(() => socket.destroy(), 20);
+    return "NOTICE Bad password?";
+  };
+  await session.start();
+  expect(statuses.at(-1)).toMatchObject({ state: "waiting", code: "sign_in_refused", hint: expect.stringContaining("password") });
+  const send = session.send("SAY room hi", sending);
+  await expect(send).rejects.toMatchObject({ reason: "network", fate: "not-sent", hint: expect.stringContaining("password") });
+});
