@@ -138,7 +138,7 @@ type LineAccount = Pick<
 
 /**
  * Makes the connection of a channel whose platform speaks in lines. It connects, and connects again after each loss; reports the account's
- * state; sends a ping behind each message, and `send` resolves when the server has answered it; leaves a server that does not answer a ping for
+ * state; stays in the rooms of `rooms`; sends a ping behind each message, and `send` resolves when the server has answered it; leaves a server that does not answer a ping for
  * 30 s; and says of each send that fails whether it may have happened. The message ids of its receipts are its own. It has no `probe`:
  * `channels status` shows the state that it reports.
  *
@@ -251,7 +251,7 @@ function fits<S extends TSchema>(schema: S, raw: unknown): raw is Static<S> {
 
 function oneWord(chat: string, address = chat): string {
   if (/^[^\s\p{Cc}]+$/u.test(address)) return address;
-  throw new ChannelError("chat_not_found", { detail: "A recipient is one word" });
+  throw new ChannelError("chat_not_found", { detail: "A recipient is one word", hint: "Use the name of a person or of a room." });
 }
 
 type Server = Parameters<typeof connectLines>[0];

@@ -75,7 +75,10 @@ export function ircProtocol({ options, now, newId }: ChannelAccount<Options>): L
     askAgain: ({ nick }) => `NOTICE ${nick} :I could not take that in. Please say it again later.`,
     reach(chat, address = chat.replace(/^~/, "")) {
       if (/^[^\s\p{Cc},:]+$/u.test(address)) return address;
-      throw new ChannelError("chat_not_found", { detail: "This is neither a nick nor a channel" });
+      throw new ChannelError("chat_not_found", {
+        detail: "This is neither a nick nor a channel",
+        hint: "Use a nick, or a channel such as #bread.",
+      });
     },
     fold,
     pace: options,
