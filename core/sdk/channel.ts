@@ -36,6 +36,7 @@ export { filePath, secretText } from "./marked-options.ts";
 export { checkEncryption, serverOptions } from "./server-options.ts";
 export { cutText } from "./text/cut-text.ts";
 export { type MarkdownBlock, type MarkdownInline, parseMarkdown } from "./text/markdown-tree.ts";
+export { readMention } from "./text/mention.ts";
 export { plainText } from "./text/plain-text.ts";
 export { textParts } from "./text/text-parts.ts";
 export { createTokenBucket, type TokenBucket } from "./token-bucket.ts";

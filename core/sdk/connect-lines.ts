@@ -51,7 +51,11 @@ export function connectLines(
   socket.on("data", (chunk: string) => {
     const lines = `${rest}${chunk}`.split("\n");
     rest = lines.pop() ?? "";
-    for (const line of lines) onLine(line.replace(/\r$/, ""));
+    for (const line of lines) {
+      // What came along with the line that broke the connection off is not handled any more.
+      if (socket.destroyed) return;
+      onLine(line.replace(/\r$/, ""));
+    }
     if (rest.length > maxChars) socket.destroy(new Error("The server sent a line without an end"));
   });
   socket.once(tls ? "secureConnect" : "connect", () => {

@@ -48,7 +48,14 @@ interface Waiting {
   end(error?: ChannelError): void;
 }
 
-const away = (detail: string, fate: "not-sent" | "unknown") => new ChannelError("network", { detail, retryable: true, fate });
+const away = (detail: string, fate: "not-sent" | "unknown", hint?: string) =>
+  new ChannelError("network", { detail, retryable: true, fate, ...(hint !== undefined && { hint }) });
+
+/** A server that talks and then ends the connection has refused the bot: advice about the network would mislead. An error of the socket has a code. */
+const signInError = (error: Error): Error =>
+  error instanceof ChannelError || "code" in error
+    ? error
+    : new ChannelError("sign_in_refused", { detail: error.message, retryable: true, cause: error });
 
 const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : new Error(String(thrown)));
 
@@ -58,17 +65,21 @@ const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : 
  */
 export function createLineSession(account: LineAccount, protocol: SessionProtocol): LineSession {
   let live: ReturnType<typeof createLink> | undefined;
+  /** Why there is no connection. */
+  let failure: unknown;
 
   async function connect(signal: AbortSignal): Promise<LiveConnection> {
     const link = createLink(account, protocol);
     signal.addEventListener("abort", link.close, { once: true });
-    void link.lost.then(() => {
-      if (live === link) live = undefined;
+    void link.lost.then((error) => {
+      if (live !== link) return;
+      live = undefined;
+      failure = error;
     });
     try {
       await link.welcomed;
       if (link.isOpen()) live = link;
-      await link.tend();
+      void link.tend().catch(() => {});
       const alive = setInterval(() => void link.tend().catch(() => {}), aliveMs);
       void link.lost.then(() => clearInterval(alive));
       // `keepConnected` reports what is known so far. Later changes are reported here.
@@ -77,6 +88,7 @@ export function createLineSession(account: LineAccount, protocol: SessionProtoco
       });
       return { lost: link.lost, ...welcome };
     } catch (error) {
+      failure = error;
       link.close();
       throw error;
     }
@@ -86,7 +98,10 @@ export function createLineSession(account: LineAccount, protocol: SessionProtoco
     start: () => keepConnected(account, connect),
     async send(line, { about, signal }) {
       if (signal.aborted) throw new ChannelError("aborted");
-      if (live === undefined) throw away("There is no connection to the server", "not-sent");
+      if (live === undefined) {
+        const why = failure instanceof Error ? `: ${failure.message}` : "";
+        throw away(`There is no connection to the server${why}`, "not-sent", failure instanceof ChannelError ? failure.hint : undefined);
+      }
       await live.send(line, about, signal);
     },
     close: async () => live?.close(),
@@ -102,7 +117,9 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Ses
   let changed: (welcome: Welcome) => void = () => {};
   // It may be rejected while nothing waits for it: where `begin` throws.
   welcome.promise.catch(() => {});
+  let isHeard = false;
   const connection = connect((line) => {
+    isHeard = true;
     try {
       conversation.onLine(line);
     } catch (error) {
@@ -113,7 +130,7 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Ses
   let isOpen = true;
   void connection.lost.then((error) => {
     isOpen = false;
-    welcome.reject(error);
+    welcome.reject(isHeard ? signInError(error) : error);
     for (const { end } of waiting.values()) end(away(`${error.message}, before the server had confirmed the message`, "unknown"));
   });
   const link: SessionLink = {
@@ -124,7 +141,7 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Ses
       welcome.resolve();
       if (!isDeepStrictEqual(before, welcomed)) changed(welcomed);
     },
-    refuse: welcome.reject,
+    refuse: (error) => welcome.reject(signInError(error)),
     confirm: (token) => waiting.get(token)?.end(),
     reject(about, error) {
       const found = [...waiting.values()].find((one) => one.about === about);
@@ -190,7 +207,11 @@ function createLink(account: LineAccount, { connect, ping, goodbye, begin }: Ses
     send,
     /** Throws why the connection is gone if the server does not answer. */
     async tend(): Promise<void> {
-      if (isOpen) conversation.tend?.();
+      try {
+        if (isOpen) conversation.tend?.();
+      } catch (error) {
+        connection.fail(errorOf(error));
+      }
       try {
         if (isOpen) return await pinged();
       } catch {

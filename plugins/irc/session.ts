@@ -1,52 +1,56 @@
 /** What the bot does on a network: it signs in, joins, listens and speaks. */
 import { type ChannelAccount, ChannelError, type LineProtocol } from "service-gateway/sdk/channel";
 import { type Handlers, type Line, parseLine } from "./line.ts";
-import { fold, parseSaid, renderReply } from "./message.ts";
+import { fold, parseSaid, renderReply, said } from "./message.ts";
 import type { Options } from "./options.ts";
-import { createPeople } from "./people.ts";
+import { createSenders } from "./senders.ts";
 import { type Here, report, signInHandlers } from "./sign-in.ts";
 
-export function ircProtocol(account: ChannelAccount<Options>): LineProtocol {
-  const { options } = account;
-  const people = createPeople(account);
+export function ircProtocol({ options, now, newId }: ChannelAccount<Options>): LineProtocol<typeof said> {
   const keys = new Map((options.channelKeys ?? "").split(/\s+/).map((pair) => [pair.split("=", 1)[0], pair.slice(pair.indexOf("=") + 1)]));
   let lastCtcp = Number.NEGATIVE_INFINITY;
 
   function ctcp({ nick, params: [, text = ""] }: Line, { link }: Here): void {
     const [, query, rest] = /^\cA(PING|VERSION)([^\cA\r\0]*)/.exec(text) ?? [];
-    if (query === undefined || account.now() - lastCtcp < 10_000) return;
-    lastCtcp = account.now();
+    if (query === undefined || now() - lastCtcp < 10_000) return;
+    lastCtcp = now();
     link.write(`NOTICE ${nick} :\u0001${query}${query === "PING" ? rest : " service-gateway"}\u0001`);
   }
 
-  const handlersOf = (here: Here): Handlers => ({
-    ...signInHandlers(here, options),
-    ...people.handlers,
-    PING: ({ params }) => here.link.write(`PONG :${params.at(-1)}`),
-    PONG: ({ params }) => here.link.confirm(params.at(-1) ?? ""),
-    ERROR: ({ params }) => here.link.fail(new Error(`The server ended the connection: ${params.at(-1)}`)),
-    PRIVMSG(line) {
-      if (/^\cA(?!ACTION )/.test(line.params[1] ?? "")) ctcp(line, here);
-      else people.take(line, here);
-    },
-    NICK({ nick, params: [next = ""] }) {
-      if (fold(nick) === fold(here.me)) {
+  function handlersOf(here: Here): Handlers {
+    const { link } = here;
+    const senders = createSenders(here, newId);
+    const isMe = (nick: string | undefined) => nick !== undefined && fold(nick) === fold(here.me);
+    const removed = (room = "", detail: string) => link.outOfRoom(room, new ChannelError("irc_shut_out", { detail }));
+    return {
+      ...signInHandlers(here, options),
+      ...senders.handlers,
+      PING: ({ params }) => link.write(`PONG :${params.at(-1)}`),
+      PONG: ({ params }) => link.confirm(params.at(-1) ?? ""),
+      ERROR: ({ params }) => link.fail(new Error(`The server ended the connection: ${params.at(-1)}`)),
+      PRIVMSG(line) {
+        if (/^\cA(?!ACTION )/.test(line.params[1] ?? "")) ctcp(line, here);
+        else senders.take(line);
+      },
+      JOIN: ({ nick, params: [room = ""] }) => void (isMe(nick) && link.inRoom(room)),
+      PART: ({ nick, params: [room] }) => void (isMe(nick) && removed(room, "The server took it out")),
+      KICK: ({ nick, params: [room, who, why] }) => void (isMe(who) && removed(room, `${nick} removed it: ${why}`)),
+      NICK({ nick, params: [next = ""] }) {
+        if (!isMe(nick)) return link.renamed(nick, next);
         here.me = next;
         if (here.signedIn) report(here);
-      }
-      people.rename(nick, next);
-    },
-    QUIT: ({ nick }) => void (fold(nick) === fold(options.nick) && here.link.write(`NICK ${options.nick}`)),
-  });
+      },
+      QUIT: ({ nick }) => void (fold(nick) === fold(options.nick) && link.write(`NICK ${options.nick}`)),
+    };
+  }
 
-  /** An error names what it is about behind the bot's nick. What is wrong with a channel is for the operator to read. */
-  function refused({ command, params }: Line, here: Here): void {
+  /** An error names what it is about behind the bot's nick. 404 is about a message alone, and comes after its send was given up. */
+  function refused({ command, params }: Line, { link }: Here): void {
     const [, target = ""] = params;
-    const detail = `The server says of ${target}: ${params.at(-1)} (${command})`;
+    const words = `${params.at(-1)} (${command})`;
     const code = command === "401" || command === "403" ? "chat_not_found" : "irc_refused";
-    if (here.link.reject(target, new ChannelError(code, { detail })) || !here.signedIn || !/^[#&!+]/.test(target)) return;
-    here.detail = detail;
-    report(here);
+    const error = new ChannelError(code, { detail: `The server says of ${target}: ${words}` });
+    if (!link.reject(target, error) && command !== "404") link.outOfRoom(target, new ChannelError("irc_shut_out", { detail: words }));
   }
 
   return {
@@ -61,20 +65,25 @@ export function ircProtocol(account: ChannelAccount<Options>): LineProtocol {
           handlers[line.command]?.(line);
           if (/^[45]\d\d$/.test(line.command)) refused(line, here);
         },
-        /** What was missed or taken away is asked for again; a server ignores a bot that joins twice. */
-        tend() {
-          if (fold(here.me) !== fold(options.nick)) link.write(`NICK ${options.nick}`);
-          for (const name of options.channels) link.write(`JOIN ${name} ${keys.get(name) ?? ""}`.trim());
-        },
+        tend: () => void (fold(here.me) !== fold(options.nick) && link.write(`NICK ${options.nick}`)),
       };
     },
+    rooms: { names: options.channels, join: (room) => `JOIN ${room} ${keys.get(room) ?? ""}`.trim() },
     ping: (token) => `PING :${token}`,
     goodbye: "QUIT",
     message: (text, to) => `PRIVMSG ${to} :${text}`,
-    reach: people.reach,
+    askAgain: ({ nick }) => `NOTICE ${nick} :I could not take that in. Please say it again later.`,
+    reach(chat, address = chat.replace(/^~/, "")) {
+      if (/^[^\s\p{Cc},:]+$/u.test(address)) return address;
+      throw new ChannelError("chat_not_found", {
+        detail: "This is neither a nick nor a channel",
+        hint: "Use a nick, or a channel such as #bread.",
+      });
+    },
     fold,
     pace: options,
-    parse: (raw) => parseSaid(raw, options.nick),
+    event: said,
+    parse: (event) => parseSaid(event, options.nick),
     render: renderReply,
   };
 }

@@ -1,13 +1,14 @@
 /** Signing in: capabilities, SASL PLAIN, and a nick that is free. */
 import { ChannelError, type LineLink } from "service-gateway/sdk/channel";
 import type { Handlers, Line } from "./line.ts";
+import type { said } from "./message.ts";
 import type { Options } from "./options.ts";
 
-/** What is known on one connection: what the server grants and can do, the nick that the bot has, whether it was let in, and the last refusal. */
-export type Here = { readonly link: LineLink; readonly caps: Set<string>; me: string; signedIn: boolean; detail?: string };
+/** What is known on one connection: what the server grants and can do, the nick that the bot has, and whether it was let in. */
+export type Here = { readonly link: LineLink<typeof said>; readonly caps: Set<string>; me: string; signedIn: boolean };
 
-/** Reports the nick, which may change at any time, and what is wrong with a channel. */
-export const report = ({ link, me, detail }: Here) => link.welcome({ id: me, username: me }, detail, detail && "irc_shut_out");
+/** Reports the nick, which may change at any time. */
+export const report = ({ link, me }: Here) => link.welcome({ id: me, username: me });
 
 const wanted = ["message-tags", "server-time", "account-tag", "sasl"];
 

@@ -38,6 +38,9 @@ export async function createPlugin({ terminal }: CommandContext, [name]: readonl
   const steps = [...(place === "." ? [] : [`cd ${quoted(place)}`]), install, "npm test"];
   for (const step of steps) terminal.line(`  ${step}`);
   if (note !== undefined) terminal.line(`\n${note}`);
+  // It is loaded only where the configuration names it, so its name is free.
+  if (existsSync(join(packageDirectory(), "plugins", name)))
+    terminal.line(`\n${product.packageName} comes with a plugin ${name} already, in plugins/${name}. A gateway loads one of the two.`);
   terminal.line("\nREADME.md describes the next steps.");
   return 0;
 }

@@ -65,6 +65,11 @@ export const channelCodes = {
   platform_silent: { meaning: "The platform did not answer a send, so it is unknown whether the message was sent.", hint: "" },
   reaction_invalid: { meaning: "The chat does not allow this reaction.", hint: "Choose another reaction, or none." },
   receive_failed: { meaning: "Updates could not be received or stored.", hint: "Check the network and the free space on the disk." },
+  sign_in_refused: {
+    meaning: "The server did not let the bot in.",
+    hint: "Check the name and the password of the account, and whether the server accepts the bot.",
+    outcome: "failed",
+  },
   thread_gone: {
     meaning: "The topic was deleted or closed.",
     hint: "Open the topic again, or set another one.",

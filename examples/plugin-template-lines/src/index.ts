@@ -9,6 +9,10 @@ export default defineChannel({
   host: "^0.1.0",
   options,
   capabilities: { maxChars },
+  // Reasons of your own, for `ChannelError` and the state of an account. `node_modules/service-gateway/core/CODES.md` has the gateway's.
+  codes: {
+    removed_from_room: { meaning: "The server removed the bot from a room.", hint: "Let it in there, or correct rooms." },
+  },
   // Two accounts with one name would take each other's messages.
   signsInAs: ({ name, server, port }) => `${name} at ${server}:${port}`,
   check: (account) => checkEncryption(account, [account.password]),

@@ -14,6 +14,8 @@ export async function openPlatform(onMessage: (text: string) => void = () => {})
   const sockets = new Set<Socket>();
   let bot: Socket | undefined;
   let failure: Failure | undefined;
+  /** Messages that a person wrote before the bot had signed in. */
+  const early: string[] = [];
   let nextId = 1;
 
   function say(socket: Socket, to: string, text: string): void {
@@ -30,7 +32,9 @@ export async function openPlatform(onMessage: (text: string) => void = () => {})
     if (command === "LOGIN") {
       bot = socket;
       socket.write(`WELCOME ${first}\r\n`);
+      for (const message of early.splice(0)) socket.write(message);
     }
+    if (command === "JOIN") socket.write(`JOINED ${first}\r\n`);
     if (command === "SAY") say(socket, first, words.join(" "));
     // After a message that it does not answer, the server answers nothing more.
     if (command === "PING" && failure !== "hang") socket.write(`PONG ${first}\r\n`);
@@ -40,7 +44,10 @@ export async function openPlatform(onMessage: (text: string) => void = () => {})
     let rest = "";
     sockets.add(socket);
     socket.setEncoding("utf8").on("error", () => {});
-    socket.on("close", () => sockets.delete(socket));
+    socket.on("close", () => {
+      sockets.delete(socket);
+      if (bot === socket) bot = undefined;
+    });
     socket.on("data", (chunk: string) => {
       const lines = `${rest}${chunk}`.split(/\r?\n/);
       rest = lines.pop() ?? "";
@@ -55,7 +62,9 @@ export async function openPlatform(onMessage: (text: string) => void = () => {})
   };
   const deliver = (to: string, text: string) => {
     nextId += 1;
-    bot?.write(`MESSAGE ${nextId} ${person} ${to} ${text}\r\n`);
+    const message = `MESSAGE ${nextId} ${person} ${to} ${text}\r\n`;
+    if (bot === undefined) early.push(message);
+    else bot.write(message);
   };
 
   return {

@@ -47,6 +47,13 @@ describe("plugins create", () => {
     });
   });
 
+  test("says so where a plugin of that name comes with the program but is not loaded by itself", async () => {
+    const { code, out } = await create("irc", "--kind", "channel", "--transport", "lines");
+    expect(code).toBe(0);
+    expect(out).toContain("service-gateway comes with a plugin irc already, in plugins/irc.");
+    expect((await create("acme-chat", "--kind", "channel")).out).not.toContain("comes with");
+  });
+
   test("names the file that the program was installed from, as npm has recorded it", () => {
     const home = temporaryHome();
     const modules = join(home, "node_modules");

@@ -1,16 +1,30 @@
 /** A channel of lines that is made of its protocol, against a server of this test. */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
-import type { Json } from "service-gateway/sdk";
-import { type ChannelStatus, createLineChannel, type LineProtocol, type Part, textParts } from "service-gateway/sdk/channel";
+import { type Json, Type } from "service-gateway/sdk";
+import {
+  ChannelError,
+  type ChannelStatus,
+  createLineChannel,
+  type LineProtocol,
+  type Part,
+  readMention,
+  textParts,
+} from "service-gateway/sdk/channel";
 import { expect, onTestFinished, test } from "vitest";
 
 const part: Part = { kind: "text", chars: 2, body: "hi" };
 const never = new AbortController().signal;
 const to = (chat: string) => ({ channel: "acme", account: "default", chat });
 
-/** A server, and a channel at it that differs by `change`. */
-async function open(change: Partial<LineProtocol> = {}, receive: (raw: Json) => Promise<unknown> = async () => ({})) {
+const said = Type.Object({ from: Type.String(), text: Type.String() });
+
+/** A server, and a channel at it that differs by `change`. `kept` is what its store has. */
+async function open(
+  change: Partial<LineProtocol<typeof said>> = {},
+  receive: (raw: Json) => Promise<unknown> = async () => ({}),
+  kept = new Map<string, Json>(),
+) {
   const lines: string[] = [];
   const sockets = new Set<Socket>();
   const listener = createServer((socket) => {
@@ -35,7 +49,7 @@ async function open(change: Partial<LineProtocol> = {}, receive: (raw: Json) => 
   const warnings: string[] = [];
   const log = { trace() {}, debug() {}, info() {}, error() {}, warn: (_: object, message: string) => void warnings.push(message) };
   let ids = 0;
-  const stored: boolean[] = [];
+  const store = { get: async (key: string) => kept.get(key) ?? null, set: async (key: string, value: Json) => void kept.set(key, value) };
   const account = {
     options: { server: "127.0.0.1", port: (listener.address() as AddressInfo).port, tls: false, maxChars: 3 },
     log,
@@ -45,23 +59,28 @@ async function open(change: Partial<LineProtocol> = {}, receive: (raw: Json) => 
     newId: () => `id-${ids++}`,
     calling: () => () => {},
     receive: receive as never,
+    store: store as never,
   };
-  const connection = createLineChannel(account, {
+  const connection = createLineChannel<typeof said>(account, {
     ping: (token) => `PING ${token}`,
     begin(link) {
       link.write("HELLO");
       return {
         onLine(line) {
           const [word, rest = ""] = line.split(" ");
-          if (word === "WELCOME") link.welcome({ id: "1" }, "The bot is not in #hall.");
+          if (word === "WELCOME") link.welcome({ id: "1" }, "It is Sunday.");
           if (word === "PONG") link.confirm(rest);
           if (word === "NO") link.reject(rest, Object.assign(new Error("no"), { reason: "no" }) as never);
-          if (word === "MESSAGE") void link.receive({ rest }).then((is) => stored.push(is));
+          if (word === "IN") link.inRoom(rest);
+          if (word === "OUT") link.outOfRoom(rest, new ChannelError("shut_out", { detail: "It is closed" }));
+          if (word === "MESSAGE") link.receive({ from: rest, text: "hi" }, rest.startsWith("#") ? {} : { address: `${rest}_here` });
+          if (word === "RENAMED") link.renamed("ada_here", rest);
         },
       };
     },
     message: (text, recipient) => `SAY ${recipient} ${text}`,
-    parse: () => undefined,
+    event: said,
+    parse: ({ from, text }) => ({ chat: { id: from, kind: "direct" }, sender: { id: from }, text }),
     render: (reply) => textParts(reply, { limit: 10 }),
     ...change,
   });
@@ -74,13 +93,13 @@ async function open(change: Partial<LineProtocol> = {}, receive: (raw: Json) => 
   const say = (line: string) => {
     for (const socket of sockets) socket.write(`${line}\r\n`);
   };
-  return { connection, lines, statuses, warnings, stored, sockets, say };
+  return { connection, lines, statuses, warnings, sockets, say };
 }
 
 test("is connected with what the operator should know, and says each text in its line", async () => {
   const { connection, statuses, lines } = await open();
   await connection.start();
-  expect(statuses.at(-1)).toMatchObject({ state: "connected", identity: { id: "1" }, detail: "The bot is not in #hall." });
+  expect(statuses.at(-1)).toMatchObject({ state: "connected", identity: { id: "1" }, detail: "It is Sunday." });
   expect(await connection.send(part, to("#room"), never)).toEqual({ messageId: expect.stringMatching(/^id-/) });
   expect(lines).toContain("SAY #room hi");
 });
@@ -103,18 +122,87 @@ test("a refusal is known by the folded recipient", async () => {
   await expect(connection.send(part, to("Hall"), never)).rejects.toMatchObject({ reason: "no" });
 });
 
-test("a message that cannot be stored is reported to the protocol and to the log, and never thrown", async () => {
+test("the sender of a message that cannot be stored is asked to repeat it, and the log says why", async () => {
   let isFull = true;
-  const { connection, say, stored, warnings } = await open({}, async () => {
+  const full = async () => {
     if (isFull) throw new Error("the disk is full");
-  });
+  };
+  const { connection, say, lines, warnings } = await open({ askAgain: ({ from }) => `AGAIN ${from}` }, full);
   await connection.start();
   say("MESSAGE one");
-  await expect.poll(() => stored).toEqual([false]);
+  await expect.poll(() => lines).toContain("AGAIN one");
   isFull = false;
   say("MESSAGE two");
-  await expect.poll(() => stored).toEqual([false, true]);
+  await connection.send(part, to("ada"), never);
+  expect(lines.filter((line) => line.startsWith("AGAIN"))).toEqual(["AGAIN one"]);
   expect(warnings).toEqual(["a message could not be stored"]);
+});
+
+test("only what fits the schema of its events reaches parse", async () => {
+  const { connection } = await open();
+  expect(connection.parse({ from: "ada", text: "hi" })).toMatchObject({ sender: { id: "ada" } });
+  for (const junk of [null, 1, "text", [], {}, { from: "ada" }, { from: "ada", text: 1 }]) expect(connection.parse(junk)).toBeUndefined();
+});
+
+test("a person is reached under the latest address, also after a change of it and after a restart", async () => {
+  const kept = new Map<string, Json>();
+  const { connection, say, lines } = await open({ fold: (name) => name.toLowerCase() }, undefined, kept);
+  await connection.start();
+  say("MESSAGE Ada");
+  await expect.poll(() => kept.size).toBe(1);
+  await connection.send(part, to("ada"), never);
+  say("RENAMED ada_away");
+  await expect.poll(() => [...kept.values()]).toEqual(["ada_away"]);
+  await connection.send(part, to("ada"), never);
+  const later = await open({ fold: (name) => name.toLowerCase() }, undefined, kept);
+  await later.connection.start();
+  await later.connection.send(part, to("ada"), never);
+  await later.connection.send(part, to("eve"), never);
+  expect(lines.filter((line) => line.startsWith("SAY"))).toEqual(["SAY Ada_here hi", "SAY ada_away hi"]);
+  expect(later.lines.filter((line) => line.startsWith("SAY"))).toEqual(["SAY ada_away hi", "SAY eve hi"]);
+});
+
+test("rooms are joined at once and again after a removal, and the operator reads which are missing and why", async () => {
+  const { connection, say, lines, statuses } = await open({
+    rooms: { names: ["#Hall", "#bar"], join: (room) => `JOIN ${room}` },
+    fold: (name) => name.toLowerCase(),
+  });
+  await connection.start();
+  const joins = () => lines.filter((line) => line.startsWith("JOIN"));
+  await expect.poll(joins).toEqual(["JOIN #Hall", "JOIN #bar"]);
+  say("IN #hall");
+  say("OUT #bar");
+  say("OUT #elsewhere");
+  await expect
+    .poll(() => statuses.at(-1))
+    .toMatchObject({ detail: "It is Sunday. The bot is not in #bar: It is closed.", code: "shut_out" });
+  say("OUT #hall");
+  await expect.poll(() => statuses.at(-1)?.detail).toContain("The bot is not in #Hall: It is closed. The bot is not in #bar");
+  // The room that did not let it in is asked again a minute later, the one that it was removed from after a second.
+  await expect.poll(joins, { timeout: 5_000 }).toEqual(["JOIN #Hall", "JOIN #bar", "JOIN #Hall"]);
+  for (const room of ["#hall", "#bar"]) say(`IN ${room}`);
+  await expect.poll(() => statuses.at(-1)).toMatchObject({ state: "connected", detail: "It is Sunday.", identity: { id: "1" } });
+  expect(statuses.at(-1)).not.toHaveProperty("code");
+});
+
+test("an account is connected when it is let in, and not only when the server has answered a ping", async () => {
+  const { connection, statuses } = await open({ ping: () => "NOTHING" });
+  await connection.start();
+  expect(statuses.at(-1)).toMatchObject({ state: "connected" });
+});
+
+test.each([
+  ["bot: /status", "/status", true],
+  ["Bot, hi", "hi", true],
+  ["@bot hi", "hi", true],
+  ["bot hi", "bot hi", true],
+  ["thanks, bot!", "thanks, bot!", true],
+  ["robot: hi", "robot: hi", false],
+  ["bot]: hi", "bot]: hi", false],
+  ["bot-2, hi", "bot-2, hi", false],
+  ["", "", false],
+])("a text that addresses the bot: %j", (written, text, mention) => {
+  expect(readMention(written, ["bot", ""], { letters: "[]\\-" })).toEqual({ text, mention });
 });
 
 test("a protocol that throws as it begins leaves no socket open", async () => {

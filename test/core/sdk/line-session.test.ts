@@ -79,11 +79,12 @@ test("a send resolves when the server has answered the ping behind it, and count
   const { server, session, statuses, succeeded } = await open();
   await session.start();
   expect(statuses.at(-1)).toMatchObject({ state: "connected", identity: { id: "1", username: "bot" } });
-  expect(server.lines.slice(0, 2)).toEqual(["HELLO", "JOIN"]);
-  const before = succeeded();
+  await expect.poll(() => server.lines.slice(0, 2)).toEqual(["HELLO", "JOIN"]);
+  // The ping of the first `tend`.
+  await expect.poll(succeeded).toBe(1);
   await session.send("SAY room hi", sending);
   expect(server.lines.slice(-2)).toEqual(["SAY room hi", expect.stringMatching(/^PING \d+$/)]);
-  expect(succeeded()).toBe(before + 1);
+  expect(succeeded()).toBe(2);
 });
 
 test("what the server refuses is thrown by the send that it is about, and by no other", async () => {
@@ -137,16 +138,15 @@ test("a line that the protocol throws at costs the connection, not the process",
 
 test("what changes after the first welcome is reported, at once and only once, with the identity that is known", async () => {
   const { server, session, statuses } = await open();
-  // The answer comes before that to the ping, so before the account is connected.
-  server.answer = (line, socket) => (line === "JOIN" ? "BANNED #hall" : friendly(line, socket));
   await session.start();
-  const banned = { state: "connected", identity: { id: "1", username: "bot" }, detail: "The bot may not enter #hall." };
-  expect(statuses.filter(({ state }) => state === "connected")).toEqual([expect.objectContaining(banned)]);
+  const identity = { id: "1", username: "bot" };
+  expect(statuses.filter(({ state }) => state === "connected")).toEqual([expect.objectContaining({ state: "connected", identity })]);
   const answers = ["BANNED #hall", "NAMED bot_", "BANNED #room", "NAMED bot_"];
   server.answer = (line, socket) => (line.startsWith("SAY") ? answers.shift() : friendly(line, socket));
   for (const _ of [...answers]) await session.send("SAY room hi", sending);
   const changes = statuses.filter(({ state }) => state === "connected").slice(1);
   expect(changes.map(({ identity, detail }) => [identity?.username, detail])).toEqual([
+    ["bot", "The bot may not enter #hall."],
     ["bot_", undefined],
     ["bot_", "The bot may not enter #room."],
     ["bot_", undefined],
@@ -159,4 +159,16 @@ test("a bot that is not let in fails for good, and says goodbye", async () => {
   server.answer = (line) => (line === "HELLO" ? "GO" : undefined);
   await expect(session.start()).rejects.toMatchObject({ reason: "unauthorized" });
   await expect.poll(() => server.lines).toEqual(["HELLO", "BYE"]);
+});
+
+test("a server that ends the connection while the bot signs in has refused it, and the hint says so", async () => {
+  const { server, session, statuses } = await open();
+  server.answer = (line, socket) => {
+    if (line === "HELLO") setTimeout(() => socket.destroy(), 20);
+    return "NOTICE Bad password?";
+  };
+  await session.start();
+  expect(statuses.at(-1)).toMatchObject({ state: "waiting", code: "sign_in_refused", hint: expect.stringContaining("password") });
+  const send = session.send("SAY room hi", sending);
+  await expect(send).rejects.toMatchObject({ reason: "network", fate: "not-sent", hint: expect.stringContaining("password") });
 });

@@ -72,7 +72,7 @@ describe("signing in", () => {
     await expect.poll(() => server.lines.filter((line) => line === "NICK bot").length).toBeGreaterThan(2);
     server.send(":irc.test 474 bot_ #room :Cannot join channel (+b)");
     server.send(":bot_!bot@127.0.0.1 NICK :bot");
-    const detail = "The server says of #room: Cannot join channel (+b) (474)";
+    const detail = "The bot is not in #room: Cannot join channel (+b) (474).";
     const hint = "Let it in there, or correct channels and channelKeys.";
     await expect.poll(state).toMatchObject({ state: "connected", identity: { username: "bot" }, code: "irc_shut_out", detail, hint });
   });
@@ -83,6 +83,18 @@ test("a channel that asks for a key is joined with it, the others without", asyn
   const { state } = await open(server, { channels: ["#bread", "#open", "#cake"], channelKeys: "#cake=cr=am #bread=crust" });
   await connected(state);
   expect(server.lines.filter((line) => line.startsWith("JOIN"))).toEqual(["JOIN #bread crust", "JOIN #open", "JOIN #cake cr=am"]);
+});
+
+test("a channel that the bot is removed from is joined again, and the operator reads who removed it meanwhile", async () => {
+  const server = await serve();
+  const { state } = await open(server, { channels: ["#Room"] });
+  await connected(state);
+  const joins = () => server.lines.filter((line) => line.startsWith("JOIN")).length;
+  await expect.poll(joins).toBe(1);
+  server.send(":eve!e@127.0.0.1 KICK #room bot :be quiet");
+  await expect.poll(state).toMatchObject({ code: "irc_shut_out", detail: "The bot is not in #Room: eve removed it: be quiet." });
+  await expect.poll(joins, { timeout: 5_000 }).toBe(2);
+  await expect.poll(state).not.toHaveProperty("detail");
 });
 
 describe("who a sender is", () => {

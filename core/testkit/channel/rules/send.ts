@@ -1,6 +1,6 @@
 /** What a channel sends, and what it says of a send that failed. */
 import { getEventListeners } from "node:events";
-import { ChannelError, type Part, type Receipt } from "../../../contract/index.ts";
+import { ChannelError, findCode, type Part, type Receipt } from "../../../contract/index.ts";
 import { receiptProblem } from "../../../host/index.ts";
 import { realWait } from "../../host/played-clock.ts";
 import { type Bench, type Ending, never, shown } from "../bench.ts";
@@ -125,7 +125,8 @@ async function waitsForLimit(bench: Bench): Promise<void> {
     );
 }
 
-async function givesUpRefused(bench: Bench): Promise<void> {
+/** The error of a message that the platform refuses for good. */
+async function refusal(bench: Bench): Promise<ChannelError> {
   const send = await prepare(bench, "Hello");
   await bench.fail("refuse");
   let error: ChannelError | undefined;
@@ -135,6 +136,20 @@ async function givesUpRefused(bench: Bench): Promise<void> {
     if (outcome === "late" || "error" in outcome) error = await errorOf(bench, () => again(outcome), "The platform refuses every message");
   }
   if (error === undefined) throw new Error("The platform refuses every message, but send resolves. It must reject.");
+  return error;
+}
+
+/** The operator reads the meaning and the hint of the reason, which the registry has. */
+async function namesKnownReason(bench: Bench): Promise<void> {
+  const { reason } = await refusal(bench);
+  if (findCode(reason, { plugin: bench.definition.codes ?? {} }) === undefined)
+    throw new Error(
+      `The error of send has the reason ${shown(reason)}, which is not registered. Declare it in codes, or use one of the gateway's.`,
+    );
+}
+
+async function givesUpRefused(bench: Bench): Promise<void> {
+  const error = await refusal(bench);
   if (error.retryable || error.fate !== "not-sent")
     throw new Error("The refusal is permanent. The error must be not-sent and not retryable; otherwise the gateway retries for a day.");
 }
@@ -229,6 +244,7 @@ export const sendRules: readonly Rule[] = [
   { title: "send > an outage is retryable", needs: ["away"], run: saysAway },
   { title: "send > a broken connection has an unknown outcome", needs: ["cut"], run: doubtsCut },
   { title: "send > the platform's wait is reported", needs: ["limit"], run: waitsForLimit },
+  { title: "send > the reason of a refusal is registered", needs: ["refuse"], run: namesKnownReason },
   { title: "send > a permanent refusal is not retryable", needs: ["refuse"], run: givesUpRefused },
   { title: "send > an abort before the send has the right outcome", needs: [], run: tellsFateOfAbort },
   { title: "send > an abort during the send has an unknown outcome", needs: ["hang"], run: doubtsAbort },

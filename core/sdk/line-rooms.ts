@@ -1,0 +1,75 @@
+/** The rooms that a bot stays in on one connection. */
+import { asSentence, type ChannelError } from "../contract/index.ts";
+import { pause } from "./keep-connected.ts";
+
+export interface LineRooms {
+  /** Asks for every room that the bot is not in. */
+  joinMissing(): void;
+  inRoom(room: string): void;
+  /** Returns whether the room is one that the bot should be in. */
+  outOfRoom(room: string, error: ChannelError): boolean;
+  /** What the operator should know: the rooms that the bot is not in, why, and the code of the first reason. */
+  missing(): { readonly detail: string; readonly code: string } | undefined;
+  /** Ends every wait. */
+  close(): void;
+}
+
+interface Room {
+  readonly name: string;
+  joinedAt: number | undefined;
+  /** How often the bot was put out shortly after it had joined. */
+  removals: number;
+  why: ChannelError | undefined;
+}
+
+/** After the first removal, and the longest wait, in milliseconds. A room that the bot was in for the longest wait begins at the first again. */
+const firstWaitMs = 1_000;
+const longestWaitMs = 60_000;
+
+/** A bot that is put out of a room joins again after a wait, which doubles; a room that does not let it in is asked by `joinMissing` alone. */
+export function createLineRooms(options: {
+  readonly names: readonly string[];
+  /** Asks the server to let the bot in. */
+  join(name: string): void;
+  fold(room: string): string;
+  now(): number;
+}): LineRooms {
+  const { names, join, fold, now } = options;
+  const rooms = new Map<string, Room>(names.map((name) => [fold(name), { name, joinedAt: undefined, removals: 0, why: undefined }]));
+  const closing = new AbortController();
+
+  async function rejoin(room: Room): Promise<void> {
+    await pause(Math.min(firstWaitMs * 2 ** Math.min(room.removals - 1, 10), longestWaitMs), closing.signal);
+    if (!closing.signal.aborted && room.joinedAt === undefined) join(room.name);
+  }
+
+  return {
+    joinMissing() {
+      for (const { name, joinedAt } of rooms.values()) if (joinedAt === undefined) join(name);
+    },
+    inRoom(name) {
+      const room = rooms.get(fold(name));
+      if (room === undefined) return;
+      room.joinedAt = now();
+      room.why = undefined;
+    },
+    outOfRoom(name, error) {
+      const room = rooms.get(fold(name));
+      if (room === undefined) return false;
+      room.why = error;
+      if (room.joinedAt === undefined) return true;
+      room.removals = now() - room.joinedAt >= longestWaitMs ? 1 : room.removals + 1;
+      room.joinedAt = undefined;
+      void rejoin(room);
+      return true;
+    },
+    missing() {
+      const outside = [...rooms.values()].flatMap(({ name, why }) => (why === undefined ? [] : [{ name, why }]));
+      const [first] = outside;
+      if (first === undefined) return undefined;
+      const detail = outside.map(({ name, why }) => asSentence(`The bot is not in ${name}: ${why.message}`)).join(" ");
+      return { detail, code: first.why.reason };
+    },
+    close: () => closing.abort(),
+  };
+}
