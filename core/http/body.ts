@@ -1,8 +1,14 @@
-/** Reads the declared type of a request body and its bytes. This code limits the size; the server's request timeout limits the time. */
+/**
+ * Request bodies: their declared type, their bytes, and the JSON in them, without keys that could reach a prototype. This code limits the
+ * size; the server's request timeout limits the time.
+ */
+import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { exactDigits } from "./exact-json.ts";
 import { HttpProblem } from "./problem.ts";
 
 const empty = Buffer.alloc(0);
+const maxDepth = 64;
 
 /**
  * Collects the body. Calls back once, with a problem or with the bytes. Never calls back if the client disconnects, because then no one
@@ -84,4 +90,53 @@ export function checkMediaType(headers: IncomingHttpHeaders, { usual, accepts, e
     }
   }
   return undefined;
+}
+
+const jsonTypes = {
+  usual: ["application/json", "application/json; charset=utf-8"],
+  accepts: /^(?:application\/json|[\w!#$&^.+-]+\/[\w!#$&^.+-]+\+json)$/i,
+  expected: "application/json, or another type that ends in +json",
+};
+
+/** The problem of a request whose declared body is not JSON in UTF-8, or `undefined`. A missing type is accepted as JSON. */
+export function checkJsonType(headers: IncomingHttpHeaders): HttpProblem | undefined {
+  return checkMediaType(headers, jsonTypes);
+}
+
+/** Parses a JSON body; an empty one becomes `{}`. Throws `HttpProblem` 400. `parse` must throw for invalid JSON. */
+export function parseJson(body: Buffer, parse: (text: string) => unknown = JSON.parse): unknown {
+  if (!isUtf8(body)) throw new HttpProblem("invalid_json", "The body is not valid UTF-8.");
+  const start = body.length >= 3 && body[0] === 0xef && body[1] === 0xbb && body[2] === 0xbf ? 3 : 0;
+  const text = body.toString("utf8", start);
+  let value: unknown;
+  try {
+    value = parse(text);
+  } catch {
+    if (text.trim() === "") return {};
+    // The engine's own message quotes the body, which may contain secrets.
+    throw new HttpProblem("invalid_json", "The body is not valid JSON.");
+  }
+  tame(value, 1);
+  return value;
+}
+
+/**
+ * Limits the depth and removes `__proto__`. `JSON.parse` makes it a harmless own property, but `Object.assign` in a plugin would turn it
+ * into a prototype. `constructor` and `prototype` are kept: as own properties they replace nothing, and services do send fields with these
+ * names.
+ */
+function tame(value: unknown, depth: number): void {
+  if (typeof value !== "object" || value === null) return;
+  // Large integers are objects, too, but do not add a level.
+  if (depth > maxDepth && exactDigits(value) !== undefined) return;
+  if (depth > maxDepth) throw new HttpProblem("invalid_json", `The body is nested deeper than ${maxDepth} levels.`);
+  if (Array.isArray(value)) {
+    for (const item of value) tame(item, depth + 1);
+    return;
+  }
+  const record = value as Record<string, unknown>;
+  for (const key in record) {
+    if (key === "__proto__") delete record[key];
+    else tame(record[key], depth + 1);
+  }
 }

@@ -7,10 +7,9 @@ import type { TSchema } from "typebox";
 import { product } from "../contract/index.ts";
 import type { Json, RouteAccess, RouteAnswer, RouteDefinition, RouteRequest } from "../sdk/contract.ts";
 import type { Access } from "./access.ts";
-import { askForBody, readBody } from "./body.ts";
+import { askForBody, checkJsonType, parseJson, readBody } from "./body.ts";
 import { clientKey } from "./client-address.ts";
 import type { EventStreams } from "./event-stream.ts";
-import { checkJsonType, parseJson } from "./json.ts";
 import { HttpProblem, jsonType } from "./problem.ts";
 import { sendProblem } from "./send.ts";
 

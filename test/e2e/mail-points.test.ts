@@ -3,19 +3,18 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
-import type { MailCrash } from "../support/mail/crashing-store.ts";
+import type { MailCrash } from "../support/mail/crashing-mail.ts";
 import { startGoogle } from "../support/mail/google.ts";
 import { startImapServer } from "../support/mail/imap-server.ts";
+import { measuredProgram } from "../support/mail/measured.ts";
 import { letter } from "../support/mail/reader.ts";
 
 /** How many mails wait at each kill; a long run by hand takes more. */
 const mailsEach = Number(process.env.MAILS_AT_EACH_KILL ?? 4);
 
-const fileOf = (path: string) => fileURLToPath(new URL(`../support/mail/${path}`, import.meta.url));
 const pointsOf = (writes: readonly MailCrash["write"][]): readonly MailCrash[] =>
   writes.flatMap((write) => [
     { write, when: "before", nth: 2 },
@@ -57,10 +56,9 @@ async function inGmail(): Promise<Mailbox> {
 
 /** A gateway that dies at a point, or lives until it is told to end. */
 function startGateway(configFile: string, point?: MailCrash): ChildProcess {
-  const files = ["--import", fileOf("crash-hooks.ts"), fileOf("measured-process.ts"), configFile];
-  return spawn(process.execPath, ["--conditions=source", ...files], {
+  return spawn(process.execPath, [...measuredProgram, configFile], {
     stdio: ["pipe", "ignore", "inherit"],
-    env: { ...process.env, MAIL_CRASH: JSON.stringify(point ?? {}) },
+    env: { ...process.env, ...(point && { MAIL_CRASH: JSON.stringify(point) }) },
   });
 }
 

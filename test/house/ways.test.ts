@@ -35,3 +35,7 @@ test("each way of ARCHITECTURE.md leads through files that exist, and visits non
     expect(files.filter((file, index) => !existsSync(join(root, file)) || files.indexOf(file) !== index)).toEqual([]);
   }
 });
+
+test("a webhook passes 22 files at most", () => {
+  expect(waysOf(read("ARCHITECTURE.md")).get("A webhook")?.length).toBeLessThanOrEqual(22);
+});

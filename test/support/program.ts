@@ -37,6 +37,9 @@ const moved: ReadonlySet<string> = new Set([
   "core/transforms/trusted-runner",
 ]);
 
+/** Programs beside those of the build. */
+const more = ["core/cli/program", "test/support/mail/measured-process"];
+
 interface Bundler {
   bundleProgram(options: {
     readonly from: string;
@@ -54,9 +57,8 @@ interface Assets {
 /** A name for what the program is made of. */
 function fingerprint(): string {
   const hash = createHash("sha256");
-  const files = globSync(["core/**/*.{ts,js}", "plugins/**/*.{ts,js,json}", ".ci/*.cjs", "test/support/program.ts", "package-lock.json"], {
-    cwd: root,
-  });
+  const sources = ["core/**/*.{ts,js}", "plugins/**/*.{ts,js,json}", "test/support/*.ts", "test/support/mail/*.ts"];
+  const files = globSync([...sources, ".ci/*.cjs", "package-lock.json"], { cwd: root });
   for (const file of files.sort()) hash.update(`${file}\0`).update(readFileSync(join(root, file)));
   return hash.digest("hex").slice(0, 16);
 }
@@ -78,7 +80,7 @@ export default async function setup(): Promise<void> {
     const { copyAssets } = require("../../.ci/copy-assets.cjs") as Assets;
     const made = mkdtempSync(join(cache, "new-"));
     const remains = (name: string) => !moved.has(name);
-    await bundleProgram({ from: root, to: join(made, "dist"), extension: ".ts", remains, more: ["core/cli/program"] });
+    await bundleProgram({ from: root, to: join(made, "dist"), extension: ".ts", remains, more });
     copyAssets(join(made, "dist"));
     copyFileSync(join(root, "package.json"), join(made, "package.json"));
     try {

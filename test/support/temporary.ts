@@ -33,5 +33,7 @@ export default function setup(): () => void {
   // Mail servers of the tests run as another user.
   chmodSync(directory, 0o755);
   process.env.TMPDIR = directory;
+  // Made by the first PostgreSQL server of the run, copied for the others; see `postgres-server.ts`.
+  process.env.TEST_POSTGRES_DATA = join(directory, "postgres-data");
   return () => rmSync(directory, { recursive: true, force: true });
 }

@@ -86,7 +86,12 @@ export async function runOutage(options: OutageOptions): Promise<OutageResult> {
     // Waits behind the first message in each chat.
     ask("two");
     platform.act.say(otherPerson, otherPerson, "three", { bot: "other_bot" });
-    await until(() => saidTo(platform, otherPerson).includes("answer to three"), seconds * 1_000);
+    // On a busy machine the outage lasts longer, rather than the other account being judged by the machine.
+    const otherMustAnswer = seconds >= 3;
+    const otherAnswered = await until(
+      () => saidTo(platform, otherPerson).includes("answer to three"),
+      otherMustAnswer ? withinMs : seconds * 1_000,
+    );
     const otherAccountMs = performance.now() - began;
     await sleep(seconds * 1_000 - otherAccountMs);
     await relay.mend();
@@ -104,7 +109,7 @@ export async function runOutage(options: OutageOptions): Promise<OutageResult> {
       ...count(chats, relay.attempts),
       violations: [
         ...judge(chats, relay.attempts, state),
-        ...(seconds >= 3 && otherAccountMs > seconds * 1_000 ? ["another account waited for the end of the outage"] : []),
+        ...(otherMustAnswer && !otherAnswered ? ["another account did not answer before the end of the outage"] : []),
       ],
     };
   } finally {

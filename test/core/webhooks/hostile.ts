@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { expect } from "vitest";
 import type { Json } from "../../../core/contract/types.ts";
-import { parseJson } from "../../../core/http/json.ts";
+import { parseJson } from "../../../core/http/body.ts";
 import { type HookDelivery, readQuery, sourceOf } from "../../../core/webhooks/mapping/webhook-delivery.ts";
 
 export const hostileKey = fc.constantFrom(

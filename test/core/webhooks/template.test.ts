@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { product } from "../../../core/contract/product.ts";
 import type { Json } from "../../../core/contract/types.ts";
-import { parseJson } from "../../../core/http/json.ts";
+import { parseJson } from "../../../core/http/body.ts";
 import { compileTemplate, TemplateError } from "../../../core/webhooks/mapping/template.ts";
 import { type HookDelivery, readQuery, sourceOf, visibleHeaders } from "../../../core/webhooks/mapping/webhook-delivery.ts";
 import { deliveryOf, expectNoPollution, hostileJson, hostileKey, hostileText } from "./hostile.ts";

@@ -1,13 +1,15 @@
 /**
  * A gateway in a process of its own that watches a mailbox, and says what that costs: `node test/support/mail/measured-process.ts CONFIG [AHEAD]`.
  * Prints `ready`, and for each line that comes in one line of JSON, after a collection of garbage. The line `begin` counts from there on.
- * AHEAD, and the line `ahead MS`, which is not answered, set its clock ahead of the machine's, in milliseconds.
+ * AHEAD, and the line `ahead MS`, which is not answered, set its clock ahead of the machine's, in milliseconds. The variable `MAIL_CRASH`
+ * says at which write the process dies, as JSON of a `MailCrash`.
  */
 import { monitorEventLoopDelay } from "node:perf_hooks";
 import { createInterface } from "node:readline";
 import { createGateway } from "../../../core/gateway/gateway.ts";
 import mail from "../../../plugins/mail/index.ts";
 import { createEngine } from "../gateway.ts";
+import { crashingAt, type MailCrash } from "./crashing-mail.ts";
 import type { Measured } from "./measured.ts";
 
 const [configFile = "", aheadAtStart = "0"] = process.argv.slice(2);
@@ -19,9 +21,11 @@ const engine = createEngine(({ inbound }) => {
   last = /Subject: (.{0,100})/.exec(inbound.text)?.[1] ?? "";
   return "read";
 });
+const { MAIL_CRASH } = process.env;
+const watching = MAIL_CRASH === undefined ? mail : crashingAt(JSON.parse(MAIL_CRASH) as MailCrash, mail);
 let ahead = Number(aheadAtStart);
 const now = () => Date.now() + ahead;
-const gateway = await createGateway({ configFile, environment: {}, bundled: false, plugins: [mail, engine], now });
+const gateway = await createGateway({ configFile, environment: {}, bundled: false, plugins: [watching, engine], now });
 const delays = monitorEventLoopDelay({ resolution: 5 });
 delays.enable();
 let used = process.cpuUsage();

@@ -12,6 +12,12 @@ import type { MailServer } from "./mail-server.ts";
 /** Between two questions, at first and at most: each collects all garbage, which keeps a processor busy when it is asked for more often. */
 const between = { firstMs: 20, mostMs: 250 };
 
+/** What Node is given to run `measured-process.ts`, from the program as the build bundles it where there is one. */
+export const measuredProgram: readonly string[] =
+  process.env.TEST_PROGRAM === undefined
+    ? ["--conditions=source", fileURLToPath(new URL("measured-process.ts", import.meta.url))]
+    : [join(process.env.TEST_PROGRAM, "test", "support", "mail", "measured-process.js")];
+
 export interface Measured {
   /** Mails that the agent has read, and the subject of the last one. */
   readonly read: number;
@@ -56,8 +62,7 @@ export async function startMeasured(
   const hooks = { enabled: true, token: "hook-token-of-the-test", ...mailboxes };
   const config = { gateway: { port: 0 }, state: { dir: "state" }, agents: { defaults: { engine: "scripted" } }, hooks };
   writeFileSync(configFile, JSON.stringify(config));
-  const file = fileURLToPath(new URL("measured-process.ts", import.meta.url));
-  const child = spawn(process.execPath, ["--conditions=source", "--expose-gc", file, configFile, String(aheadMs)], {
+  const child = spawn(process.execPath, ["--expose-gc", ...measuredProgram, configFile, String(aheadMs)], {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
