@@ -40,10 +40,10 @@ export function createHookSide(parts: {
   readonly secrets: Secrets;
   readonly store: Store;
   readonly log: Log;
-  readonly now: () => number;
+  readonly elapsed: () => number;
   readonly undo: Undo;
 }): HookSide {
-  const { loaded, runtime, store, log, now, undo } = parts;
+  const { loaded, runtime, store, log, elapsed, undo } = parts;
   const settings = () => parts.config().hooks;
   const policies = hookPolicies(parts.config, {
     channels: () => runtime.registry.channels.keys(),
@@ -53,7 +53,7 @@ export function createHookSide(parts: {
     root: () => resolveTransformsRoot({ configDirectory: loaded().directory, transformsDir: settings().transformsDir }),
     settings: () => settings().transforms,
     log,
-    now,
+    now: elapsed,
   });
   undo.add(() => transforms.close());
   const results = createResults({ store, exposeReplies: () => settings().exposeReplies });

@@ -80,7 +80,6 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
   function settle(thread: Thread, { id, json, error }: Ended): void {
     const call = thread.take(id);
     if (call === undefined) return;
-    clearTimeout(call.timer);
     if (error === undefined) {
       call.resolve(json);
       return;
@@ -91,10 +90,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
 
   function lost(thread: Thread, message: string): void {
     if (!threads.delete(thread)) return;
-    for (const call of thread.sent.values()) {
-      clearTimeout(call.timer);
-      call.reject(new TransformError("exit", message));
-    }
+    for (const { reject } of thread.sent.values()) reject(new TransformError("exit", message));
     if (!closed) dispatch();
   }
 
@@ -120,8 +116,9 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     }
   }
 
-  /** Ends threads that are idle or stuck. */
+  /** Ends threads that are idle or stuck, and calls that have waited too long. */
   function look(): void {
+    waiting.giveUp(now());
     for (const thread of [...threads].slice(1)) {
       if (thread.free && thread.sent.size === 0 && now() - thread.heardAt >= idleMs) void thread.end();
     }
@@ -145,10 +142,8 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
       clearImmediate(dispatching);
       clearTimeout(patience);
       clearInterval(sweep);
-      for (const { timer, reject } of [...waiting.takeAll(), ...[...threads].flatMap(({ sent }) => [...sent.values()])]) {
-        clearTimeout(timer);
-        reject(new TransformError("refused", "The gateway closes"));
-      }
+      const pending = [...waiting.takeAll(), ...[...threads].flatMap(({ sent }) => [...sent.values()])];
+      for (const { reject } of pending) reject(new TransformError("refused", "The gateway closes"));
       await Promise.all([...threads].map((thread) => thread.end()));
     },
   };

@@ -12,18 +12,19 @@ export interface WaitingCall {
   readonly reject: (error: TransformError) => void;
   /** When it came, in milliseconds of the pool's clock. */
   readonly since: number;
-  readonly timer: NodeJS.Timeout;
 }
 
 export interface WaitingCalls {
-  /** Rejects the call when too many wait already, or after 30 s. */
-  add(call: Omit<WaitingCall, "timer">): void;
+  /** Rejects the call when too many wait already. */
+  add(call: WaitingCall): void;
   /** Puts back what a thread has not begun. */
   putBack(call: WaitingCall): void;
   /** Takes the oldest calls of a module, whose turn is the last one then. */
   take(module: string, most: number): readonly WaitingCall[];
   /** The modules that have calls, each with the time when its oldest call came. */
   modules(): readonly { readonly module: string; readonly since: number }[];
+  /** Rejects the calls that have waited for 30 s. */
+  giveUp(now: number): void;
   takeAll(): readonly WaitingCall[];
 }
 
@@ -37,26 +38,14 @@ export function createWaitingCalls(): WaitingCalls {
     return queue;
   }
 
-  function giveUp(call: WaitingCall): void {
-    const { module } = call.request;
-    const queue = queues.get(module);
-    const at = queue?.indexOf(call) ?? -1;
-    if (queue === undefined || at === -1) return;
-    queue.splice(at, 1);
-    count -= 1;
-    if (queue.length === 0) queues.delete(module);
-    call.reject(new TransformError("timeout", `It waited ${waitMs / 1_000} s for a free thread`));
-  }
-
   return {
-    add(given) {
-      const { module } = given.request;
+    add(call) {
+      const { module } = call.request;
       const queued = queues.get(module)?.length ?? 0;
       if (count >= maxWaiting || queued >= maxWaitingOfModule) {
         const reason = `${queued} calls of this transform and ${count} of all transforms wait already`;
-        return given.reject(new TransformError("refused", reason));
+        return call.reject(new TransformError("refused", reason));
       }
-      const call: WaitingCall = { ...given, timer: setTimeout(() => giveUp(call), waitMs) };
       queueOf(module).push(call);
       count += 1;
     },
@@ -73,6 +62,15 @@ export function createWaitingCalls(): WaitingCalls {
       return taken;
     },
     modules: () => [...queues].map(([module, [oldest]]) => ({ module, since: oldest?.since ?? 0 })),
+    giveUp(now) {
+      for (const [module, queue] of queues) {
+        const { late = [], kept = [] } = Object.groupBy(queue, ({ since }) => (now - since >= waitMs ? "late" : "kept"));
+        for (const { reject } of late) reject(new TransformError("timeout", `It waited ${waitMs / 1_000} s for a free thread`));
+        count -= late.length;
+        if (kept.length === 0) queues.delete(module);
+        else queues.set(module, kept);
+      }
+    },
     takeAll() {
       const all = [...queues.values()].flat();
       queues.clear();

@@ -27,6 +27,22 @@ const stackBytes = 512 * 1024;
 const pageBytes = 65_536;
 const initialPages = 256;
 
+type LoadModule = Extract<Awaited<ReturnType<QuickJSSyncVariant["importModuleLoader"]>>, (...given: never) => unknown>;
+
+/** Lets Node encode the texts that go into the engine's memory. The module's own function for this looks at one character at a time. */
+const encodingNatively =
+  (load: LoadModule): LoadModule =>
+  async (options) => {
+    const encoder = new TextEncoder();
+    const module = await load(options);
+    module.lengthBytesUTF8 = (text) => Buffer.byteLength(text);
+    module.stringToUTF8 = (text, at, size) => {
+      const place = module.HEAPU8.subarray(at, size === undefined ? undefined : at + size - 1);
+      module.HEAPU8[at + encoder.encodeInto(text, place).written] = 0;
+    };
+    return module;
+  };
+
 export function createQuickJs(): QuickJs {
   const file = createRequire(import.meta.url).resolve("@jitl/quickjs-ng-wasmfile-release-sync/wasm");
   const compiled = WebAssembly.compile(readFileSync(file));
@@ -36,7 +52,8 @@ export function createQuickJs(): QuickJs {
       const maximum = Math.max(initialPages, (memoryMb * 1_048_576) / pageBytes);
       const wasmMemory = new WebAssembly.Memory({ initial: initialPages, maximum });
       const own = newVariant(variant as unknown as QuickJSSyncVariant, { wasmModule: await compiled, wasmMemory });
-      const quickjs = await newQuickJSWASMModuleFromVariant(own);
+      const importModuleLoader = async () => encodingNatively((await own.importModuleLoader()) as LoadModule);
+      const quickjs = await newQuickJSWASMModuleFromVariant({ ...own, importModuleLoader });
       const runtime = quickjs.newRuntime({ maxStackSizeBytes: stackBytes });
       return { runtime, context: runtime.newContext() };
     },

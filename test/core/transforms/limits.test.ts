@@ -1,6 +1,7 @@
 import { spawn } from "node:child_process";
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 
@@ -108,6 +109,21 @@ test("128 calls at a time are served", async () => {
   onTestFinished(() => quick.close());
   const answers = await Promise.all(Array.from({ length: 128 }, () => quick.run("a.mjs", { text: "x".repeat(2_000) })));
   expect(answers).toHaveLength(128);
+});
+
+test("a call that has waited 30 s for a thread is refused, and one that has waited for less is not", async () => {
+  let ahead = 0;
+  const files = { "loop.mjs": "export default () => { for (;;); };", "good.mjs": "export default () => ({ message: 'fine' });" };
+  const one = openWorkshop(files, { threads: 1, idleMs: 50, cpuMs: 1_500, now: () => performance.now() + ahead });
+  onTestFinished(() => one.close());
+  const looping = one.fault("loop.mjs");
+  const early = one.fault("good.mjs");
+  await setImmediate();
+  ahead = 31_000;
+  const late = one.run("good.mjs");
+  expect(await early).toMatchObject({ kind: "timeout", message: "It waited 30 s for a free thread" });
+  expect(await late).toEqual({ message: "fine" });
+  expect(await looping).toMatchObject({ kind: "timeout" });
 });
 
 test.runIf(process.platform === "linux")(

@@ -32,14 +32,14 @@ export interface Workshop {
 /** Real files, real processes, in a directory of its own. */
 export function openWorkshop(
   files: Readonly<Record<string, string>> = {},
-  options: Partial<TransformSettings> & Pick<Partial<TransformsOptions>, "threads" | "idleMs"> = {},
+  options: Partial<TransformSettings> & Pick<Partial<TransformsOptions>, "threads" | "idleMs" | "now"> = {},
 ): Workshop {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), "transforms-")));
   const root = join(directory, "transforms");
   const lines: Line[] = [];
   const note = (level: string) => (fields: object, message: string) => void lines.push({ level, fields, message });
   mkdirSync(root);
-  const { threads, idleMs, ...settings } = options;
+  const { threads, idleMs, now = () => performance.now(), ...settings } = options;
   const shop: Workshop = {
     directory,
     root,
@@ -49,7 +49,7 @@ export function openWorkshop(
       root: () => resolveTransformsRoot({ configDirectory: directory }),
       settings: () => shop.settings,
       log: { debug: note("debug"), info: note("info"), warn: note("warn"), error: note("error") },
-      now: () => performance.now(),
+      now,
       ...(threads === undefined ? {} : { threads }),
       ...(idleMs === undefined ? {} : { idleMs }),
     }),
