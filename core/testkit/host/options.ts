@@ -15,7 +15,7 @@ export interface TestHostOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /**
    * The agent's reply, if no plugin under test provides an engine: its text, or the events of an engine, such as calls of tools. Default:
-   * `heard: <text>`.
+   * `heard: <text>`. The configuration names the engine that replies `test-engine`, as in `agents.defaults.engine`, if models are chosen.
    *
    * @example
    * answer: ({ inbound }) => (inbound.text === "ping" ? "pong" : "NO_REPLY"),
@@ -28,7 +28,13 @@ export interface TestHostOptions {
   readonly directory?: string;
   /** Environment variables for the gateway and its configuration. Default: none. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Errors in the log and unhandled rejections that the test causes on purpose. Any other one makes `close` reject. */
+  /**
+   * Errors that the test causes on purpose: plugins that do not come up and errors of the configuration, which otherwise make `createTestHost`
+   * reject; errors in the log and unhandled rejections, which otherwise make `close` reject.
+   *
+   * @example
+   * allowErrors: [/^plugins\.entries\.tally\.options/],
+   */
   readonly allowErrors?: readonly RegExp[];
 }
 

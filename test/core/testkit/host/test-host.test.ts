@@ -377,6 +377,24 @@ describe("a test host that cannot start", () => {
     const config = { plugins: { entries: { reminder: { options: { text: 7 } } } } };
     await expect(createTestHost({ plugins, config })).rejects.toThrow(/plugins\.entries\.reminder\.options\.text/);
   });
+
+  test("starts without the plugin and the setting that are wrong, if the test allows their errors and no other", async () => {
+    const broken = definePlugin({
+      id: "broken",
+      version: "1.0.0",
+      host: "^0.1.0",
+      setup() {
+        throw new Error("no kettle");
+      },
+    });
+    const config = { hooks: { mappings: [{ match: { path: "tea" }, agentId: 7, messageTemplate: "tea" }] } };
+    const allowErrors = [/no kettle/, /hooks\.mappings\[0\]\.agentId/];
+    for (const allowed of allowErrors)
+      await expect(createTestHost({ plugins: [broken], config, allowErrors: [allowed] })).rejects.toThrow("did not start");
+    await using host = await createTestHost({ plugins: [broken], config, allowErrors });
+    expect((await host.deliver("tea", {})).status).toBe(503);
+    expect(await host.say("hello")).toMatchObject({ outcome: "answered" });
+  });
 });
 
 describe("the matchers", () => {
