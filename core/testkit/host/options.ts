@@ -1,4 +1,5 @@
 /** The options of a test host, and its interface. */
+import type { Problem } from "../../config/index.ts";
 import type { Json } from "../../contract/index.ts";
 import type { ChannelStatus, EngineTurn, PluginDefinition, TurnEvent } from "../../sdk/contract.ts";
 import type { Ended } from "./endings.ts";
@@ -51,6 +52,12 @@ export interface WebhookAnswer {
 export interface AccountState extends Pick<ChannelStatus, "state" | "code" | "detail" | "hint" | "identity"> {
   readonly channel: string;
   readonly account: string;
+}
+
+/** An error or a warning of the configuration. */
+export interface ConfigurationProblem extends Pick<Problem, "severity" | "message" | "hint"> {
+  /** The setting, such as `plugins.entries.tally.options.limit`. */
+  readonly path: string;
 }
 
 /** A gateway under test; see `createTestHost`. */
@@ -120,6 +127,15 @@ export interface TestHost extends AsyncDisposable {
    * await host.configure({ channels: { acme: { greeting: "Hi" } } });
    */
   configure(sections: Readonly<Record<string, unknown>>): Promise<void>;
+  /**
+   * What is wrong with the configuration, warnings included.
+   *
+   * @example
+   * // The settings in the plugin's README are valid.
+   * await using host = await createTestHost({ plugins: [tally], config: exampleOfReadme });
+   * expect(await host.problems()).toEqual([]);
+   */
+  problems(): Promise<readonly ConfigurationProblem[]>;
   /** The channel accounts and their states, including the loopback channel's. */
   accounts(): Promise<readonly AccountState[]>;
   /**

@@ -171,6 +171,10 @@ function createHost(
         ...(identity !== undefined && { identity }),
       }));
     },
+    async problems() {
+      const { problems } = await gateway.describe();
+      return problems.map(({ severity, path, message, hint }) => ({ severity, path, message, ...(hint !== undefined && { hint }) }));
+    },
     async restart(how) {
       ({ directory, configFile, gateway, endings } = await restart(how));
     },

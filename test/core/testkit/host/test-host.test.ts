@@ -211,6 +211,12 @@ describe("a test host", () => {
     expect(await host.deliver("nothing", {})).toMatchObject({ status: 404, ended: [] });
   });
 
+  test("the reply to a webhook is known while the configuration has it kept", async () => {
+    await using host = await createTestHost({ config: { hooks: { exposeReplies: true } }, answer: () => "understood" });
+    expect((await host.deliver("agent", { message: "Hello", deliver: false })).ended).toMatchObject([{ reply: "understood" }]);
+    expect(host.outbox()).toEqual([]);
+  });
+
   test("a route of a plugin is asked with the gateway's token, or with the one that the test gives", async () => {
     await using host = await createTestHost({ plugins });
     await host.say("/remind 5");
@@ -376,6 +382,13 @@ describe("a test host that cannot start", () => {
   test("says what is wrong with the configuration", async () => {
     const config = { plugins: { entries: { reminder: { options: { text: 7 } } } } };
     await expect(createTestHost({ plugins, config })).rejects.toThrow(/plugins\.entries\.reminder\.options\.text/);
+  });
+
+  test("starts with a warning, which it names", async () => {
+    await using host = await createTestHost({ config: { hooks: { token: "short" } } });
+    expect(await host.problems()).toEqual([
+      { severity: "warning", path: "hooks.token", message: expect.any(String), hint: expect.any(String) },
+    ]);
   });
 
   test("starts without the plugin and the setting that are wrong, if the test allows their errors and no other", async () => {
