@@ -189,6 +189,11 @@ const ofPreset = {
   model: Type.Optional(Type.String({ minLength: 1, description: "Model of the runs." })),
   thinking: Type.Optional(thinkingSchema("How much the model thinks in these runs.")),
   allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: "true omits the wrapper around content from outside." })),
+  signature: Type.Optional(
+    Type.Object(signatureSchema.properties, {
+      description: "Replaces the hook token on the path of the preset; checked on the raw body.",
+    }),
+  ),
 };
 
 /** The settings of a preset without a schema of its own in this file. */
