@@ -421,6 +421,15 @@ describe("the matchers", () => {
     expect(() => expect(host).toHaveEnded({ outcome: "failed" })).toThrow(
       /to have ended \{"outcome":"failed"\}\. They ended:\n- answered \(\w+\), event /,
     );
+    const gate = definePlugin({
+      id: "gate",
+      version: "1.0.0",
+      host: "^0.1.0",
+      setup: (given) => given.tap("gating", () => ({ reason: "late" }) as never),
+    });
+    await using gated = await createTestHost({ plugins: [gate], allowErrors: [/gate/] });
+    await gated.say("Hello", { from: "ada" });
+    expect(() => expect(gated).toHaveEnded({ reason: "late" })).toThrow(/refused \(gate_failed\), event \w+: [^\n]*gate[^\n]*code/);
   });
 
   test("say what they need when they are given something else", () => {
