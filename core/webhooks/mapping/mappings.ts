@@ -83,7 +83,16 @@ function placeOfToken({ token, signature }: MappingSettings, setting: readonly S
 }
 
 /** The settings that a user may apply to a whole preset, in the section with its name. */
-const presetSettings = ["model", "thinking", "instructions", "allowUnsafeExternalContent", "signature"] as const;
+const presetSettings = [
+  "agentId",
+  "channel",
+  "to",
+  "model",
+  "thinking",
+  "instructions",
+  "allowUnsafeExternalContent",
+  "signature",
+] as const;
 
 type PresetSection = Partial<MappingSettings> & { readonly account?: unknown; readonly accounts?: object };
 

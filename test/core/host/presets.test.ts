@@ -26,6 +26,21 @@ describe("a preset of a plugin", () => {
     expect(await host.problems()).toMatchObject([{ severity: "warning", path: "hooks.uptime.thinkign", hint: "Did you mean thinking?" }]);
   });
 
+  test("runs the agent and replies where the section says, before anyone has written to the bot", async () => {
+    const alerts = definePreset({ ...uptime, id: "alerts", path: "alerts", mappings: [{ messageTemplate: "{{ monitor }} is down" }] });
+    const hooks = { presets: ["alerts"], alerts: { agentId: "ops", channel: "loopback", to: "{{ team }}" } };
+    const agents = { list: [{ id: "main", default: true }, { id: "ops" }] };
+    await using host = await createTestHost({
+      plugins: [alerts],
+      config: { hooks, agents },
+      allowErrors: [/hooks\.alerts\.channel|were rejected/],
+    });
+    const { ended } = await host.deliver("alerts", { monitor: "site", team: "ada" });
+    expect(ended).toMatchObject([{ outcome: "answered", agentId: "ops" }]);
+    expect(host).toHaveDelivered("site is down", { chat: "ada" });
+    await expect(host.configure({ hooks: { alerts: { channel: "pigeon" } } })).rejects.toThrow("hooks.alerts.channel: the preset alerts:");
+  });
+
   describe("whose sender signs", () => {
     const secret = "signing-secret-of-the-monitor";
     const body = '{"monitor":"site","status":"down"}';
