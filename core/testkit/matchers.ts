@@ -83,7 +83,7 @@ expect.extend({
     return {
       pass,
       message: () =>
-        `expected an event of the host ${not}to have ended ${JSON.stringify(wanted)}. They ended:\n` + listed(ended.map(renderEnd), "none"),
+        `expected an event of the host ${not}to have ended ${JSON.stringify(wanted)}. They ended:\n${listed(ended.map(renderEnd), "none")}`,
     };
   },
 });
