@@ -21,7 +21,7 @@ export type { EngineContractOptions, ModelAbility, ModelFailure, ModelServer, Mo
 export { engineContract } from "./engine-contract.ts";
 export type { Ended } from "./host/endings.ts";
 export type { BeforeSend, Delivered, Said, SaidFile } from "./host/loopback.ts";
-export type { AccountState, TestHost, TestHostOptions, WebhookAnswer } from "./host/options.ts";
+export type { AccountState, ConfigurationProblem, TestHost, TestHostOptions, WebhookAnswer } from "./host/options.ts";
 export { createTestHost } from "./host/test-host.ts";
 export type { ExpectedEnd, TestHostMatchers } from "./matchers.ts";
 

@@ -1,6 +1,7 @@
 /** Vitest matchers for a test host. Importing the testkit registers them. */
 import { expect } from "vitest";
 import type { Outcome } from "../contract/index.ts";
+import type { Ended } from "./host/endings.ts";
 import type { TestHost } from "./host/options.ts";
 
 /** The expected end of an event; absent fields are not compared. */
@@ -44,6 +45,12 @@ function listed(lines: readonly string[], none: string): string {
   return lines.length === 0 ? none : lines.map((line) => `- ${line}`).join("\n");
 }
 
+/** With the sentence of the station that decided, such as what is wrong with the answer of a plugin. */
+function renderEnd({ eventId, outcome, reason, decisions }: Ended): string {
+  const detail = decisions.findLast(({ code }) => code === reason)?.detail;
+  return `${outcome} (${reason}), event ${eventId}${detail === undefined ? "" : `: ${detail}`}`;
+}
+
 const fits = (text: string, wanted: string | RegExp) => (typeof wanted === "string" ? text.includes(wanted) : text.search(wanted) >= 0);
 
 expect.extend({
@@ -76,11 +83,7 @@ expect.extend({
     return {
       pass,
       message: () =>
-        `expected an event of the host ${not}to have ended ${JSON.stringify(wanted)}. They ended:\n` +
-        listed(
-          ended.map(({ eventId, outcome, reason }) => `${outcome} (${reason}), event ${eventId}`),
-          "none",
-        ),
+        `expected an event of the host ${not}to have ended ${JSON.stringify(wanted)}. They ended:\n${listed(ended.map(renderEnd), "none")}`,
     };
   },
 });

@@ -1,6 +1,8 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
+import { type ChannelAccount, defineChannel, Type } from "../../core/sdk/contract.ts";
+import { createTestHost } from "../../core/testkit/index.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { temporaryDirectory } from "../support/directory.ts";
 import { senderOf } from "../support/senders.ts";
@@ -32,10 +34,10 @@ const room = await startHookGateway({
 const send = (path: string, sent: { readonly headers: Record<string, string>; readonly body: Buffer }) =>
   room.send({ target: `/hooks/${path}`, headers: Object.entries(sent.headers), body: sent.body });
 
-const log = () => readFileSync(join(room.gateway.stateDirectory, "logs", "gateway.log"), "utf8");
+const log = () => readFileSync(join(room.stateDirectory, "logs", "gateway.log"), "utf8");
 
 const why = async (...args: readonly string[]) =>
-  (await run(["why", ...args, "--config", room.configFile, "--state", room.gateway.stateDirectory], { home: temporaryDirectory() })).out;
+  (await run(["why", ...args, "--config", room.host.configFile, "--state", room.stateDirectory], { home: temporaryDirectory() })).out;
 
 test("odd items beside a right signature are passed over, and alone they are refused", async () => {
   const sent = standard.send({ at: Date.now(), id: "msg_1" });
@@ -91,7 +93,7 @@ test("match.path * is an error that names the remedy", async () => {
 
 test("why names the mapping and the signature of a delivery", async () => {
   const { json } = await send("gh", github.send({ at: Date.now(), id: "why" }));
-  await room.settled(String(json?.eventId));
+  await room.host.settled(String(json?.eventId));
   const told = await why(String(json?.eventId));
   expect(told).toMatch(/mapping +pushes/);
   expect(told).toMatch(/let in by +signature github verified/);
@@ -121,12 +123,31 @@ test("a signature that is not accepted is logged at the default level as missing
   }
 });
 
+/** It takes every event in, and recognizes none. */
+const deaf = (receive: (account: ChannelAccount<object>) => void) =>
+  defineChannel({
+    id: "deaf",
+    version: "1.0.0",
+    host: "*",
+    options: Type.Object({}),
+    capabilities: { maxChars: 100, markup: "plain" },
+    open(account) {
+      receive(account);
+      return { async start() {}, parse: () => undefined, render: () => [], send: async () => ({ messageId: "1" }), async close() {} };
+    },
+  });
+
 test("why says of junk on an open channel that nothing has to be changed", async () => {
-  const id = await room.loopback.junk({ unheard: "of" });
-  await room.settled(id);
-  const told = await why(id);
+  let account: ChannelAccount<object> | undefined;
+  const channel = deaf((given) => {
+    account = given;
+  });
+  await using host = await createTestHost({ plugins: [channel], config: { channels: { deaf: { dmPolicy: "open", allowFrom: ["*"] } } } });
+  const { eventId = "" } = (await account?.receive({ unheard: "of" }, { id: "1", lane: "deaf:default:junk" })) ?? {};
+  await host.settled(eventId);
+  const { out: told } = await run(["why", eventId, "--config", host.configFile], { home: temporaryDirectory() });
   expect(told).toContain("failed (no_ingress)");
-  expect(told).toContain("account default of the channel loopback does not recognize the event");
+  expect(told).toContain("account default of the channel deaf does not recognize the event");
   expect(told).toContain("No setting changes that");
   expect(told).not.toContain("Load the plugin");
 });

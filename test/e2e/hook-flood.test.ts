@@ -58,7 +58,7 @@ test("runs in sessions that nobody has named before, and deliveries with keys of
         last = String((await wire.exchange(renderRequest(request))).json?.eventId);
       }
       wire.close();
-      await room.settled(last);
+      await room.host.settled(last);
     };
     await Promise.all(Array.from({ length: 8 }, (_, place) => share(first + place)));
     (room.turns as unknown[]).length = 0;

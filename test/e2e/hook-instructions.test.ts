@@ -15,8 +15,6 @@ const room = await startHookGateway({
         transform: { module: "say.ts" },
       },
     ],
-    presets: ["gmail"],
-    gmail: { instructions: "Only tell me about invoices." },
   },
   transforms: { "say.ts": 'export default () => ({ message: "said", instructions: "Not mine." });' },
 });

@@ -31,7 +31,7 @@ const room = await startHookGateway({
   },
 });
 const command = (...args: readonly string[]) =>
-  run([...args, "--config", room.configFile, "--state", room.gateway.stateDirectory], { home: temporaryDirectory() });
+  run([...args, "--config", room.host.configFile, "--state", room.stateDirectory], { home: temporaryDirectory() });
 const body = `{"order":{"id":${id},"price":19.90},"list":[-9007199254740993,9007199254740991,1e3],"text":"${id}"}`;
 const compact = body.replace("19.90", "19.9").replace("1e3", "1000");
 
@@ -47,14 +47,14 @@ test("they keep them in each element of a list, and when a delivery runs again t
   expect((await room.turn(({ sessionKey }) => sessionKey === `hook:${id}`)).inbound.text).toContain(`{"orders":[{"id":${id}}]}`);
   expect((await room.turn(({ sessionKey }) => sessionKey === `hook:${id}0`)).inbound.text).toContain(`{"orders":[{"id":${id}0}]}`);
   const [, second = ""] = (json?.eventIds ?? []) as readonly string[];
-  await room.settled(second);
+  await room.host.settled(second);
   expect(await command("hooks", "replay", second, "--remap")).toMatchObject({ code: 0 });
   await expect.poll(() => room.turns.filter(({ sessionKey }) => sessionKey === `hook:${id}0`)).toHaveLength(2);
 });
 
 test("beside a transform, which gets them rounded, a template has all digits in the fields that the transform leaves alone", async () => {
   const { json } = await room.post("transformed", body);
-  await room.settled(String(json?.eventId));
+  await room.host.settled(String(json?.eventId));
   const turn = await room.turn(({ inbound }) => inbound.sender.name?.startsWith("Rounded") === true);
   expect(turn.inbound.sender.name).toBe(`Rounded ${String(Number(id))}`);
   expect(turn.inbound.text).toContain(`id ${id}`);
@@ -72,6 +72,6 @@ test("a dry run and a shown delivery have them, too", async () => {
   expect(dry).toMatchObject({ code: 0 });
   expect(dry.out).toContain(`hook:order:${id}`);
   const { json } = await room.post("big", body);
-  await room.settled(String(json?.eventId));
+  await room.host.settled(String(json?.eventId));
   expect((await command("hooks", "show", String(json?.eventId))).out).toContain(`"id": ${id}`);
 });

@@ -1,11 +1,10 @@
-/** What the black-box tests of the hook endpoints share: a gateway with a real port, and requests as they go over the wire. */
+/** What the black-box tests of the hook endpoints share: a test host, and requests as they go over the wire. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll } from "vitest";
-import type { Gateway } from "../../core/gateway/gateway.ts";
 import type { EngineTurn } from "../../core/sdk/contract.ts";
+import { createTestHost, type TestHost } from "../../core/testkit/index.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
-import { createEngine, createLoopback, type Loopback, startGateway } from "../support/gateway.ts";
 import { createWire, type Post, renderRequest, type Wire, type WireAnswer } from "../support/wire.ts";
 
 export const hookToken = "black-box-hook-token-0123456789";
@@ -13,20 +12,19 @@ export const bearer = ["authorization", `Bearer ${hookToken}`] as const;
 export const jsonType = ["content-type", "application/json"] as const;
 
 export interface HookGateway {
-  readonly gateway: Gateway;
+  readonly host: TestHost;
   readonly directory: string;
-  readonly configFile: string;
+  readonly stateDirectory: string;
   readonly port: number;
-  readonly loopback: Loopback;
   /** Every turn that an engine was asked for, oldest first. */
   readonly turns: readonly EngineTurn[];
   readonly wire: Wire;
-  readonly settled: Awaited<ReturnType<typeof startGateway>>["settled"];
   /** Sends a request with token and JSON type, unless it brings headers of its own. */
   send(request: Post): Promise<WireAnswer>;
   post(subPath: string, body: unknown, headers?: readonly (readonly [string, string])[]): Promise<WireAnswer>;
   /** Resolves with the first turn that `is` holds for. */
   turn(is: (turn: EngineTurn) => boolean): Promise<EngineTurn>;
+  /** Closes it and removes its files, which closing the host leaves. */
   close(): Promise<void>;
 }
 
@@ -36,39 +34,37 @@ export async function startHookGateway(options: {
   readonly config?: object;
   readonly transforms?: Readonly<Record<string, string>>;
   readonly answer?: (turn: EngineTurn) => string | Promise<string>;
+  readonly allowErrors?: readonly RegExp[];
 }): Promise<HookGateway> {
   const directory = temporaryDirectory();
   mkdirSync(join(directory, "transforms"));
   for (const [name, source] of Object.entries(options.transforms ?? {})) writeFileSync(join(directory, "transforms", name), source);
   const turns: EngineTurn[] = [];
-  const loopback = createLoopback();
-  const engine = createEngine((turn) => {
-    turns.push(turn);
-    return options.answer?.(turn) ?? (turn.inbound.request?.heartbeat === undefined ? `did: ${turn.inbound.text}` : "HEARTBEAT_OK");
-  });
-  const { gateway, settled, configFile } = await startGateway({
+  const host = await createTestHost({
     directory,
     config: {
       // The address of a client is what `X-Forwarded-For` says, so that each row has a client of its own.
-      gateway: { port: 0, drainSeconds: 2, trustedProxies: ["127.0.0.1"] },
-      channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } },
+      gateway: { trustedProxies: ["127.0.0.1"] },
+      log: undefined,
       ...options.config,
-      hooks: { enabled: true, token: hookToken, ...options.hooks },
+      hooks: { token: hookToken, ...options.hooks },
     },
-    plugins: [loopback.plugin, engine],
+    answer(turn) {
+      turns.push(turn);
+      return options.answer?.(turn) ?? (turn.inbound.request?.heartbeat === undefined ? `did: ${turn.inbound.text}` : "HEARTBEAT_OK");
+    },
+    ...(options.allowErrors !== undefined && { allowErrors: options.allowErrors }),
   });
-  const port = Number(new URL(gateway.url).port);
+  const port = Number(new URL(host.url).port);
   const wire = createWire(port);
   const send = (request: Post) => wire.exchange(renderRequest({ headers: [bearer, jsonType], ...request }));
   const room: HookGateway = {
-    gateway,
+    host,
     directory,
-    configFile,
+    stateDirectory: join(directory, "state"),
     port,
-    loopback,
     turns,
     wire,
-    settled,
     send,
     post: (subPath, body, headers = []) =>
       send({
@@ -86,7 +82,7 @@ export async function startHookGateway(options: {
     },
     async close() {
       wire.close();
-      await gateway.close();
+      await host.close();
       removeDirectory(directory);
     },
   };

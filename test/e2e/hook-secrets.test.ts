@@ -33,7 +33,7 @@ const room = await startHookGateway({
 
 /** Everything that lies in the state directory, but for the file that is made to hold a token. */
 function stored(): string {
-  const state = room.gateway.stateDirectory;
+  const state = room.stateDirectory;
   return readdirSync(state, { recursive: true, encoding: "utf8" })
     .filter((name) => name !== "gateway-token" && statSync(join(state, name)).isFile())
     .map((name) => readFileSync(join(state, name), "latin1"))
@@ -48,7 +48,7 @@ const forms = [hookToken, apiKey, digits].flatMap((secret) => [
 ]);
 const leaked = (text: string) => forms.filter((form) => text.includes(form));
 const command = async (...args: string[]) => {
-  const { out, err } = await run([...args, "--config", room.configFile], { home: room.directory });
+  const { out, err } = await run([...args, "--config", room.host.configFile], { home: room.directory });
   return out + err;
 };
 const eventIdOf = (answer: Awaited<ReturnType<HookGateway["post"]>>) =>
@@ -64,7 +64,7 @@ test("a secret in the query, a header, a field, a number or a name is stored now
   expect(said.status).toBe(202);
   const turn = await room.turn(({ inbound }) => inbound.text.includes("deploy to"));
   expect(turn.inbound.text).toContain("deploy to dev: use [secret] on dev key=[secret] [secret]");
-  await room.settled(eventIdOf(said));
+  await room.host.settled(eventIdOf(said));
 
   expect((await room.post("said", escapedSlashes({ note: "again", field: apiKey }), [key])).status).toBe(202);
   // A mapping still sees what came: a rule that names the value matches.
@@ -94,6 +94,6 @@ test("a secret in the query, a header, a field, a number or a name is stored now
 
   expect(leaked((await command("why", eventIdOf(said))) + (await command("hooks", "list")) + (await command("logs")) + shown)).toEqual([]);
   for (const turn of room.turns) expect(leaked(JSON.stringify(turn.inbound))).toEqual([]);
-  await room.gateway.close();
+  await room.host.close();
   expect(leaked(stored())).toEqual([]);
 });

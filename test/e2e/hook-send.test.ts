@@ -47,7 +47,7 @@ const room = await startHookGateway({
   },
 });
 
-const where = ["--config", room.configFile, "--state", room.gateway.stateDirectory];
+const where = ["--config", room.host.configFile, "--state", room.stateDirectory];
 let files = 0;
 function fileWith(content: unknown): string {
   files += 1;

@@ -17,7 +17,7 @@ const obedient = "export default ({ payload }) => (payload === null || typeof pa
 let room: HookGateway;
 beforeAll(async () => {
   room = await startHookGateway({
-    config: { agents: { defaults: { engine: "scripted", heartbeat: { every: "0" } } } },
+    config: { agents: { defaults: { heartbeat: { every: "0" } } } },
     transforms: { "obedient.ts": obedient },
     hooks: {
       mappings: [

@@ -37,7 +37,7 @@ test.each([
   "with the runtime %s",
   async (runtime, failures) => {
     const room = await startHookGateway({ transforms, hooks: { mappings, transforms: { runtime, cpuMs: 200, timeoutSeconds: 3 } } });
-    const files = ["--config", room.configFile, "--state", room.gateway.stateDirectory];
+    const files = ["--config", room.host.configFile, "--state", room.stateDirectory];
     const command = async (...args: readonly string[]) => (await run([...args, ...files], { home: temporaryDirectory() })).out;
     const payload = join(temporaryDirectory(), "payload.json");
     writeFileSync(payload, "{}");
@@ -45,7 +45,7 @@ test.each([
       expect(await room.post(path, {})).toMatchObject({ status: 500, json: { code: "mapping_failed" } });
       await expect.poll(() => command("why", "last")).toMatch(place);
       expect(await command("hooks", "test", path, payload)).toMatch(place);
-      const log = () => readFileSync(join(room.gateway.stateDirectory, "logs", "gateway.log"), "utf8");
+      const log = () => readFileSync(join(room.stateDirectory, "logs", "gateway.log"), "utf8");
       await expect
         .poll(() =>
           log()

@@ -51,8 +51,6 @@ export interface Loopback {
       readonly mention?: boolean;
     },
   ): Promise<string>;
-  /** Something comes that the channel does not recognize. */
-  junk(raw: Json): Promise<string>;
   /** Another call than a send succeeds. */
   answers(): void;
   /** The account says how it is. */
@@ -156,11 +154,6 @@ export function createLoopback(options: { readonly id?: string; readonly preview
         lane: `${id}:default:${place}`,
       });
       return accepted.eventId;
-    },
-    async junk(raw) {
-      if (account === undefined) throw new Error("the channel is not open");
-      updates += 1;
-      return (await account.receive(raw, { id: String(updates), lane: `${id}:default:junk` })).eventId;
     },
     report: (status) => account?.status(status),
     sentCount: (count) =>

@@ -56,6 +56,7 @@ function valuesOf(kind: PluginKind, name: string): Readonly<Record<string, strin
     ...wordsOf(name),
     ...entryOf(kind, name),
     kind,
+    article: kind === "engine" ? "an" : "a",
     package: product.packageName,
     version: own.version,
     sdk: sdkVersion,

@@ -37,6 +37,13 @@ const matchSchema = Type.Object(
   { description: "Which requests the mapping takes. All given parts must match; without any, every name matches." },
 );
 
+/** Which agent runs, and where its reply goes. */
+const direction = {
+  agentId: Type.Optional(Type.String({ minLength: 1, description: "Agent that runs; subject to hooks.allowedAgentIds. A template." })),
+  channel: Type.Optional(Type.String({ minLength: 1, description: "Channel of the reply: last, or a channel id. A template." })),
+  to: Type.Optional(Type.String({ minLength: 1, description: "Recipient in that channel. A template." })),
+};
+
 const signatureSchema = Type.Object(
   {
     scheme: Type.Enum(
@@ -131,7 +138,7 @@ export const mappingSchema = Type.Object(
     }),
     wakeMode: Type.Optional(wakeMode),
     name: Type.Optional(Type.String({ description: "Human-readable name of the hook, prefix of its summaries. A template." })),
-    agentId: Type.Optional(Type.String({ minLength: 1, description: "Agent that runs; subject to hooks.allowedAgentIds. A template." })),
+    agentId: direction.agentId,
     sessionKey: Type.Optional(
       Type.String({
         minLength: 1,
@@ -147,8 +154,8 @@ export const mappingSchema = Type.Object(
     instructions: Type.Optional(Type.String(instructions)),
     textTemplate: Type.Optional(Type.String({ description: "Text of a wake; {{ path.to.field }} reads the payload." })),
     deliver: Type.Optional(Type.Boolean({ description: "Whether the reply is sent to a chat; true when absent." })),
-    channel: Type.Optional(Type.String({ minLength: 1, description: "Channel of the reply: last, or a channel id. A template." })),
-    to: Type.Optional(Type.String({ minLength: 1, description: "Recipient in that channel. A template." })),
+    channel: direction.channel,
+    to: direction.to,
     model: Type.Optional(Type.String({ minLength: 1, description: "provider/model, or an alias. A template." })),
     thinking: Type.Optional(thinkingSchema("How much the model thinks before it answers.")),
     timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: "Longest run, in seconds." })),
@@ -185,10 +192,16 @@ export const mappingSchema = Type.Object(
 
 /** Settings for all mappings of a preset, set under the preset's name. */
 const ofPreset = {
+  ...direction,
   instructions: Type.Optional(Type.String(instructions)),
   model: Type.Optional(Type.String({ minLength: 1, description: "Model of the runs." })),
   thinking: Type.Optional(thinkingSchema("How much the model thinks in these runs.")),
   allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: "true omits the wrapper around content from outside." })),
+  signature: Type.Optional(
+    Type.Object(signatureSchema.properties, {
+      description: "Replaces the hook token on the path of the preset; checked on the raw body.",
+    }),
+  ),
 };
 
 /** The settings of a preset without a schema of its own in this file. */

@@ -1,7 +1,7 @@
 /** One engine on the bench: its plugin set up, its model server, and turns for it. */
 import { validateSection } from "../../config/index.ts";
 import { turnEventProblem } from "../../host/index.ts";
-import type { EngineDefinition, EngineTurn, Inbound, PluginHost, TurnEvent } from "../../sdk/contract.ts";
+import type { EngineDefinition, EngineTurn, Inbound, PluginDefinition, PluginHost, TurnEvent } from "../../sdk/contract.ts";
 import { createMemoryStore, recordingLog } from "../channel/test-account.ts";
 import { type PlayedClock, realWait, usePlayedClock } from "../host/played-clock.ts";
 import type { EngineContractOptions, ModelServer } from "./options.ts";
@@ -33,7 +33,7 @@ export interface EngineBench {
 }
 
 /** The engines that a plugin registers, and what its log contains. */
-async function setUp({ engine: plugin, options = {} }: EngineContractOptions, { now }: PlayedClock) {
+async function setUp(plugin: PluginDefinition, options: Readonly<Record<string, unknown>>, { now }: PlayedClock) {
   const engines: EngineDefinition[] = [];
   const logged: string[] = [];
   const closing = new AbortController();
@@ -87,7 +87,7 @@ export async function withEngineBench(
   let close: (() => Promise<void>) | undefined;
   try {
     server = await options.server?.open();
-    const parts = await setUp(options, clock);
+    const parts = await setUp(options.engine, { ...options.options, ...server?.options }, clock);
     close = parts.close;
     await attempt(createEngineBench({ ...parts, clock, opened: server, patienceMs }));
   } finally {

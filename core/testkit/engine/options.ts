@@ -34,6 +34,8 @@ export type ModelAbility = ModelFailure | "tools";
 export interface ModelServer {
   /** What a turn needs to reach it: the model's name and its provider, with an `apiKey`. */
   readonly turn: Pick<EngineTurn, "model" | "providers">;
+  /** Options of the plugin that lead to this server, such as `{ url }`. They replace those of the contract with the same names. */
+  readonly options?: Readonly<Record<string, unknown>>;
   /** Causes a failure that `can` lists, for every later request. */
   fail(failure: ModelFailure): void | Promise<void>;
   /** The next request is answered with a call of this tool, and the one after it with a text. */

@@ -13,6 +13,8 @@ export interface Ended {
   /** The agent and session of its turn; absent if there was no turn. */
   readonly agentId?: string;
   readonly sessionKey?: string;
+  /** The agent's reply to a webhook, whether or not it was sent. Only while the configuration has `hooks.exposeReplies`. */
+  readonly reply?: string;
   /** What each station decided, in order, as `service why` prints it. */
   readonly decisions: readonly Decision[];
 }
@@ -32,12 +34,13 @@ export interface Endings {
 const patienceMs = 10_000;
 const lookEveryMs = 4;
 
-function endedOf({ id, outcome, reason, agentId, sessionKey, decisions }: EventReport): Ended | undefined {
+function endedOf({ id, outcome, reason, agentId, sessionKey, reply, decisions }: EventReport): Ended | undefined {
   if (outcome === undefined) return undefined;
   return {
     ...{ eventId: id, outcome, reason: reason ?? "", decisions },
     ...(agentId === undefined ? {} : { agentId }),
     ...(sessionKey === undefined ? {} : { sessionKey }),
+    ...(reply === undefined ? {} : { reply }),
   };
 }
 

@@ -6,6 +6,9 @@ import { reasonOf } from "../../contract/index.ts";
 /** The level of `error` in log lines; `fatal` is higher. */
 const errorLevel = 50;
 
+/** Whether none of the patterns of a test allows the fault. */
+export const isUnexpected = (fault: string, allowed: readonly RegExp[]) => allowed.every((pattern) => fault.search(pattern) < 0);
+
 export interface FaultWatch {
   /** Stops watching. Returns one line for each unhandled rejection. */
   stop(): readonly string[];
@@ -28,6 +31,8 @@ interface LogLine {
   readonly msg?: string;
   readonly error?: unknown;
   readonly plugin?: string;
+  /** Of the configuration: where the error is. */
+  readonly path?: string;
 }
 
 function parseLine(line: string): LogLine {
@@ -38,9 +43,9 @@ function parseLine(line: string): LogLine {
   }
 }
 
-function describeLine({ msg = "", error, plugin }: LogLine): string {
+function describeLine({ msg = "", error, plugin, path }: LogLine): string {
   const reason = typeof error === "object" && error !== null && "message" in error ? error.message : error;
-  const from = plugin === undefined ? "" : ` (plugin ${plugin})`;
+  const from = (plugin === undefined ? "" : ` (plugin ${plugin})`) + (path === undefined ? "" : ` at ${path}`);
   return `error in the log${from}: ${msg}${reason === undefined ? "" : `: ${String(reason)}`}`;
 }
 

@@ -91,8 +91,6 @@ export interface TestChannel {
   buttonOf(button: string, by: Said): { readonly chat: string; readonly value: string; readonly messageId: string };
   /** The open connection sends nothing more, as that of a killed process. */
   die(): void;
-  /** Hands in what the channel does not recognize. */
-  junk(raw: Json): Promise<string>;
   beforeSend: BeforeSend;
   /** Number of sends that had no effect and that the gateway will retry. */
   retrying(): number;
@@ -214,10 +212,6 @@ export function createTestChannel(): TestChannel {
     },
     die() {
       deaths += 1;
-    },
-    async junk(raw) {
-      updates += 1;
-      return await take(raw, { id: `update-${updates}`, lane: "junk" });
     },
     async barrier() {
       await opened().store.set("barrier", updates);

@@ -1,4 +1,5 @@
 /** The options of a test host, and its interface. */
+import type { Problem } from "../../config/index.ts";
 import type { Json } from "../../contract/index.ts";
 import type { ChannelStatus, EngineTurn, PluginDefinition, TurnEvent } from "../../sdk/contract.ts";
 import type { Ended } from "./endings.ts";
@@ -15,7 +16,7 @@ export interface TestHostOptions {
   readonly config?: Readonly<Record<string, unknown>>;
   /**
    * The agent's reply, if no plugin under test provides an engine: its text, or the events of an engine, such as calls of tools. Default:
-   * `heard: <text>`.
+   * `heard: <text>`. The configuration names the engine that replies `test-engine`, as in `agents.defaults.engine`, if models are chosen.
    *
    * @example
    * answer: ({ inbound }) => (inbound.text === "ping" ? "pong" : "NO_REPLY"),
@@ -28,7 +29,13 @@ export interface TestHostOptions {
   readonly directory?: string;
   /** Environment variables for the gateway and its configuration. Default: none. */
   readonly environment?: Readonly<Record<string, string>>;
-  /** Errors in the log and unhandled rejections that the test causes on purpose. Any other one makes `close` reject. */
+  /**
+   * Errors that the test causes on purpose: plugins that do not come up and errors of the configuration, which otherwise make `createTestHost`
+   * reject; errors in the log and unhandled rejections, which otherwise make `close` reject.
+   *
+   * @example
+   * allowErrors: [/^plugins\.entries\.tally\.options/],
+   */
   readonly allowErrors?: readonly RegExp[];
 }
 
@@ -45,6 +52,12 @@ export interface WebhookAnswer {
 export interface AccountState extends Pick<ChannelStatus, "state" | "code" | "detail" | "hint" | "identity"> {
   readonly channel: string;
   readonly account: string;
+}
+
+/** An error or a warning of the configuration. */
+export interface ConfigurationProblem extends Pick<Problem, "severity" | "message" | "hint"> {
+  /** The setting, such as `plugins.entries.tally.options.limit`. */
+  readonly path: string;
 }
 
 /** A gateway under test; see `createTestHost`. */
@@ -114,6 +127,15 @@ export interface TestHost extends AsyncDisposable {
    * await host.configure({ channels: { acme: { greeting: "Hi" } } });
    */
   configure(sections: Readonly<Record<string, unknown>>): Promise<void>;
+  /**
+   * What is wrong with the configuration, warnings included.
+   *
+   * @example
+   * // The settings in the plugin's README are valid.
+   * await using host = await createTestHost({ plugins: [tally], config: exampleOfReadme });
+   * expect(await host.problems()).toEqual([]);
+   */
+  problems(): Promise<readonly ConfigurationProblem[]>;
   /** The channel accounts and their states, including the loopback channel's. */
   accounts(): Promise<readonly AccountState[]>;
   /**

@@ -5,6 +5,7 @@ import type { Problem } from "../../config/index.ts";
 import { createGateway, type Gateway } from "../../gateway/index.ts";
 import { defineEngine, type PluginDefinition } from "../../sdk/contract.ts";
 import { type Endings, openEndings } from "./endings.ts";
+import { isUnexpected } from "./faults.ts";
 import { createTestChannel, loopbackId, type TestChannel } from "./loopback.ts";
 import type { TestHostOptions } from "./options.ts";
 import type { PlayedClock } from "./played-clock.ts";
@@ -63,7 +64,7 @@ export async function startParts(directory: string, lasting: Lasting): Promise<S
     elapsed: clock.elapsed,
   });
   try {
-    await assertUp(gateway);
+    await assertUp(gateway, options.allowErrors ?? []);
     const endings = await openEndings({ stateDirectory: gateway.stateDirectory, now: clock.now });
     return { directory, configFile, gateway, endings };
   } catch (error) {
@@ -90,11 +91,11 @@ function assertFree(plugins: readonly PluginDefinition[]): void {
 }
 
 /** Fails early, because a missing plugin would fail the test later with a less helpful reason. */
-async function assertUp(gateway: Gateway): Promise<void> {
+async function assertUp(gateway: Gateway, allowed: readonly RegExp[]): Promise<void> {
   const { plugins, problems } = await gateway.describe();
   const reasons = [
     ...plugins.flatMap(({ id, state, reason }) => (state === "failed" ? [reason ?? `The plugin ${id} failed.`] : [])),
     ...errorsIn(problems),
-  ];
+  ].filter((reason) => isUnexpected(reason, allowed));
   if (reasons.length > 0) throw new Error(`The test host did not start:\n${reasons.map((reason) => `- ${reason}`).join("\n")}`);
 }

@@ -6,7 +6,7 @@ import type { Problem } from "../../config/index.ts";
 import { isJson, type Json } from "../../contract/index.ts";
 import type { Gateway } from "../../gateway/index.ts";
 import type { Ended } from "./endings.ts";
-import { loggedErrors, watchRejections } from "./faults.ts";
+import { isUnexpected, loggedErrors, watchRejections } from "./faults.ts";
 import { copyState } from "./moved-state.ts";
 import type { TestHost, TestHostOptions } from "./options.ts";
 import { realWait, usePlayedClock } from "./played-clock.ts";
@@ -38,8 +38,7 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
   const directory = () => (generation === 1 && options.directory !== undefined ? options.directory : join(root, String(generation)));
   let started: Started | undefined;
   const stop = async ({ endings, gateway }: Started): Promise<void> => {
-    await endings.close();
-    await gateway.close();
+    await Promise.all([gateway.close(), endings.close()]);
     logged.push(...loggedErrors(gateway.stateDirectory));
   };
   /** Removes everything, also where it could not start. */
@@ -83,7 +82,7 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
 }
 
 function assertExpected(faults: readonly string[], allowed: readonly RegExp[]): void {
-  const unexpected = faults.filter((fault) => allowed.every((pattern) => fault.search(pattern) < 0));
+  const unexpected = faults.filter((fault) => isUnexpected(fault, allowed));
   if (unexpected.length === 0) return;
   throw new Error(`The test host saw errors that the test does not allow:\n${unexpected.map((fault) => `- ${fault}`).join("\n")}`);
 }
@@ -171,6 +170,10 @@ function createHost(
         ...(hint !== undefined && { hint }),
         ...(identity !== undefined && { identity }),
       }));
+    },
+    async problems() {
+      const { problems } = await gateway.describe();
+      return problems.map(({ severity, path, message, hint }) => ({ severity, path, message, ...(hint !== undefined && { hint }) }));
     },
     async restart(how) {
       ({ directory, configFile, gateway, endings } = await restart(how));

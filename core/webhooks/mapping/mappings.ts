@@ -42,7 +42,7 @@ export function compileMappings(context: MappingContext): MappingTable {
   const drafts = sources.map((source) => compileDraft(source, { context, problems, signatures }));
   const isSigned = ({ settings, placeOf }: MappingSource) => settings.signature !== undefined || hasError(context, placeOf(["signature"]));
   const signedPaths = new Set(sources.filter(isSigned).flatMap(({ settings }) => pathOf(settings) ?? []));
-  checkTogether(drafts, signedPaths);
+  checkTogether(drafts, { signedPaths, isSigned });
   const mappings = drafts.flatMap(({ source, parts, signedBy, isFaulty }): readonly Mapping[] => {
     const mapping = finishMapping(source, parts, { signedBy, faulty: isFaulty() });
     return mapping === undefined ? [] : [mapping];
@@ -83,7 +83,16 @@ function placeOfToken({ token, signature }: MappingSettings, setting: readonly S
 }
 
 /** The settings that a user may apply to a whole preset, in the section with its name. */
-const presetSettings = ["model", "thinking", "instructions", "allowUnsafeExternalContent"] as const;
+const presetSettings = [
+  "agentId",
+  "channel",
+  "to",
+  "model",
+  "thinking",
+  "instructions",
+  "allowUnsafeExternalContent",
+  "signature",
+] as const;
 
 type PresetSection = Partial<MappingSettings> & { readonly account?: unknown; readonly accounts?: object };
 
@@ -117,8 +126,9 @@ function presetMappings({ hooks, presets }: MappingContext, problems: Problem[])
     const section = sections[name];
     const given =
       section === undefined ? [] : presetSettings.flatMap((key) => (section[key] === undefined ? [] : [[key, section[key]] as const]));
-    const placeOf = ([setting]: readonly Segment[]) =>
-      given.some(([key]) => key === setting) ? renderPath(["hooks", name, setting ?? ""]) : at;
+    // A signature with an error may be absent from the section; its path must not be open to the hook token then.
+    const placeOf = (setting: readonly Segment[]) =>
+      setting[0] === "signature" || given.some(([key]) => key === setting[0]) ? renderPath(["hooks", name, ...setting]) : at;
     return preset.mappings.map((mapping, place) => ({
       id: mapping.id ?? (place === 0 ? name : `${name}-${place + 1}`),
       at,
@@ -218,7 +228,10 @@ function compileSignedBy(
 }
 
 /** Checks the mappings against each other. */
-function checkTogether(drafts: readonly Draft[], signedPaths: ReadonlySet<string>): void {
+function checkTogether(
+  drafts: readonly Draft[],
+  { signedPaths, isSigned }: { readonly signedPaths: ReadonlySet<string>; readonly isSigned: (source: MappingSource) => boolean },
+): void {
   const ids = new Map<string, string>();
   for (const [index, draft] of drafts.entries()) {
     const { source, report } = draft;
@@ -228,7 +241,7 @@ function checkTogether(drafts: readonly Draft[], signedPaths: ReadonlySet<string
     if (taken !== undefined)
       report(["id"], `is ${JSON.stringify(settings.id)}, which ${taken} already has`, { hint: "Give each mapping an id of its own." });
     else if (settings.id !== undefined) ids.set(settings.id, source.at);
-    if (settings.signature === undefined && path !== undefined && signedPaths.has(path)) {
+    if (!isSigned(source) && path !== undefined && signedPaths.has(path)) {
       report(["match", "path"], `is ${JSON.stringify(path)}, where another mapping requires a signature or a token of its own`, {
         hint: "Give this one a signature too, or a path of its own: a path without the signature would make it worthless.",
       });

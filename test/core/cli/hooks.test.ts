@@ -1,8 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { GatewayDescription } from "../../../core/gateway/gateway.ts";
+import { createTestHost, type TestHost } from "../../../core/testkit/index.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
-import { createEngine, startGateway, type TestGateway } from "../../support/gateway.ts";
 import { type Finished, start, temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 
@@ -10,9 +11,7 @@ const token = "hook-token-of-the-cli-tests";
 const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
 
 const config = {
-  agents: { defaults: { engine: "scripted" } },
   hooks: {
-    enabled: true,
     token,
     exposeReplies: true,
     mappings: [
@@ -38,21 +37,25 @@ const shape = `export default ({ payload }) => {
 };
 `;
 
-let gateway: TestGateway;
+let host: TestHost;
 const directory = temporaryDirectory();
 
 beforeAll(async () => {
   mkdirSync(join(directory, "transforms"));
   writeFileSync(join(directory, "transforms", "shape.ts"), shape);
-  const engine = createEngine((turn) => `answer to ${turn.inbound.text.match(/Push to \w+|shaped \w+|hello/)?.[0] ?? "it"}`);
-  gateway = await startGateway({ directory, config, plugins: [engine] });
+  host = await createTestHost({
+    directory,
+    config,
+    answer: (turn) => `answer to ${turn.inbound.text.match(/Push to \w+|shaped \w+|hello/)?.[0] ?? "it"}`,
+    allowErrors: [/hooks\.mappings\[4\]/],
+  });
 });
 afterAll(async () => {
-  await gateway.gateway.close();
+  await host.close();
   removeDirectory(directory);
 });
 
-const files = () => ["--config", gateway.configFile, "--state", gateway.gateway.stateDirectory];
+const files = () => ["--config", host.configFile, "--state", join(directory, "state")];
 
 async function hooks(...args: readonly string[]): Promise<Finished> {
   return await run(["hooks", ...args, ...files()], { home: temporaryHome() });
@@ -69,14 +72,14 @@ async function send(
   body: unknown,
   more: Record<string, string> = {},
 ): Promise<{ status: number; eventId: string; runIds?: string[] }> {
-  const response = await fetch(`${gateway.gateway.url}/hooks/${path}`, {
+  const response = await fetch(`${host.url}/hooks/${path}`, {
     method: "POST",
     headers: { ...headers, ...more },
     body: typeof body === "string" ? body : JSON.stringify(body),
   });
   const text = await response.text();
   const answer = text === "" ? {} : JSON.parse(text);
-  if (answer.eventId !== undefined) for (const id of answer.eventIds ?? [answer.eventId]) await gateway.settled(id);
+  if (answer.eventId !== undefined) for (const id of answer.eventIds ?? [answer.eventId]) await host.settled(id);
   return { status: response.status, ...answer };
 }
 
@@ -147,7 +150,7 @@ describe("hooks deliveries", () => {
 
   test("--failed has those that failed in their mapping, and tells of requests that were refused on arrival", async () => {
     expect((await send("shaped", { fail: true })).status).toBe(500);
-    await fetch(`${gateway.gateway.url}/hooks/wake`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
+    await fetch(`${host.url}/hooks/wake`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
     const { deliveries, refused } = await json("deliveries", "--failed");
     expect(deliveries[0]).toMatchObject({ hook: "shaped", path: "shaped", outcome: "failed", reason: "mapping_failed" });
     expect(deliveries.every(({ outcome }: { outcome: string }) => outcome === "failed" || outcome === "refused")).toBe(true);
@@ -213,7 +216,7 @@ describe("hooks replay", () => {
     const { eventId } = await send("git", { repo: "svc", who: "Ann" }, push);
     const { code, out } = await hooks("replay", eventId);
     expect([code, out]).toEqual([0, `${eventId} runs again.\n`]);
-    await expect.poll(async () => (await gateway.settled(eventId)).decisions.length).toBeGreaterThan(0);
+    await expect.poll(async () => (await host.settled(eventId)).decisions.length).toBeGreaterThan(0);
   });
 
   test("sends one that failed in its mapping through it again, as it is now", async () => {
@@ -224,7 +227,7 @@ describe("hooks replay", () => {
       writeFileSync(file, shape.replace("payload.fail", "false"));
       const replayed = await json("replay", "last");
       expect(replayed).toMatchObject({ mapping: "shaped", eventIds: [expect.any(String)], running: true });
-      expect(await gateway.settled(replayed.eventIds[0])).toMatchObject({ outcome: "silent", reply: "answer to shaped disk" });
+      expect(await host.settled(replayed.eventIds[0])).toMatchObject({ outcome: "silent", reply: "answer to shaped disk" });
     } finally {
       writeFileSync(file, shape);
     }
@@ -235,7 +238,7 @@ describe("hooks replay", () => {
     const replayed = await json("replay", eventId, "--remap");
     expect(replayed).toMatchObject({ mapping: "push", eventIds: [expect.any(String)] });
     expect(replayed.eventIds[0]).not.toBe(eventId);
-    expect(await gateway.settled(replayed.eventIds[0])).toMatchObject({ reply: "answer to Push to svc" });
+    expect(await host.settled(replayed.eventIds[0])).toMatchObject({ reply: "answer to Push to svc" });
   });
 
   test("--remap of what came to an endpoint is refused with the way out", async () => {
@@ -253,7 +256,9 @@ describe("hooks test", () => {
   test("says which mapping takes the delivery, why the others do not, what is rendered and what would run; nothing is queued", async () => {
     // Events of the tests before may still come to their end.
     const events = async () => {
-      const { waiting, running, settled } = (await gateway.gateway.describe()).stats;
+      const response = await host.fetch("/gateway/describe");
+      const { gateway } = (await response.json()) as { readonly gateway: Pick<GatewayDescription, "stats"> };
+      const { waiting, running, settled } = gateway.stats;
       return waiting + running + Object.values(settled).reduce((sum, count) => sum + count, 0);
     };
     const before = await events();
@@ -286,7 +291,7 @@ describe("hooks test", () => {
 
   test("runs the transform, and needs no gateway", async () => {
     const home = temporaryHome();
-    const at = ["--config", gateway.configFile, "--state", join(home, "nowhere"), "--json"];
+    const at = ["--config", host.configFile, "--state", join(home, "nowhere"), "--json"];
     const shaped = await run(["hooks", "test", "shaped", fileWith({ a: "disk" }), ...at], { home });
     expect(JSON.parse(shaped.out)).toMatchObject({
       steps: [{ rendered: { message: "disk" }, transform: { module: "shape.ts", result: { message: "shaped disk" } } }],
@@ -359,7 +364,7 @@ describe("hooks record", () => {
   test("records nothing of a sender who is not let in", async () => {
     const { file, started } = record("git", "--timeout", "1");
     await started.until(/Waiting/);
-    await fetch(`${gateway.gateway.url}/hooks/git`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
+    await fetch(`${host.url}/hooks/git`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
     expect(await started.finished).toMatchObject({ code: 1, err: expect.stringContaining("no delivery arrived at git within 1.0 s") });
     expect(existsSync(file)).toBe(false);
   });

@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { createTestHost } from "service-gateway/testkit";
 import { describe, expect, test } from "vitest";
 import { checkDeclaration } from "../../../core/host/declare.ts";
@@ -22,10 +23,56 @@ describe("a preset of a plugin", () => {
   test("has its settings in hooks, in a key of its name", async () => {
     const hooks = { presets: ["uptime"], uptime: { model: "local/small", thinkign: "low" } };
     await using host = await createTestHost({ plugins: [uptime], config: { hooks } });
-    const { gateway } = (await (await host.fetch("/gateway/describe")).json()) as {
-      readonly gateway: { readonly problems: readonly object[] };
-    };
-    expect(gateway.problems).toMatchObject([{ severity: "warning", path: "hooks.uptime.thinkign", hint: "Did you mean thinking?" }]);
+    expect(await host.problems()).toMatchObject([{ severity: "warning", path: "hooks.uptime.thinkign", hint: "Did you mean thinking?" }]);
+  });
+
+  test("runs the agent and replies where the section says, before anyone has written to the bot", async () => {
+    const alerts = definePreset({ ...uptime, id: "alerts", path: "alerts", mappings: [{ messageTemplate: "{{ monitor }} is down" }] });
+    const hooks = { presets: ["alerts"], alerts: { agentId: "ops", channel: "loopback", to: "{{ team }}" } };
+    const agents = { list: [{ id: "main", default: true }, { id: "ops" }] };
+    await using host = await createTestHost({
+      plugins: [alerts],
+      config: { hooks, agents },
+      allowErrors: [/hooks\.alerts\.channel|were rejected/],
+    });
+    const { ended } = await host.deliver("alerts", { monitor: "site", team: "ada" });
+    expect(ended).toMatchObject([{ outcome: "answered", agentId: "ops" }]);
+    expect(host).toHaveDelivered("site is down", { chat: "ada" });
+    await expect(host.configure({ hooks: { alerts: { channel: "pigeon" } } })).rejects.toThrow("hooks.alerts.channel: the preset alerts:");
+  });
+
+  describe("whose sender signs", () => {
+    const secret = "signing-secret-of-the-monitor";
+    const body = '{"monitor":"site","status":"down"}';
+    const signed = (text: string) => ({ "x-uptime-signature": createHmac("sha256", secret).update(text).digest("hex") });
+    const settings = { scheme: "hmac", header: "X-Uptime-Signature", secret };
+
+    test("takes what is signed as its section says, and nothing else, not even with the hook token", async () => {
+      const hooks = { presets: ["uptime"], uptime: { signature: settings } };
+      await using host = await createTestHost({ plugins: [uptime], config: { hooks } });
+      expect((await host.deliver("uptime", body, { headers: signed(body) })).status).toBe(202);
+      expect(await host.deliver("uptime", body, { headers: signed("{}") })).toMatchObject({
+        status: 401,
+        body: { code: "signature_invalid" },
+      });
+      expect((await host.deliver("uptime", body)).status).toBe(401);
+      expect(await host.problems()).toEqual([]);
+    });
+
+    test.each<[mistake: string, signature: object, place: string, status: number, wake: number]>([
+      // A value of a wrong type or name in the section of a preset switches the hooks off, as everywhere in `hooks`.
+      ["a scheme that there is not", { ...settings, scheme: "hmca" }, "hooks.uptime.signature.scheme", 404, 404],
+      ["no secret", { scheme: "hmac", header: "X-Uptime-Signature" }, "hooks.uptime.signature", 404, 404],
+      ["a secret that cannot be read", { ...settings, secret: { env: "NOWHERE" } }, "hooks.uptime.signature.secret", 503, 200],
+      ["a header that is missing", { scheme: "hmac", secret }, "hooks.uptime.signature.header", 503, 200],
+    ])("with %s is closed, also to the hook token, and the problem names the place", async (_, signature, place, status, wake) => {
+      const config = { hooks: { presets: ["uptime"], uptime: { signature } } };
+      await using host = await createTestHost({ plugins: [uptime], config, allowErrors: [/hooks\.uptime\.signature/] });
+      expect(await host.problems()).toMatchObject([{ severity: "error", path: expect.stringContaining(place) }]);
+      expect((await host.deliver("uptime", body)).status).toBe(status);
+      expect((await host.deliver("uptime", body, { headers: signed(body) })).status).toBe(status);
+      expect((await host.deliver("wake", { text: "up" })).status).toBe(wake);
+    });
   });
 
   test("of a name that another plugin has leaves its plugin out", async () => {

@@ -1,42 +1,43 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import type { GatewayDescription } from "../../../core/gateway/gateway.ts";
+import type { Json } from "../../../core/sdk/contract.ts";
+import { createTestHost, type TestHost } from "../../../core/testkit/index.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
-import { createLoopback, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
-const token = "hook-token-of-the-test";
-let running: TestGateway;
+let host: TestHost;
 afterEach(async () => {
-  await running.gateway.close();
-  removeDirectory(running.directory);
+  await host.close();
+  removeDirectory(host.directory);
 });
 
+/** The errors in the log are what some tests are about. */
 async function start(hooks: object, files: Readonly<Record<string, string>> = {}): Promise<void> {
   const directory = temporaryDirectory();
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(join(directory, "transforms"), { recursive: true });
     writeFileSync(join(directory, "transforms", name), text);
   }
-  running = await startGateway({
-    directory,
-    config: { hooks: { enabled: true, token, ...hooks } },
-    plugins: [createLoopback().plugin, repeat],
-  });
+  host = await createTestHost({ directory, config: { hooks, log: { level: "info" } }, allowErrors: [/hooks\.mappings/] });
 }
 
-async function post(path: string, body: unknown, headers: Readonly<Record<string, string>> = {}) {
-  const answer = await fetch(`${running.gateway.url}/hooks/${path}`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${token}`, "content-type": "application/json", ...headers },
-    body: JSON.stringify(body),
-  });
-  const text = await answer.text();
-  return { status: answer.status, json: text === "" ? {} : (JSON.parse(text) as { readonly [name: string]: unknown }) };
+async function post(path: string, payload: Json, headers: Readonly<Record<string, string>> = {}) {
+  const { status, body, ended } = await host.deliver(path, payload, { headers });
+  return { status, json: body === "" ? {} : (body as { readonly [name: string]: Json }), ended };
 }
 
+/** By hand, as an operator edits the file. */
 function change(hooks: object): void {
-  const config = JSON.parse(readFileSync(running.configFile, "utf8"));
-  writeFileSync(running.configFile, JSON.stringify({ ...config, hooks: { enabled: true, token, ...hooks } }));
+  const config = JSON.parse(readFileSync(host.configFile, "utf8"));
+  writeFileSync(host.configFile, JSON.stringify({ ...config, hooks: { ...config.hooks, ...hooks } }));
+}
+
+/** As the command `status` reads it. */
+async function described() {
+  const response = await host.fetch("/gateway/describe");
+  const { gateway } = (await response.json()) as { readonly gateway: Pick<GatewayDescription, "problems" | "stats"> };
+  return gateway;
 }
 
 const until = async (holds: () => Promise<boolean>) => {
@@ -47,7 +48,7 @@ const until = async (holds: () => Promise<boolean>) => {
   throw new Error("it did not come to that");
 };
 
-const log = () => readFileSync(join(running.gateway.stateDirectory, "logs", "gateway.log"), "utf8");
+const log = () => readFileSync(join(host.directory, "state", "logs", "gateway.log"), "utf8");
 
 describe("mappings in a running gateway", () => {
   test("a transform of the transforms folder decides; one that fails costs its own request", async () => {
@@ -63,7 +64,7 @@ describe("mappings in a running gateway", () => {
     expect(open.status).toBe(202);
     expect((await post("door", { open: false })).status).toBe(204);
     expect(await post("bad", {})).toMatchObject({ status: 500, json: { code: "mapping_failed" } });
-    expect(await running.settled(String(open.json.runId))).toMatchObject({ outcome: "silent", reason: "not_asked" });
+    expect(open.ended[0]).toMatchObject({ outcome: "silent", reason: "not_asked" });
   });
 
   test("an edited configuration counts from the next request: mappings, presets, and what is wrong with them", async () => {
@@ -79,9 +80,7 @@ describe("mappings in a running gateway", () => {
     expect((await post("old", {})).status).toBe(404);
     expect((await post("broken", {})).status).toBe(503);
     await until(async () => log().includes("hooks.mappings[1].messageTemplate"));
-    expect((await running.gateway.describe()).problems).toMatchObject([
-      { severity: "error", path: "hooks.mappings[1].messageTemplate", line: 1 },
-    ]);
+    expect((await described()).problems).toMatchObject([{ severity: "error", path: "hooks.mappings[1].messageTemplate", line: 1 }]);
   });
 
   test("what is wrong with a mapping is told at the start, and the other hooks run", async () => {
@@ -100,7 +99,7 @@ describe("mappings in a running gateway", () => {
     await start({ mappings: [{ id: "door", match: { path: "door" }, messageTemplate: "{{ nothing }}" }] });
     expect((await post("door", { a: 1 }, { "x-kind": "k" })).status).toBe(400);
     await until(async () => log().includes("hooks.mappings[0].messageTemplate"));
-    expect((await running.gateway.describe()).stats.settled.refused).toBe(1);
+    expect((await described()).stats.settled.refused).toBe(1);
   });
 
   test("many deliveries of one key in the same moment are one run", async () => {

@@ -1,24 +1,18 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { createTestHost, type TestHost } from "../../../core/testkit/index.ts";
 import { createRecordings } from "../../../core/webhooks/endpoint/recordings.ts";
-import { removeDirectory } from "../../support/directory.ts";
-import { createEngine, createLoopback, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const token = "hook-token-for-replays";
-const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-const loopback = createLoopback();
-let started: TestGateway;
+const headers = { authorization: `Bearer ${token}` };
+let host: TestHost;
 
 beforeAll(async () => {
-  started = await startGateway({
-    plugins: [createEngine((turn) => `heard ${turn.inbound.text.match(/(?<=---\n)(item|text) \w+/)?.[0]}`), loopback.plugin],
+  host = await createTestHost({
+    answer: (turn) => `heard ${turn.inbound.text.match(/(?<=---\n)(item|text) \w+/)?.[0]}`,
     config: {
-      agents: { defaults: { engine: "scripted" } },
-      channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } },
       hooks: {
-        enabled: true,
         token,
         exposeReplies: true,
         mappings: [
@@ -33,26 +27,17 @@ beforeAll(async () => {
     },
   });
 });
-afterAll(async () => {
-  await started.gateway.close();
-  removeDirectory(started.directory);
-});
-
-const gatewayToken = () => readFileSync(join(started.gateway.stateDirectory, "gateway-token"), "utf8").trim();
+afterAll(() => host.close());
 
 async function send(path: string, body: string, type = "application/json") {
-  const response = await fetch(`${started.gateway.url}/hooks/${path}`, {
-    method: "POST",
-    headers: { ...headers, "content-type": type },
-    body,
-  });
-  return (await response.json()) as { readonly eventId: string; readonly eventIds?: readonly string[] };
+  const answer = await host.deliver(path, body, { headers: { "content-type": type } });
+  return answer.body as { readonly eventId: string; readonly eventIds?: readonly string[] };
 }
 
-async function replay(body: unknown, as = gatewayToken()) {
-  const response = await fetch(`${started.gateway.url}/gateway/hooks/replay`, {
+async function replay(body: unknown, as?: string) {
+  const response = await host.fetch("/gateway/hooks/replay", {
     method: "POST",
-    headers: { authorization: `Bearer ${as}`, "content-type": "application/json" },
+    headers: { ...(as === undefined ? {} : { authorization: `Bearer ${as}` }), "content-type": "application/json" },
     body: JSON.stringify(body),
   });
   // biome-ignore lint/suspicious/noExplicitAny: what the gateway answers is what is tested.
@@ -64,7 +49,7 @@ describe("a delivery through its mapping again", () => {
     const { eventIds = [] } = await send("list", '{"items":["a","b","c"]}');
     const { json } = await replay({ eventId: eventIds[1] });
     expect(json).toMatchObject({ ok: true, mapping: "list", eventIds: [expect.any(String)] });
-    expect(await started.settled(json.eventIds[0])).toMatchObject({ reply: "heard item b" });
+    expect(await host.settled(json.eventIds[0])).toMatchObject({ reply: "heard item b" });
   });
 
   test("one element of a list that came as a form runs alone, by the mapping that takes forms", async () => {
@@ -72,16 +57,16 @@ describe("a delivery through its mapping again", () => {
     expect(eventIds).toHaveLength(3);
     const { status, json } = await replay({ eventId: eventIds[1] });
     expect(status, json.error).toBe(200);
-    expect(await started.settled(json.eventIds[0])).toMatchObject({ reply: "heard item bela" });
+    expect(await host.settled(json.eventIds[0])).toMatchObject({ reply: "heard item bela" });
     const again = await replay({ eventId: json.eventIds[0] });
-    expect(await started.settled(again.json.eventIds[0])).toMatchObject({ reply: "heard item bela" });
+    expect(await host.settled(again.json.eventIds[0])).toMatchObject({ reply: "heard item bela" });
   });
 
   test("a text and a form are read as what they are", async () => {
     const plain = await replay({ eventId: (await send("plain", "hello", "text/plain")).eventId });
-    expect(await started.settled(plain.json.eventIds[0])).toMatchObject({ reply: "heard text hello" });
+    expect(await host.settled(plain.json.eventIds[0])).toMatchObject({ reply: "heard text hello" });
     const form = await replay({ eventId: (await send("form", "word=world", "application/x-www-form-urlencoded")).eventId });
-    expect(await started.settled(form.json.eventIds[0])).toMatchObject({ reply: "heard text world" });
+    expect(await host.settled(form.json.eventIds[0])).toMatchObject({ reply: "heard text world" });
   });
 
   test("a wake waits for the next heartbeat again", async () => {
@@ -92,16 +77,16 @@ describe("a delivery through its mapping again", () => {
   test("its authority stays that of a hook", async () => {
     const { eventId } = await send("plain", "hello", "text/plain");
     const { json } = await replay({ eventId });
-    await started.settled(json.eventIds[0]);
-    const db = new DatabaseSync(join(started.gateway.stateDirectory, "state.db"), { readOnly: true });
+    await host.settled(json.eventIds[0]);
+    const db = new DatabaseSync(join(host.directory, "state", "state.db"), { readOnly: true });
     expect(db.prepare("SELECT authority FROM inbox WHERE id = ?").get(json.eventIds[0])).toEqual({ authority: "hook" });
     db.close();
   });
 
   test("there is none of what came to an endpoint, of what people write, or of nothing", async () => {
-    const chat = await loopback.say("hello");
+    const chat = await host.say("hello");
     const agent = await send("agent", '{"message":"item x","deliver":false}');
-    for (const eventId of [chat, agent.eventId, "nothing", ""]) {
+    for (const eventId of [chat.eventId, agent.eventId, "nothing", ""]) {
       expect(await replay({ eventId }), eventId).toMatchObject({ status: 404, json: { ok: false, code: "not_found" } });
     }
     expect(await replay({})).toMatchObject({ status: 400, json: { code: "invalid_payload" } });
@@ -110,7 +95,7 @@ describe("a delivery through its mapping again", () => {
   test("needs the gateway token; the hook token opens nothing here", async () => {
     const { eventId } = await send("plain", "hello", "text/plain");
     expect((await replay({ eventId }, token)).status).toBe(401);
-    const record = await fetch(`${started.gateway.url}/gateway/hooks/record?path=plain`, { headers });
+    const record = await host.fetch("/gateway/hooks/record?path=plain", { headers });
     expect(record.status).toBe(401);
   });
 });

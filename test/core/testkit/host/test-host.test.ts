@@ -211,6 +211,12 @@ describe("a test host", () => {
     expect(await host.deliver("nothing", {})).toMatchObject({ status: 404, ended: [] });
   });
 
+  test("the reply to a webhook is known while the configuration has it kept", async () => {
+    await using host = await createTestHost({ config: { hooks: { exposeReplies: true } }, answer: () => "understood" });
+    expect((await host.deliver("agent", { message: "Hello", deliver: false })).ended).toMatchObject([{ reply: "understood" }]);
+    expect(host.outbox()).toEqual([]);
+  });
+
   test("a route of a plugin is asked with the gateway's token, or with the one that the test gives", async () => {
     await using host = await createTestHost({ plugins });
     await host.say("/remind 5");
@@ -377,6 +383,31 @@ describe("a test host that cannot start", () => {
     const config = { plugins: { entries: { reminder: { options: { text: 7 } } } } };
     await expect(createTestHost({ plugins, config })).rejects.toThrow(/plugins\.entries\.reminder\.options\.text/);
   });
+
+  test("starts with a warning, which it names", async () => {
+    await using host = await createTestHost({ config: { hooks: { token: "short" } } });
+    expect(await host.problems()).toEqual([
+      { severity: "warning", path: "hooks.token", message: expect.any(String), hint: expect.any(String) },
+    ]);
+  });
+
+  test("starts without the plugin and the setting that are wrong, if the test allows their errors and no other", async () => {
+    const broken = definePlugin({
+      id: "broken",
+      version: "1.0.0",
+      host: "^0.1.0",
+      setup() {
+        throw new Error("no kettle");
+      },
+    });
+    const config = { hooks: { mappings: [{ match: { path: "tea" }, agentId: 7, messageTemplate: "tea" }] } };
+    const allowErrors = [/no kettle/, /hooks\.mappings\[0\]\.agentId/];
+    for (const allowed of allowErrors)
+      await expect(createTestHost({ plugins: [broken], config, allowErrors: [allowed] })).rejects.toThrow("did not start");
+    await using host = await createTestHost({ plugins: [broken], config, allowErrors });
+    expect((await host.deliver("tea", {})).status).toBe(503);
+    expect(await host.say("hello")).toMatchObject({ outcome: "answered" });
+  });
 });
 
 describe("the matchers", () => {
@@ -390,6 +421,15 @@ describe("the matchers", () => {
     expect(() => expect(host).toHaveEnded({ outcome: "failed" })).toThrow(
       /to have ended \{"outcome":"failed"\}\. They ended:\n- answered \(\w+\), event /,
     );
+    const gate = definePlugin({
+      id: "gate",
+      version: "1.0.0",
+      host: "^0.1.0",
+      setup: (given) => given.tap("gating", () => ({ reason: "late" }) as never),
+    });
+    await using gated = await createTestHost({ plugins: [gate], allowErrors: [/gate/] });
+    await gated.say("Hello", { from: "ada" });
+    expect(() => expect(gated).toHaveEnded({ reason: "late" })).toThrow(/refused \(gate_failed\), event \w+: [^\n]*gate[^\n]*code/);
   });
 
   test("say what they need when they are given something else", () => {
