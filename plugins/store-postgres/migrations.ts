@@ -6,6 +6,7 @@ import { binding } from "./schema/binding.ts";
 import { claimFunctions } from "./schema/claim.ts";
 import { dutyFunctions } from "./schema/duties.ts";
 import { keyValueFunctions } from "./schema/key-value.ts";
+import { lateWrites } from "./schema/late-writes.ts";
 import { leaseFunctions } from "./schema/lease.ts";
 import { moveFunctions } from "./schema/moves.ts";
 import { outboxFunctions } from "./schema/outbox.ts";
@@ -47,7 +48,11 @@ export interface Migration {
 }
 
 /** Each is applied once, in order; its index is the version that it starts from. */
-export const migrations: readonly Migration[] = [{ sql: foundation }, { sql: [...sessionTurns, ...versions, ...binding].join("\n") }];
+export const migrations: readonly Migration[] = [
+  { sql: foundation },
+  { sql: [...sessionTurns, ...versions, ...binding].join("\n") },
+  { sql: lateWrites.join("\n") },
+];
 
 /** The version of the schema that this program knows. */
 export const schemaVersion = migrations.length;
