@@ -1,4 +1,4 @@
-/** A write of a node that lost its lease is told apart from a write for a unit that has simply ended. */
+/** Distinguishes a write of a node that lost its lease from a write for a unit that has ended on this node. */
 import { part, raised } from "./define.ts";
 
 export const lateWrites = [
