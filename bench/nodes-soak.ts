@@ -12,6 +12,7 @@ import { createPostgres, type PostgresServer } from "../test/support/postgres-se
 import { beforeEnd } from "./before-end.ts";
 import { countOf, mistyped, readCommandLine } from "./command-line.ts";
 import { printCheck } from "./soak/checks.ts";
+import { type BotProxy, openBotProxy } from "./soak/nodes/bot-proxy.ts";
 import { causeFaults, type Fault, kinds } from "./soak/nodes/faults.ts";
 import { judgeNodes } from "./soak/nodes/judge.ts";
 import { everyone, greet, type Load, startLoad } from "./soak/nodes/load.ts";
@@ -32,10 +33,11 @@ With --upgrade-from, no fault happens: all gateways start with an earlier versio
 Usage: npm run soak:nodes -- [options]
 
   --faults N    so many faults (1000)
-  --events N    so many events, half of them by webhook and half by polling (20000)
+  --events N    so many events, half of them by webhook and half in chats (20000)
   --nodes N     so many gateways (3)
   --lease N     the lease of a node in seconds, at least 7 (10)
   --stop N      how many seconds a node is stopped (0.5 to 3 more than its lease)
+  --mode M      how the bot gets its updates: polling, or webhook, through a proxy that hands them to the nodes in turn (polling)
   --seed N      what chance draws (1)
   --upgrade-from DIRECTORY
                 a checkout of an earlier version, with its packages installed
@@ -51,6 +53,7 @@ const { values } = readCommandLine(
       nodes: { type: "string", default: "3" },
       lease: { type: "string", default: "10" },
       stop: { type: "string" },
+      mode: { type: "string", default: "polling" },
       seed: { type: "string", default: "1" },
       "upgrade-from": { type: "string" },
       keep: { type: "boolean", default: false },
@@ -66,6 +69,7 @@ const counts = { faults: earlier === undefined ? countOf("--faults", values.faul
 const nodeCount = countOf("--nodes", values.nodes);
 const leaseSeconds = countOf("--lease", values.lease);
 if (leaseSeconds < 7) mistyped(`--lease ${leaseSeconds}: give at least 7 seconds, because a send is not begun with less than 5 left`);
+if (values.mode !== "polling" && values.mode !== "webhook") mistyped(`--mode ${values.mode}: give polling or webhook`);
 const stopSeconds = values.stop === undefined ? undefined : countOf("--stop", values.stop);
 const seed = countOf("--seed", values.seed);
 /** The soak ends after this time, however slow the machine is. */
@@ -106,6 +110,7 @@ interface Stage {
   readonly witness: Witness;
   readonly place: StatePlace;
   readonly nodes: readonly SoakNode[];
+  readonly proxy: BotProxy;
 }
 
 interface Ran {
@@ -119,16 +124,18 @@ async function openStage(directory: string, database: PostgresServer): Promise<S
   const databaseUrl = database.newUrl();
   const persons = everyone.map((id) => ({ id, first_name: `Person ${id}` }));
   const bots = [{ token: botToken, username: "soak_bot", name: "Soak" }];
-  const platform = await createPlatform({ bots, seed: { people: persons, groups: [] } });
+  const platform = await createPlatform({ bots, seed: { people: persons, groups: [] }, webhookRetryMs: 100 });
   const witness = createWitness(platform, Date.now);
   const nodes: SoakNode[] = [];
+  const proxy = await openBotProxy(() => nodes.map(({ webhookPort }) => webhookPort));
   for (let index = 1; index <= nodeCount; index += 1) {
     const started = { name: `node${index}`, directory, databaseUrl, apiRoot: platform.url, leaseSeconds };
-    nodes.push(await startNode({ ...started, ...(earlier !== undefined && { program: earlier }) }));
+    const way = values.mode === "webhook" ? { webhookUrl: `${proxy.url}/telegram-webhook` } : {};
+    nodes.push(await startNode({ ...started, ...way, ...(earlier !== undefined && { program: earlier }) }));
   }
   while (!nodes.every((node) => node.isUp())) await sleep(100);
   greet(platform);
-  return { directory, database, databaseUrl, platform, witness, place: postgresPlace(directory, databaseUrl), nodes };
+  return { directory, database, databaseUrl, platform, witness, place: postgresPlace(directory, databaseUrl), nodes, proxy };
 }
 
 /** Events that may have an end now: others wait for a heartbeat. */
@@ -169,7 +176,7 @@ async function run({ database, databaseUrl, platform, place, nodes }: Stage): Pr
 
 /** Prints what was found. Resolves with whether no rule was broken. */
 async function reportFindings(stage: Stage, { load, faults, drained }: Ran): Promise<boolean> {
-  const { directory, database, databaseUrl, witness, place, nodes } = stage;
+  const { directory, database, databaseUrl, witness, place, nodes, proxy } = stage;
   const [state, lines] = [await place.read(), readFileSync(join(directory, "observed"), "utf8").trim().split("\n")];
   const observed = lines.map((line) => line.split(" ")).map(([what = "", id = "", at]) => [what, id, Number(at)] as const);
   const late = drained ? [] : [`after ${restMs / 1_000} s, not every event had its end`];
@@ -180,6 +187,8 @@ async function reportFindings(stage: Stage, { load, faults, drained }: Ran): Pro
   const refused = nodes.reduce((all, node) => all + node.refusedStarts(), 0);
   console.log(`${state.events.length} events, ${state.units.size} units, ${witness.messages.size} messages`);
   console.log(`${load.repeated()} calls of hooks were repeated, ${refused} starts were refused because the database was away`);
+  const { updates, repeated } = proxy.counts();
+  if (updates > 0) console.log(`${updates} updates were posted, ${repeated} times a node did not accept one`);
   for (const [what, count] of Object.entries(ambiguous)) console.log(`ambiguous: ${count} ${what}`);
   for (const rule of checks) printCheck(rule);
   const failed = checks.filter((rule) => rule.violations.length > 0);
@@ -203,6 +212,7 @@ async function soak(directory: string): Promise<boolean> {
   } finally {
     ended();
     for (const node of stage.nodes) await node.close();
+    stage.proxy.close();
     await stage.place.close();
     await stage.platform.close();
     if (passed && !values.keep) await database.remove();

@@ -7,6 +7,7 @@ import { claimFunctions } from "./schema/claim.ts";
 import { indexesOnly } from "./schema/define.ts";
 import { dutyFunctions } from "./schema/duties.ts";
 import { keyValueFunctions } from "./schema/key-value.ts";
+import { lateWrites } from "./schema/late-writes.ts";
 import { leaseFunctions } from "./schema/lease.ts";
 import { moveFunctions } from "./schema/moves.ts";
 import { outboxFunctions } from "./schema/outbox.ts";
@@ -52,7 +53,8 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { sql: foundation },
   { sql: [...sessionTurns, ...versions, ...binding].join("\n") },
-  { sql: [...acceptanceFunctions, ...sharedCallFunctions, indexesOnly].join("\n") },
+  { sql: [...acceptanceFunctions, ...sharedCallFunctions, indexesOnly, ...lateWrites].join("
+") },
 ];
 
 /** The version of the schema that this program knows. */

@@ -109,6 +109,21 @@ test("the parts of a long text that come to different nodes are one message", as
   expect(answers(platform, ada)).toHaveLength(told + 1);
 });
 
+test("an answer grows in one message, whichever node runs its turn", async () => {
+  const { platform, model } = group;
+  const ada = personOf(platform);
+  const told = answers(platform, ada).length;
+  const text = "It grows word by word until it is complete.";
+  const edits = () => platform.calls.list().filter(({ method }) => /^editmessagetext$/i.test(method)).length;
+  for (const round of [1, 2]) {
+    const before = edits();
+    model.script(say(text, { delayMs: 150 }));
+    platform.act.say(ada, ada, `question ${round}`);
+    await expect.poll(() => answers(platform, ada).slice(told), { timeout: 10_000 }).toEqual(Array.from({ length: round }, () => text));
+    expect(edits()).toBeGreaterThan(before);
+  }
+});
+
 test("a node whose listener cannot bind says so, although another node serves the bot", async () => {
   const third = await startOn([...proxy.statuses.keys()][1] ?? 0, "three");
   await third.process.until(/the webhook listener cannot bind/);

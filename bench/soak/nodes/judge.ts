@@ -85,7 +85,7 @@ function readFates({ state, sent, messages }: Evidence): readonly Fate[] {
 function stored({ event, stored: events }: Fate): string[] {
   const { mark, way, acknowledged } = event;
   const known = events.map(({ id }) => id);
-  const isSound = known.length === 1 && acknowledged.every((id) => id === known[0]) && (way === "polling" || acknowledged.length > 0);
+  const isSound = known.length === 1 && acknowledged.every((id) => id === known[0]) && (way === "chat" || acknowledged.length > 0);
   return isSound ? [] : [`${mark}: stored as ${known.join(", ") || "nothing"}, acknowledged as ${acknowledged.join(", ") || "nothing"}`];
 }
 

@@ -23,7 +23,7 @@ export interface SentEvent {
   /** A text that occurs in this event and in its answer only. */
   readonly mark: string;
   readonly lane: string;
-  readonly way: "webhook" | "polling";
+  readonly way: "webhook" | "chat";
   /** The chat in which it is answered. */
   readonly chat: number;
   /** Event ids of all answers of the hook, also to repetitions. */
@@ -100,7 +100,7 @@ export function startLoad({ platform, nodes, random, count, pace }: LoadOptions)
   async function send(event: SentEvent): Promise<void> {
     const text = `${event.mark} ${sentence(random, 1, 5)}`;
     sent.push(event);
-    if (event.way === "polling") platform.act.say(event.chat, event.chat, text);
+    if (event.way === "chat") platform.act.say(event.chat, event.chat, text);
     else {
       const run = { message: text, name: "Soak", channel: "botchat", to: String(event.chat), deliver: true, wakeMode: "next-heartbeat" };
       const body = { ...run, sessionKey: `${sessionPrefix}${event.lane}` };
@@ -128,7 +128,7 @@ export function startLoad({ platform, nodes, random, count, pace }: LoadOptions)
   }
 
   const lanes = [
-    ...people.map((person, index) => runLane(`p${index}`, "polling", person)),
+    ...people.map((person, index) => runLane(`p${index}`, "chat", person)),
     ...recipients.map((person, index) => runLane(`h${index}`, "webhook", person)),
   ];
   return {

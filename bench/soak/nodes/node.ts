@@ -15,6 +15,8 @@ export interface SoakNode {
   readonly name: string;
   /** Where it answers HTTP. */
   readonly url: string;
+  /** Where it listens for the bot's updates in webhook mode. */
+  readonly webhookPort: number;
   /** The way to its database. */
   readonly wire: DatabaseWire;
   /** Whether it runs, has its modules loaded, and is not stopped. */
@@ -41,6 +43,8 @@ export interface NodeOptions {
   readonly databaseUrl: string;
   readonly apiRoot: string;
   readonly leaseSeconds: number;
+  /** Where the platform posts the bot's updates; default: the bot polls. */
+  readonly webhookUrl?: string;
   /** The directory of the version of the program with which it starts; default: this one. */
   readonly program?: string;
 }
@@ -53,8 +57,8 @@ const sleep = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve,
 const databaseAway = /The store "?postgres"? .*could not be opened|store_not_opened|database/i;
 
 function writeConfig(
-  { name, directory, apiRoot, program = thisProgram }: NodeOptions,
-  { port, url }: { readonly port: number; readonly url: string },
+  { name, directory, apiRoot, webhookUrl, program = thisProgram }: NodeOptions,
+  { port, webhookPort, url }: { readonly port: number; readonly webhookPort: number; readonly url: string },
 ): string {
   const dir = join(directory, name);
   mkdirSync(dir, { recursive: true });
@@ -69,6 +73,7 @@ function writeConfig(
         ...{ botToken, apiRoot, dmPolicy: "open", allowFrom: ["*"], ackReaction: "", streamMode: "off" },
         limits: { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 },
         polling: { minDelayMs: 20, timeoutSeconds: 20 },
+        ...(webhookUrl !== undefined && { webhookUrl, webhookPort, webhookSecret: "soak-webhook-secret" }),
       },
     },
     plugins: {
@@ -84,9 +89,9 @@ function writeConfig(
 export async function startNode(options: NodeOptions): Promise<SoakNode> {
   const { name } = options;
   const wire = await openDatabaseWire(options.databaseUrl);
-  const port = await freePort();
+  const [port, webhookPort] = [await freePort(), await freePort()];
   const prepare = (program: string) => {
-    const configFile = writeConfig({ ...options, program }, { port, url: `${wire.url}&lease=${options.leaseSeconds}` });
+    const configFile = writeConfig({ ...options, program }, { port, webhookPort, url: `${wire.url}&lease=${options.leaseSeconds}` });
     return createVictims({ outfit: () => ({ configFile, program }) });
   };
   let victims = prepare(options.program ?? thisProgram);
@@ -132,6 +137,7 @@ export async function startNode(options: NodeOptions): Promise<SoakNode> {
   return {
     name,
     url: `http://127.0.0.1:${port}`,
+    webhookPort,
     wire,
     isUp: () => up,
     kill(forMs) {

@@ -39,7 +39,10 @@ export function createHandBack(options: {
 
   /** The node that takes the unit over records why. */
   function reportLost(unit: Unit): void {
-    log.warn({ event: unit.id, lane: unit.lane, reason: "lease_lost" }, "an event runs on another node, because this one lost its lease");
+    log.warn(
+      { event: unit.id, lane: unit.lane, reason: "lease_lost" },
+      "another node has taken over an event, because this one lost its lease",
+    );
   }
 
   return async (unit, error, trace) => {

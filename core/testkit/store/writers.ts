@@ -204,6 +204,25 @@ function leaseRules(withNodes: WithNodes): void {
   );
 
   test(
+    "a node that wakes after another one has ended its unit is refused in the same way",
+    withNodes(async (nodes) => {
+      const { one, two, endLease, look } = nodes;
+      await acceptAll(one, newEvent("a"));
+      await take(one);
+      await endLease(one);
+      await look(two);
+      expect(await take(two)).toMatchObject({ id: "a", attempts: 2 });
+      expect(await settle(two, "a")).toBe(true);
+      await look(one);
+      const { say, setPreview, takeQueued, requeue, handBack } = writesOf(one, 0);
+      for (const [name, write] of Object.entries({ say, setPreview, takeQueued, requeue, handBack })) {
+        await expect(write?.(), name).rejects.toMatchObject(lost);
+      }
+      expect(await settle(one, "a")).toBe(false);
+    }),
+  );
+
+  test(
     "a node without a lease still accepts events, and takes none of them at once",
     withNodes(async ({ one, two, endLease }) => {
       await endLease(one);
