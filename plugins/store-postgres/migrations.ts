@@ -4,7 +4,6 @@ import type { Database } from "./pool.ts";
 import { acceptanceFunctions } from "./schema/acceptance.ts";
 import { binding } from "./schema/binding.ts";
 import { claimFunctions } from "./schema/claim.ts";
-import { indexesOnly } from "./schema/define.ts";
 import { dutyFunctions } from "./schema/duties.ts";
 import { keyValueFunctions } from "./schema/key-value.ts";
 import { leaseFunctions } from "./schema/lease.ts";
@@ -52,7 +51,7 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { sql: foundation },
   { sql: [...sessionTurns, ...versions, ...binding].join("\n") },
-  { sql: [...acceptanceFunctions, ...sharedCallFunctions, indexesOnly].join("\n") },
+  { sql: [...acceptanceFunctions, ...sharedCallFunctions].join("\n") },
 ];
 
 /** The version of the schema that this program knows. */
