@@ -46,7 +46,8 @@ test("of two nodes with the same mailbox one reads it; when it is killed or stop
   await deliver("second");
   await expect.poll(runs).toEqual(["first", "second"]);
 
-  await expect.poll(() => group.ended()).toBe(2);
+  const running = "SELECT FROM $schema.units WHERE state = 1";
+  await expect.poll(() => database.query(group.url, running)).toEqual([]);
   one.process.child.kill("SIGKILL");
   const killedAt = performance.now();
   await deliver("third");
