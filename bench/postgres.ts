@@ -5,7 +5,7 @@
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { constants, tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import type { NewEvent, Store } from "../core/state/store.ts";
@@ -150,6 +150,12 @@ async function compareWithSqlite(store: Store): Promise<void> {
 const median = (numbers: readonly number[]) => [...numbers].sort((a, b) => a - b)[Math.floor(numbers.length / 2)] ?? 0;
 
 const server = createPostgres();
+for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
+  process.once(signal, () => {
+    server.kill();
+    process.exit(128 + constants.signals[signal]);
+  });
+}
 await server.start();
 try {
   const url = server.newUrl();

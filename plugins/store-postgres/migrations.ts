@@ -4,7 +4,6 @@ import type { Database } from "./pool.ts";
 import { acceptanceFunctions } from "./schema/acceptance.ts";
 import { binding } from "./schema/binding.ts";
 import { claimFunctions } from "./schema/claim.ts";
-import { indexesOnly } from "./schema/define.ts";
 import { dutyFunctions } from "./schema/duties.ts";
 import { keyValueFunctions } from "./schema/key-value.ts";
 import { lateWrites } from "./schema/late-writes.ts";
@@ -53,8 +52,7 @@ export interface Migration {
 export const migrations: readonly Migration[] = [
   { sql: foundation },
   { sql: [...sessionTurns, ...versions, ...binding].join("\n") },
-  { sql: [...acceptanceFunctions, ...sharedCallFunctions, indexesOnly, ...lateWrites].join("
-") },
+  { sql: [...acceptanceFunctions, ...sharedCallFunctions, ...lateWrites].join("\n") },
 ];
 
 /** The version of the schema that this program knows. */

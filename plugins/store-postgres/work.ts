@@ -3,6 +3,7 @@ import {
   type Ending,
   type PreviewLeft,
   type Store,
+  type StoredEvent,
   type StoredEventRow,
   storedEventOf,
   type Unit,
@@ -11,7 +12,6 @@ import {
 import { createAcceptance } from "./acceptance.ts";
 import { requireWholeState } from "./copying.ts";
 import { packDecisions } from "./decisions.ts";
-import { unpackTaken } from "./events.ts";
 import { isLeaseError } from "./failure.ts";
 import type { Lease } from "./nodes/lease.ts";
 import type { Database } from "./pool.ts";
@@ -29,6 +29,14 @@ interface ClaimRow {
   readonly left_out: number | null;
   readonly others: boolean;
   readonly events: readonly StoredEventRow[] | null;
+}
+
+/** Events taken from a queue, from the list that `unpackedEvent` of the schema builds. The first one has the number of those left out. */
+function unpackTaken(events: readonly StoredEventRow[], leftOut: number | null): readonly StoredEvent[] {
+  return events.map((packed, index) => {
+    const event = storedEventOf(packed);
+    return index === 0 && leftOut !== null && leftOut > 0 ? { ...event, leftOut } : event;
+  });
 }
 
 function unitOf(row: ClaimRow, lane: string): Unit | null {

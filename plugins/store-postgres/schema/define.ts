@@ -4,36 +4,18 @@
 export const raised = { fenced: "GW001", leaseLost: "GW002", notRunning: "GW003", tooNew: "GW004" } as const;
 
 /**
- * A plan that was made while a table was small stays in use while it grows, until the table's statistics are renewed. Reading the whole
- * table would then become slower with each event that waits.
- */
-const withIndexes = "SET enable_seqscan TO off";
-
-/**
  * A function that the store calls, with its signature as in `CREATE FUNCTION`. It fixes the search path, so that its names mean the tables
  * of its own schema on any connection, also behind a pooler. A migration that replaces a function keeps its signature, because nodes of an
  * earlier version call it.
  */
 export function entry(signature: string, body: string): string {
-  return `CREATE OR REPLACE FUNCTION ${signature} LANGUAGE plpgsql SET search_path FROM CURRENT ${withIndexes} AS $function$\n${body}\n$function$;\n`;
+  return `CREATE OR REPLACE FUNCTION ${signature} LANGUAGE plpgsql SET search_path FROM CURRENT AS $function$\n${body}\n$function$;\n`;
 }
 
 /** A function that only other functions call. It uses their search path. */
 export function part(signature: string, body: string): string {
   return `CREATE OR REPLACE FUNCTION ${signature} LANGUAGE plpgsql AS $function$\n${body}\n$function$;\n`;
 }
-
-/** For functions of earlier versions of the schema. */
-export const indexesOnly = `DO $do$
-DECLARE
-  called regprocedure;
-BEGIN
-  FOR called IN SELECT oid FROM pg_proc WHERE pronamespace = current_schema()::regnamespace AND proconfig IS NOT NULL LOOP
-    EXECUTE format('ALTER FUNCTION %s ${withIndexes}', called);
-  END LOOP;
-END
-$do$;
-`;
 
 /** Lets the transaction commit without waiting for the disk. A crash of the server may undo it, which repeats work but loses no event. */
 export const withoutFlush = "PERFORM set_config('synchronous_commit', 'off', true);";
