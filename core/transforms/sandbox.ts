@@ -21,7 +21,7 @@ export interface TransformsOptions {
   readonly root: () => string;
   readonly settings: () => TransformSettings;
   readonly log: Pick<PluginLog, Level>;
-  /** Milliseconds of a clock that nobody sets, because a step would look like a thread that is stuck. */
+  /** The time in milliseconds, from a monotonic clock: after a jump, a thread that computes would be ended as stuck. */
   readonly now: () => number;
   /** Maximum number of threads. Default: 4. */
   readonly threads?: number;
