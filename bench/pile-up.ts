@@ -1,6 +1,6 @@
 /**
  * A pile-up of wakes: accepts many over HTTP while no heartbeat runs, then one that requests a turn at once. Prints how long the
- * acceptances took, how many rows and bytes remain, and what the model received. Run: `node --conditions=source bench/pile-up.ts [--wakes
+ * acceptances took, how many rows and bytes remain, and what the model received. Run: `node --conditions=service-gateway-source bench/pile-up.ts [--wakes
  * 300000] [--connections 64]`.
  */
 import { mkdtempSync, rmSync, statSync, writeFileSync } from "node:fs";
@@ -15,7 +15,7 @@ import { countOf, readCommandLine } from "./command-line.ts";
 
 const help = `Accepts wakes while no heartbeat runs, then one that asks for a turn; prints rows, bytes and what the model was sent.
 
-Usage: node --conditions=source bench/pile-up.ts [options]
+Usage: node --conditions=service-gateway-source bench/pile-up.ts [options]
 
   --wakes N        so many wakes (300000)
   --connections N  so many at once (64)`;

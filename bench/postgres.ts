@@ -1,7 +1,7 @@
 /**
  * The rate at which the PostgreSQL store accepts events, by the number of callers that wait at once, against `pgbench` inserting the same
  * rows with a commit for each, at the same concurrency and on the same server. Also the way from acceptance to claim over many lanes, the
- * same work on SQLite, and what an event, a webhook and a chat turn cost on the wire. Needs `pgbench` in the search path. Run: `node --conditions=source bench/postgres.ts [--seconds 5] [--rounds 3]`.
+ * same work on SQLite, and what an event, a webhook and a chat turn cost on the wire. Needs `pgbench` in the search path. Run: `node --conditions=service-gateway-source bench/postgres.ts [--seconds 5] [--rounds 3]`.
  */
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

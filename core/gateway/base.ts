@@ -54,15 +54,10 @@ export interface Base {
 }
 
 export async function openBase(options: GatewayOptions, undo: Undo): Promise<Base> {
-  const {
-    environment = process.env,
-    home = homedir(),
-    now: ownClock = Date.now,
-    elapsed = () => performance.now(),
-    random = Math.random,
-  } = options;
+  const { environment = process.env, home = homedir(), elapsed = () => performance.now(), random = Math.random } = options;
+  const ownClock = Date.now;
   let nodes: Nodes | undefined;
-  const now = () => (options.now === undefined ? nodes?.time() : undefined) ?? ownClock();
+  const now = options.now ?? (() => nodes?.time() ?? ownClock());
   const location = options.configFile === undefined ? locateConfig({ env: environment, home }) : { file: options.configFile, named: true };
   const current = { loaded: await loadConfig({ ...location, env: environment }) };
   const config = () => current.loaded.config;

@@ -26,8 +26,12 @@ test.skipIf(process.platform !== "linux").each([
   ["SIGINT", ["bench/main.ts", "outbox"], { children: 2, left: [] }],
   ["SIGTERM", ["bench/main.ts", "outbox"], { children: 2, left: [] }],
   ["SIGTERM", ["bench/soak.ts"], { children: 2, left: [expect.stringMatching(/^soak-/)] }],
-  ["SIGTERM", ["--conditions=source", "bench/nodes-soak.ts"], { children: 4, left: [expect.stringMatching(/^nodes-soak-/)] }],
-  ["SIGTERM", ["--conditions=source", "bench/soak.ts", "--streams", "5", "--live"], { children: 1, left: [] }],
+  [
+    "SIGTERM",
+    ["--conditions=service-gateway-source", "bench/nodes-soak.ts"],
+    { children: 4, left: [expect.stringMatching(/^nodes-soak-/)] },
+  ],
+  ["SIGTERM", ["--conditions=service-gateway-source", "bench/soak.ts", "--streams", "5", "--live"], { children: 1, left: [] }],
 ] as const)("by %s: node %j", async (signal, args, { children: least, left }) => {
   const directory = temporaryDirectory();
   // A PostgreSQL runs as another user if this one is root.

@@ -9,7 +9,9 @@ const soak = join(import.meta.dirname, "..", "..", "bench", "soak.ts");
 test("thirty swaps of a plugin under load: each message has one answer, no instance, connection or timer is left", {
   timeout: 180_000,
 }, async () => {
-  const child = spawn(process.execPath, ["--conditions=source", soak, "--swaps", "30"], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(process.execPath, ["--conditions=service-gateway-source", soak, "--swaps", "30"], {
+    stdio: ["ignore", "pipe", "inherit"],
+  });
   let out = "";
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     out += text;

@@ -74,7 +74,7 @@ channelContract({
           const retryable = ability !== "refuse";
           loopback.beforeSend = () => {
             if (ability !== "refuse") loopback.beforeSend = () => {};
-            throw new ChannelError(ability, {
+            throw new ChannelError(retryable ? ability : "chat_not_found", {
               retryable,
               fate: ability === "cut" ? "unknown" : "not-sent",
               ...(ability === "limit" && { retryAfterMs: 2_000 }),

@@ -36,7 +36,7 @@ async function loadedWith(gmail: object): Promise<unknown> {
   writeFileSync(file, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" }, hooks }));
   const program = join(directory, "program.mjs");
   writeFileSync(program, script);
-  const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=source", program, file], {
+  const { stdout } = await promisify(execFile)(process.execPath, ["--conditions=service-gateway-source", program, file], {
     cwd: root,
   });
   removeDirectory(directory);

@@ -15,7 +15,7 @@ const between = { firstMs: 20, mostMs: 250 };
 /** What Node is given to run `measured-process.ts`, from the program as the build bundles it where there is one. */
 export const measuredProgram: readonly string[] =
   process.env.TEST_PROGRAM === undefined
-    ? ["--conditions=source", fileURLToPath(new URL("measured-process.ts", import.meta.url))]
+    ? ["--conditions=service-gateway-source", fileURLToPath(new URL("measured-process.ts", import.meta.url))]
     : [join(process.env.TEST_PROGRAM, "test", "support", "mail", "measured-process.js")];
 
 export interface Measured {
