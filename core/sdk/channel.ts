@@ -29,6 +29,7 @@ export {
   type Sniffed,
   type Static,
   sniff,
+  Type,
 } from "./contract.ts";
 export { keepConnected, type LiveConnection } from "./keep-connected.ts";
 export { createLineChannel, type LineLink, type LineProtocol } from "./line-channel.ts";

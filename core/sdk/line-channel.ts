@@ -97,7 +97,7 @@ export interface LineProtocol<S extends TSchema = TSchema> extends Pick<ChannelC
    */
   begin(link: LineLink<S>): { onLine(line: string): void; tend?(): void };
   /**
-   * The rooms that the bot stays in, and the line that joins one. They are joined once the bot was let in, and again whenever `link.outOfRoom`
+   * The rooms that the bot stays in, and the line that joins one. They are joined once the bot was let in, at the `pace`, and again whenever `link.outOfRoom`
    * reports that it is not in one; `link.inRoom` reports that it is.
    *
    * @example
@@ -124,8 +124,9 @@ export interface LineProtocol<S extends TSchema = TSchema> extends Pick<ChannelC
   /** The one form of a name, where servers write it in more than one, as with capital letters. The same as `identity.fold`, if there is one. */
   fold?(name: string): string;
   /**
-   * The pace of the server, for this account: messages that are sent at once, and milliseconds between those after them. Each message costs two
-   * lines, its own and that of its ping, so halve a limit that counts lines. Default: no limit. With it, the connection has `admit`, which
+   * The pace of the server, for this account: messages that are sent at once, and milliseconds between those after them. A room that is joined
+   * counts as a message; what `link.write` writes is not delayed. Each message costs two lines, its own and that of its ping, so halve a limit
+   * that counts lines. Default: no limit. With it, the connection has `admit`, which
    * `channelContract` wants listed in `functions`.
    */
   readonly pace?: { readonly burst: number; readonly everyMs: number };
@@ -170,11 +171,12 @@ export function createLineChannel<S extends TSchema>(account: LineAccount, proto
     }
   }
 
+  const bucket = pace && createTokenBucket({ ...pace, now: account.now });
   const session = createLineSession(account, {
     connect: (onLine) => connectLines(serverOf(account.options), onLine),
     ...protocol,
     begin(link) {
-      const rooms = roomsOf(protocol, link, { fold, now: account.now });
+      const rooms = roomsOf(protocol, link, { fold, now: account.now, turn: (signal) => bucket?.take(signal) });
       const conversation = protocol.begin({
         ...link,
         ...rooms.reports,
@@ -194,7 +196,6 @@ export function createLineChannel<S extends TSchema>(account: LineAccount, proto
       };
     },
   });
-  const bucket = pace && createTokenBucket({ ...pace, now: account.now });
   return {
     start: session.start,
     close: session.close,
@@ -213,9 +214,9 @@ export function createLineChannel<S extends TSchema>(account: LineAccount, proto
 function roomsOf(
   { rooms: { names, join } = { names: [], join: () => "" } }: Pick<LineProtocol, "rooms">,
   link: SessionLink,
-  { fold, now }: { fold(name: string): string; now(): number },
+  pacing: Pick<Parameters<typeof createLineRooms>[0], "fold" | "now" | "turn">,
 ) {
-  const rooms = createLineRooms({ names, fold, now, join: (name) => link.write(join(name)) });
+  const rooms = createLineRooms({ ...pacing, names, join: (name) => link.write(join(name)) });
   let welcomed = false;
   let own: { readonly detail?: string | undefined; readonly code?: string | undefined } = {};
   const report = (identity?: LiveConnection["identity"]) => {

@@ -25,28 +25,47 @@ interface Room {
 /** After the first removal, and the longest wait, in milliseconds. A room that the bot was in for the longest wait begins at the first again. */
 const firstWaitMs = 1_000;
 const longestWaitMs = 60_000;
+/** Rooms that the operator reads the reason of; the others are counted. */
+const mostTold = 3;
 
 /** A bot that is put out of a room joins again after a wait, which doubles; a room that does not let it in is asked by `joinMissing` alone. */
 export function createLineRooms(options: {
   readonly names: readonly string[];
   /** Asks the server to let the bot in. */
   join(name: string): void;
+  /** Waits for the pace of the server; `undefined`: no wait. */
+  turn(signal: AbortSignal): Promise<void> | undefined;
   fold(room: string): string;
   now(): number;
 }): LineRooms {
-  const { names, join, fold, now } = options;
+  const { names, join, turn, fold, now } = options;
   const rooms = new Map<string, Room>(names.map((name) => [fold(name), { name, joinedAt: undefined, removals: 0, why: undefined }]));
   const closing = new AbortController();
+  const asked = new Set<Room>();
+  let asking = false;
+
+  /** One after the other, so that a message waits for one room at most, and not for all. */
+  async function ask(more: readonly Room[]): Promise<void> {
+    for (const room of more) asked.add(room);
+    if (asking) return;
+    asking = true;
+    for (const room of asked) {
+      const waiting = turn(closing.signal);
+      if (waiting !== undefined) await waiting;
+      if (closing.signal.aborted) return;
+      asked.delete(room);
+      if (room.joinedAt === undefined) join(room.name);
+    }
+    asking = false;
+  }
 
   async function rejoin(room: Room): Promise<void> {
     await pause(Math.min(firstWaitMs * 2 ** Math.min(room.removals - 1, 10), longestWaitMs), closing.signal);
-    if (!closing.signal.aborted && room.joinedAt === undefined) join(room.name);
+    if (!closing.signal.aborted) await ask([room]);
   }
 
   return {
-    joinMissing() {
-      for (const { name, joinedAt } of rooms.values()) if (joinedAt === undefined) join(name);
-    },
+    joinMissing: () => void ask([...rooms.values()].filter(({ joinedAt }) => joinedAt === undefined)),
     inRoom(name) {
       const room = rooms.get(fold(name));
       if (room === undefined) return;
@@ -67,8 +86,10 @@ export function createLineRooms(options: {
       const outside = [...rooms.values()].flatMap(({ name, why }) => (why === undefined ? [] : [{ name, why }]));
       const [first] = outside;
       if (first === undefined) return undefined;
-      const detail = outside.map(({ name, why }) => asSentence(`The bot is not in ${name}: ${why.message}`)).join(" ");
-      return { detail, code: first.why.reason };
+      const told = outside.slice(0, mostTold).map(({ name, why }) => asSentence(`The bot is not in ${name}: ${why.message}`));
+      const more = outside.length - told.length;
+      const rest = more === 0 ? [] : [`It is not in ${more} more ${more === 1 ? "room" : "rooms"}.`];
+      return { detail: [...told, ...rest].join(" "), code: first.why.reason };
     },
     close: () => closing.abort(),
   };

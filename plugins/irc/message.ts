@@ -1,6 +1,6 @@
 /** What people say, and what the bot says. */
-import { type Address, type Inbound, type Reply, Type } from "service-gateway/sdk";
-import { type Parsed, type Part, readMention, type Static, textParts } from "service-gateway/sdk/channel";
+import type { Address, Inbound, Reply } from "service-gateway/sdk";
+import { type Parsed, type Part, readMention, type Static, Type, textParts } from "service-gateway/sdk/channel";
 import { withoutFormatting } from "./line.ts";
 
 /** A line that was said, with what was known when it came. */

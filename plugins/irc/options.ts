@@ -1,6 +1,5 @@
 /** What the operator sets for an account. */
-import { Type } from "service-gateway/sdk";
-import { type Static, secretText, serverOptions } from "service-gateway/sdk/channel";
+import { type Static, secretText, serverOptions, Type } from "service-gateway/sdk/channel";
 
 const secret = (description: string) => Type.Optional(secretText({ description }));
 

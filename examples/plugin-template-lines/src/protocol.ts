@@ -1,5 +1,4 @@
 /** The protocol: how the bot signs in, what a line of the server means, and how a message is written. Replace it by that of your platform. */
-import { Type } from "service-gateway/sdk";
 import {
   ChannelError,
   type LineLink,
@@ -7,6 +6,7 @@ import {
   type Parsed,
   readMention,
   type Static,
+  Type,
   textParts,
 } from "service-gateway/sdk/channel";
 import type { Options } from "./options.ts";

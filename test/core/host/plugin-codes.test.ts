@@ -76,9 +76,9 @@ test("hooks show explains a delivery as why does", async () => {
 
 test.each([
   [{ "Too Wordy": codes.too_wordy }, "the name of its code Too Wordy must be a to z, 0 to 9 and _, beginning with a letter"],
-  [{ too_wordy: { meaning: "", hint: "" } }, "its code too_wordy needs a meaning and a hint, both texts"],
-  [{ too_wordy: { meaning: "It is long." } }, "its code too_wordy needs a meaning and a hint, both texts"],
-  [{ too_wordy: null }, "its code too_wordy needs a meaning and a hint, both texts"],
+  [{ too_wordy: { meaning: "", hint: "" } }, "its code too_wordy needs a meaning and a hint, both texts; the hint may be empty"],
+  [{ too_wordy: { meaning: "It is long." } }, "its code too_wordy needs a meaning and a hint, both texts; the hint may be empty"],
+  [{ too_wordy: null }, "its code too_wordy needs a meaning and a hint, both texts; the hint may be empty"],
   [{ too_wordy: { ...codes.too_wordy, outcome: "lost" } }, "the outcome of its code too_wordy must be answered, silent, refused or failed"],
 ])("codes declared as %j are refused before anything of the plugin runs, with the reason", (wrong, reason) => {
   expect(() => checkDeclaration("strict", strict(wrong))).toThrow(`The declaration of the plugin strict is invalid: ${reason}.`);

@@ -185,6 +185,26 @@ test("rooms are joined at once and again after a removal, and the operator reads
   expect(statuses.at(-1)).not.toHaveProperty("code");
 });
 
+test("many rooms are joined at the pace of the server, with messages between them, and the operator reads the first of them", async () => {
+  const names = Array.from({ length: 6 }, (_, index) => `#room-${index}`);
+  const { connection, say, lines, statuses } = await open({
+    rooms: { names, join: (room) => `JOIN ${room}` },
+    pace: { burst: 2, everyMs: 300 },
+  });
+  await connection.start();
+  const startedAt = performance.now();
+  await connection.admit?.(part, to("#hall"), never);
+  await connection.send(part, to("#hall"), never);
+  const joins = () => lines.filter((line) => line.startsWith("JOIN"));
+  expect(joins().length).toBeLessThan(names.length);
+  await expect.poll(joins, { timeout: 5_000 }).toEqual(names.map((name) => `JOIN ${name}`));
+  // Seven lines, of which two need not wait.
+  expect(performance.now() - startedAt).toBeGreaterThan(4 * 300);
+  for (const name of names) say(`OUT ${name}`);
+  const told = ["#room-0", "#room-1", "#room-2"].map((name) => `The bot is not in ${name}: It is closed.`).join(" ");
+  await expect.poll(() => statuses.at(-1)?.detail).toBe(`It is Sunday. ${told} It is not in 3 more rooms.`);
+});
+
 test("an account is connected when it is let in, and not only when the server has answered a ping", async () => {
   const { connection, statuses } = await open({ ping: () => "NOTHING" });
   await connection.start();
