@@ -4,10 +4,7 @@ import { defineConfig } from "vitest/config";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/**
- * What compares times, which other work on the machine changes: `npm run test:timed` measures it when nothing else of the suite runs, and again
- * where the machine had other work. `npm test` leaves it out, and is green on a busy machine.
- */
+/** What compares times: it is measured when nothing else of the suite runs, and again when the machine had other work. */
 const timed = "test/**/*.timed.test.ts";
 /** What compares the processor time of one thread, in a process of its own: other work beside it changes little. */
 const costs = "test/**/*.cost.test.ts";
