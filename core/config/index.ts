@@ -20,6 +20,7 @@ export { editConfig, renameConfigKey, replaceConfig } from "./editing/edit.ts";
 export { type ConfigEditor, createConfigEditor } from "./editing/editor.ts";
 export { hasLocalSettingsOnly, sharedText, withLocalSettings } from "./editing/shared-text.ts";
 export { embeddedStore } from "./embedded-store.ts";
+export { isJson } from "./json-text.ts";
 export { type LinearPattern, linearPatterns } from "./linear-pattern.ts";
 export { changeMarked } from "./marked-values.ts";
 export { aliasOf, isFullModelName, type ModelChoice, type ModelTable, modelNames, resolveModel } from "./model-names.ts";

@@ -3,7 +3,6 @@
 export { type CodeDefinition, type CodeTable, findCode } from "./codes.ts";
 export { programCommand } from "./command.ts";
 export { asSentence, cannotStore, type ErrorCode, HostError, isLeaseLost, isOfState, PluginError, reasonOf } from "./errors.ts";
-export { isJson } from "./json-text.ts";
 export { ChannelError, codeOf, EngineError } from "./plugin-errors.ts";
 export { product, sdkVersion } from "./product.ts";
 export type { Transform, TransformContext, TransformResult } from "./transform.ts";

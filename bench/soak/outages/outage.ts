@@ -86,12 +86,7 @@ export async function runOutage(options: OutageOptions): Promise<OutageResult> {
     // Waits behind the first message in each chat.
     ask("two");
     platform.act.say(otherPerson, otherPerson, "three", { bot: "other_bot" });
-    // On a busy machine the outage lasts longer, rather than the other account being judged by the machine.
-    const otherMustAnswer = seconds >= 3;
-    const otherAnswered = await until(
-      () => saidTo(platform, otherPerson).includes("answer to three"),
-      otherMustAnswer ? withinMs : seconds * 1_000,
-    );
+    await until(() => saidTo(platform, otherPerson).includes("answer to three"), seconds * 1_000);
     const otherAccountMs = performance.now() - began;
     await sleep(seconds * 1_000 - otherAccountMs);
     await relay.mend();
@@ -109,7 +104,7 @@ export async function runOutage(options: OutageOptions): Promise<OutageResult> {
       ...count(chats, relay.attempts),
       violations: [
         ...judge(chats, relay.attempts, state),
-        ...(otherMustAnswer && !otherAnswered ? ["another account did not answer before the end of the outage"] : []),
+        ...(seconds >= 3 && otherAccountMs > seconds * 1_000 ? ["another account waited for the end of the outage"] : []),
       ],
     };
   } finally {

@@ -1,7 +1,7 @@
 /** `/config` lets owners read and change the configuration from a chat, if `commands.config` allows it. */
 
-import { type ConfigEditor, renderProblem, waitsForStart } from "../../config/index.ts";
-import { HostError, isJson } from "../../contract/index.ts";
+import { type ConfigEditor, isJson, renderProblem, waitsForStart } from "../../config/index.ts";
+import { HostError } from "../../contract/index.ts";
 import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
 
 export interface ConfigCommandOptions {

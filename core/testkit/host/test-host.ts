@@ -2,8 +2,8 @@
 import { mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Problem } from "../../config/index.ts";
-import { isJson, type Json } from "../../contract/index.ts";
+import { isJson, type Problem } from "../../config/index.ts";
+import type { Json } from "../../contract/index.ts";
 import type { Gateway } from "../../gateway/index.ts";
 import type { Ended } from "./endings.ts";
 import { isUnexpected, loggedErrors, watchRejections } from "./faults.ts";

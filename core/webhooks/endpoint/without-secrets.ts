@@ -1,6 +1,7 @@
 /** Stored hook data contains no secret of the configuration, wherever its sender put one: `?access_token=`, `x-api-key`, a field. */
 
-import { HostError, isJson, type Json, type RawEvent } from "../../contract/index.ts";
+import { isJson } from "../../config/index.ts";
+import { HostError, type Json, type RawEvent } from "../../contract/index.ts";
 import { exactDigits, parseExactJson } from "../../http/index.ts";
 import { createRedactor, shortestInside } from "../../log/index.ts";
 import type { AcceptedEvent } from "../../state/index.ts";

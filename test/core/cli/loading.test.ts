@@ -45,7 +45,7 @@ function homeWith(config: object): string {
 describe("what a command does not need is not loaded", () => {
   test.each([
     ["--version", ["commander"], 25],
-    ["--help", ["commander", "jsonc-parser"], 60],
+    ["--help", ["commander", "jsonc-parser"], 55],
     ["gateway --help", ["commander"], 25],
   ])("%s", async (line, parts, most) => {
     const home = homeWith({ gateway: { port: 0 } });
