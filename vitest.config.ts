@@ -20,8 +20,8 @@ const alone = ["test/e2e/hook-flood.test.ts", "test/core/testkit/broken-channels
 
 /** `SERVICE_TEST_STORE` runs the tests on another store than the embedded one; see `test/support/store/replacement.ts`. */
 const otherStore = process.env.SERVICE_TEST_STORE !== undefined;
-/** They test the files of the embedded store, or crash its thread. */
-const ofEmbedded = ["mail-points", "earlier-state", "state-copy"].map((name) => `test/e2e/${name}.test.ts`);
+/** They test the files of the embedded store, fill their disk, or crash its thread. */
+const ofEmbedded = ["mail-points", "earlier-state", "full-disk", "state-copy"].map((name) => `test/e2e/${name}.test.ts`);
 const left = otherStore ? ofEmbedded : [];
 const embedded = source("./core/state/sqlite/index.ts");
 const replacement = source("./test/support/store/replacement.ts");
