@@ -17,7 +17,7 @@ export interface RegistrationOptions {
   readonly listener: Listener;
 }
 
-/** The platform was reached and rejected the address, so advice about the network would be wrong. */
+/** The platform may return the address in another spelling. */
 function isSameAddress(a: string, b: string): boolean {
   return a === b || (URL.canParse(a) && URL.canParse(b) && new URL(a).href === new URL(b).href);
 }

@@ -360,15 +360,16 @@ test("a rejection that no code handles fails the test in which it came", async (
 });
 
 describe("a test host that cannot start", () => {
+  const broken = definePlugin({
+    id: "broken",
+    version: "1.0.0",
+    host: "^0.1.0",
+    setup() {
+      throw new Error("no kettle");
+    },
+  });
+
   test("says which plugin did not come up, and why", async () => {
-    const broken = definePlugin({
-      id: "broken",
-      version: "1.0.0",
-      host: "^0.1.0",
-      setup() {
-        throw new Error("no kettle");
-      },
-    });
     await expect(createTestHost({ plugins: [broken] })).rejects.toThrow(/did not start:\n- [^\n]*broken[^\n]*no kettle/);
     await expect(createTestHost({ plugins: [{ ...broken, host: "^9.0.0" }] })).rejects.toThrow(/broken[^\n]*\^9/);
   });
@@ -392,14 +393,6 @@ describe("a test host that cannot start", () => {
   });
 
   test("starts without the plugin and the setting that are wrong, if the test allows their errors and no other", async () => {
-    const broken = definePlugin({
-      id: "broken",
-      version: "1.0.0",
-      host: "^0.1.0",
-      setup() {
-        throw new Error("no kettle");
-      },
-    });
     const config = { hooks: { mappings: [{ match: { path: "tea" }, agentId: 7, messageTemplate: "tea" }] } };
     const allowErrors = [/no kettle/, /hooks\.mappings\[0\]\.agentId/];
     for (const allowed of allowErrors)
