@@ -231,7 +231,9 @@ function toProblem(error: unknown): HttpProblem {
 
 /** Answers data that never became a request: invalid syntax, oversized headers, a body or headers that arrived too slowly. */
 function answerBrokenRequest(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === "ECONNRESET" || !socket.writable) {
+  // A connection that was opened ahead of a request may get that request just now. Its sender repeats it after a close, and not after a 408.
+  const isUnused = error.code === "ERR_HTTP_REQUEST_TIMEOUT" && socket.bytesRead === 0;
+  if (error.code === "ECONNRESET" || !socket.writable || isUnused) {
     socket.destroy();
     return;
   }

@@ -333,6 +333,12 @@ describe("errors of the server itself", () => {
     expect(await socket.until(/\}$/)).toMatch(/^HTTP\/1\.1 408 /);
     socket.socket.destroy();
   });
+
+  test("a connection without a request is closed without an answer, which its first request could take for its own", async () => {
+    http = await startServer({ requestTimeoutMs: 200 });
+    const socket = await openSocket(http.port);
+    expect(await socket.ended()).toMatchObject({ text: "" });
+  });
 });
 
 describe("listening and closing", () => {
