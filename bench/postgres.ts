@@ -121,7 +121,7 @@ async function printTraffic(url: string): Promise<void> {
 /** The same work on the embedded store, in alternation: what a single node pays for a database elsewhere. */
 async function compareWithSqlite(store: Store): Promise<void> {
   const directory = mkdtempSync(join(tmpdir(), "bench-sqlite-"));
-  const embedded = await openSqliteStore({ directory, now: () => serial });
+  const embedded = await openSqliteStore({ directory, now: () => serial, writerThread: true });
   await embedded.begin(0);
   const works: readonly (readonly [string, (on: Store) => Promise<unknown>])[] = [
     ["whole way of an event", wholeWay],

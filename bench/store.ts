@@ -63,7 +63,7 @@ async function measure(callers: number, step: () => Promise<unknown>): Promise<F
 
 async function withStore(run: (store: Store) => Promise<Figures>): Promise<Figures> {
   return inNewDirectory(async (directory) => {
-    const store = await openSqliteStore({ directory, now: () => serial, slowFlushMs });
+    const store = await openSqliteStore({ directory, now: () => serial, slowFlushMs, writerThread: true });
     await store.begin(0);
     return run(store).finally(() => store.close());
   });

@@ -93,6 +93,7 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
       secrets: () => secrets,
       plugins: () => ({ loader, load: config().plugins.load, configDirectory: directory, given: options.plugins ?? [] }),
       ...(options.slowFlushMs === undefined ? {} : { slowFlushMs: options.slowFlushMs }),
+      ...(options.writerThread === undefined ? {} : { writerThread: options.writerThread }),
       ...(options.acceptNewState === true && { acceptNewState: acceptance(log) }),
     }),
   );

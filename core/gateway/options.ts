@@ -26,6 +26,11 @@ export interface GatewayOptions {
   /** Delay added to each flush, for tests and benchmarks of slow disks. */
   readonly slowFlushMs?: number;
   /**
+   * Whether the embedded store writes in a thread of its own, so that the gateway never waits for the disk; default true. A gateway without it starts
+   * sooner, which suits tests.
+   */
+  readonly writerThread?: boolean;
+  /**
    * Allows a start on a state that is lost, damaged, older than its last use or replaced: with the existing database, or with a new one.
    * Without it such a start throws.
    */

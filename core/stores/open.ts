@@ -7,12 +7,13 @@ import type { StateOptions } from "./options.ts";
 import { isEmbedded } from "./place.ts";
 
 export async function openState(options: StateOptions): Promise<Store> {
-  const { place, now, owner, slowFlushMs, acceptNewState } = options;
+  const { place, now, owner, slowFlushMs, writerThread, acceptNewState } = options;
   if (isEmbedded(place)) {
     const { openSqliteStore } = await import("../state/sqlite/index.ts");
     return await openSqliteStore({
       ...{ directory: place.directory, now, owner },
       ...(slowFlushMs === undefined ? {} : { slowFlushMs }),
+      ...(writerThread === undefined ? {} : { writerThread }),
       ...(acceptNewState === undefined ? {} : { acceptNewState }),
     });
   }

@@ -16,6 +16,8 @@ export interface StateOptions {
   plugins(): PluginPlaces | Promise<PluginPlaces>;
   /** Delay added to each flush of the embedded store, for tests and benchmarks of slow disks. */
   readonly slowFlushMs?: number;
+  /** Whether the embedded store writes in a thread of its own; default: for the owner. */
+  readonly writerThread?: boolean;
   /** Accepts a state directory that is lost, damaged or replaced. */
   readonly acceptNewState?: (accepted: HostError, aside: string | undefined) => void;
 }

@@ -187,7 +187,14 @@ export async function startGateway(options: {
   const directory = options.directory ?? temporaryDirectory();
   const configFile = join(directory, "config.jsonc");
   writeFileSync(configFile, JSON.stringify({ gateway: { port: 0, drainSeconds: 2 }, state: { dir: "state" }, ...options.config }));
-  const gateway = await createGateway({ configFile, environment: {}, bundled: false, plugins: options.plugins ?? [], ...options.gateway });
+  const gateway = await createGateway({
+    configFile,
+    environment: {},
+    bundled: false,
+    plugins: options.plugins ?? [],
+    writerThread: false,
+    ...options.gateway,
+  });
   return { gateway, directory, configFile, settled: (eventId) => waitForEnd(gateway.stateDirectory, eventId) };
 }
 

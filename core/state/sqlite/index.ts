@@ -1,4 +1,4 @@
-/** The embedded store: SQLite by `node:sqlite`, written by one thread, read by the main one. */
+/** The embedded store: SQLite by `node:sqlite`, with one connection that writes, in a gateway from a thread of its own, and one that reads. */
 import { DatabaseSync } from "node:sqlite";
 import { type ErrorCode, HostError, type Json, reasonOf } from "../../contract/index.ts";
 import { putAside } from "../copies.ts";
@@ -37,6 +37,8 @@ export interface SqliteStoreOptions {
   readonly slowFlushMs?: number;
   /** Set by a gateway that holds the lock. */
   readonly owner?: boolean;
+  /** Whether a thread of its own writes, so that this one never waits for the disk; default: `owner`. */
+  readonly writerThread?: boolean;
   /**
    * Go on where the state is lost, older than its last use, or another one: with the database that is there, or with a new one where it
    * cannot be used. The old one is renamed then. Reports what was accepted.
@@ -98,9 +100,12 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   }
 }
 
-async function openStore({ directory, now, slowFlushMs = 0, owner = false }: SqliteStoreOptions, used: boolean): Promise<Store> {
+async function openStore(
+  { directory, now, slowFlushMs = 0, owner = false, writerThread = owner }: SqliteStoreOptions,
+  used: boolean,
+): Promise<Store> {
   const file = prepareFile(directory, "state.db");
-  const queue = await openQueue({ directory, file, slowFlushMs, used, owner });
+  const queue = await openQueue({ directory, file, slowFlushMs, used, owner }, { thread: writerThread });
   let db: DatabaseSync;
   try {
     db = openReader(file, directory);

@@ -58,7 +58,7 @@ export async function startParts(directory: string, lasting: Lasting): Promise<S
   const configFile = join(directory, "config.jsonc");
   await writeSettings(configFile, settings);
   const gateway = await createGateway({
-    ...{ configFile, environment, home: directory, bundled: false },
+    ...{ configFile, environment, home: directory, bundled: false, writerThread: false },
     plugins: [channel.plugin, ...plugins, testEngine(answer)],
     now: clock.now,
     elapsed: clock.elapsed,

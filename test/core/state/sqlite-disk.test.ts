@@ -24,7 +24,7 @@ const event = (id: string, text = id): NewEvent => ({
 
 async function open(options: { readonly directory?: string; readonly slowFlushMs?: number; readonly owner?: boolean } = {}) {
   const directory = options.directory ?? (await newDirectory());
-  const store = await openSqliteStore({ directory, now: () => 1, ...options });
+  const store = await openSqliteStore({ directory, now: () => 1, writerThread: true, ...options });
   onTestFinished(() => store.close());
   return { store, directory };
 }

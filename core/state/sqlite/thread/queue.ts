@@ -1,12 +1,11 @@
 /**
- * The main thread's side of the writer. All requests of one event-loop turn, and those that arrive while the writer is busy, are sent as
+ * The line of requests to the writer. All requests of one event-loop turn, and those that arrive while the writer is busy, are sent as
  * one message and committed together.
  */
-import { extname } from "node:path";
-import { Worker } from "node:worker_threads";
 import { cannotStore, HostError, reasonOf } from "../../../contract/index.ts";
 import { unpackFailure } from "./failure.ts";
 import type { InputOf, OperationName, Reply, Request, ResultOf, WriterOptions } from "./protocol.ts";
+import { startHere, startThread, type WriterSide } from "./writer-side.ts";
 
 const maxBatch = 4_096;
 /** Total characters of event bodies in one message, unless a single body is larger. */
@@ -16,9 +15,6 @@ const maxWaiting = 20_000;
 const maxWaitingWeight = 256_000_000;
 /** If no write was attempted for this time, in milliseconds, the disk may have room again. */
 const troubleMs = 30_000;
-
-/** A transaction's data is not needed afterwards, so a small young generation suffices. */
-const youngMb = 3;
 
 interface Waiting {
   readonly name: OperationName;
@@ -40,35 +36,29 @@ export interface WriteQueue {
   isIdle(): boolean;
   /** Why the last transaction found no room on the disk; `undefined` if that was too long ago. */
   trouble(): string | undefined;
-  /** Sends waiting requests, closes the database and ends the thread. */
+  /** Sends waiting requests, closes the database and ends the writer. */
   close(): Promise<void>;
-}
-
-function startWorker(options: WriterOptions): Worker {
-  // The extension differs between source and compiled code.
-  const file = new URL(`../writer${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
-  return new Worker(file, { workerData: options, name: "state-writer", resourceLimits: { maxYoungGenerationSizeMb: youngMb } });
 }
 
 /** Under `node --watch`, Node reports by the same way which modules the thread has loaded. */
 const isReply = (message: unknown): message is Reply => typeof message === "object" && message !== null && "type" in message;
 
-function untilReady(worker: Worker, directory: string): Promise<void> {
+function untilReady(worker: WriterSide, directory: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const failed = (reason: string, cause?: unknown) => reject(new HostError("state_unreadable", { directory, reason }, { cause }));
     worker.on("message", function hear(reply: unknown) {
       if (!isReply(reply)) return;
       worker.off("message", hear);
       if (reply.type === "ready") resolve();
-      else reject(reply.type === "refused" ? unpackFailure(reply.failure) : new Error("The writer thread answered before it was ready."));
+      else reject(reply.type === "refused" ? unpackFailure(reply.failure) : new Error("The writer answered before it was ready."));
     });
     worker.once("error", (error) => failed(reasonOf(error), error));
-    worker.once("exit", () => failed("the writer thread ended"));
+    worker.once("exit", () => failed("the writer ended"));
   });
 }
 
-export async function openQueue(options: WriterOptions): Promise<WriteQueue> {
-  const worker = startWorker(options);
+export async function openQueue(options: WriterOptions, { thread }: { readonly thread: boolean }): Promise<WriteQueue> {
+  const worker = thread ? startThread(options) : await startHere(options);
   await untilReady(worker, options.directory);
   return createQueue(worker, options.directory);
 }
@@ -105,7 +95,7 @@ function createLine() {
   };
 }
 
-function createQueue(worker: Worker, directory: string): WriteQueue {
+function createQueue(worker: WriterSide, directory: string): WriteQueue {
   /** New events, which platforms and clients are waiting to have confirmed, and events that follow from them. */
   const arrivals = createLine();
   const rest = createLine();
@@ -138,7 +128,7 @@ function createQueue(worker: Worker, directory: string): WriteQueue {
       inputs: sent.map((operation) => operation.input),
       durable: sent.some((operation) => operation.durable),
     };
-    // A busy thread keeps the process alive; an idle one does not.
+    // A busy writer keeps the process alive; an idle one does not.
     worker.ref();
     worker.postMessage(request);
   };
