@@ -28,6 +28,7 @@ import {
 import type { CalledChannel } from "../host/index.ts";
 import { checkAll, errorsIn, uncheckable } from "./account-check.ts";
 import { type CredentialSources, credentialPlace, withCredentials } from "./account-credentials.ts";
+import { unencryptedSecret } from "./account-encryption.ts";
 
 type Values = Readonly<Record<string, unknown>>;
 
@@ -125,6 +126,7 @@ function problemsOf({ settings, account, path, pathOf, own, more, twin }: Draft,
     ...own,
     ...[...more, ...between].filter((problem) => !isWrong(problem.path)),
     ...(twin === undefined ? [] : [twin]),
+    ...unencryptedSecret(settings.definition, settings.options, pathOf),
     ...ignoredSenders(settings, pathOf),
     ...listsWithoutEffect(settings, pathOf),
     ...unexpandedTexts(settings.definition, account, pathOf),

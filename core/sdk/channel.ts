@@ -32,9 +32,10 @@ export {
   Type,
 } from "./contract.ts";
 export { keepConnected, type LiveConnection } from "./keep-connected.ts";
-export { createLineChannel, type LineLink, type LineProtocol } from "./line-channel.ts";
+export { createLineChannel } from "./line-channel.ts";
+export type { LineLink, LineProtocol } from "./line-protocol.ts";
 export { filePath, secretText } from "./marked-options.ts";
-export { checkEncryption, serverOptions } from "./server-options.ts";
+export { paceOptions, serverOptions } from "./server-options.ts";
 export { cutText } from "./text/cut-text.ts";
 export { type MarkdownBlock, type MarkdownInline, parseMarkdown } from "./text/markdown-tree.ts";
 export { readMention } from "./text/mention.ts";

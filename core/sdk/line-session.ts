@@ -5,7 +5,7 @@ import type { LineConnection } from "./connect-lines.ts";
 import type { ChannelAccount } from "./contract.ts";
 import { keepConnected, type LiveConnection } from "./keep-connected.ts";
 
-/** What a session has to know of a protocol. `LineProtocol` of `line-channel.ts` describes each member. */
+/** What a session has to know of a protocol. `LineProtocol` of `line-protocol.ts` describes each member. */
 export interface SessionProtocol {
   connect(onLine: (line: string) => void): LineConnection;
   ping(token: string): string;
@@ -13,7 +13,7 @@ export interface SessionProtocol {
   begin(link: SessionLink): { onLine(line: string): void; tend?(): void };
 }
 
-/** One connection, as the protocol sees it. `LineLink` of `line-channel.ts` describes each member. */
+/** One connection, as the protocol sees it. `LineLink` of `line-protocol.ts` describes each member. */
 export interface SessionLink extends Pick<LineConnection, "write" | "fail" | "lost"> {
   welcome(identity?: LiveConnection["identity"], detail?: string, code?: string): void;
   refuse(error: Error): void;

@@ -1,5 +1,5 @@
 /** The channel for IRC: one account is one nick on one network. */
-import { checkEncryption, createLineChannel, defineChannel } from "service-gateway/sdk/channel";
+import { createLineChannel, defineChannel } from "service-gateway/sdk/channel";
 import { fold, maxChars } from "./message.ts";
 import { options } from "./options.ts";
 import { ircProtocol } from "./session.ts";
@@ -20,6 +20,5 @@ export default defineChannel({
     },
   },
   signsInAs: ({ nick, server, port }) => `${fold(nick)} at ${server}:${port}`,
-  check: (account) => checkEncryption(account, [account.saslPassword, account.serverPassword, account.channelKeys]),
   open: (account) => createLineChannel(account, ircProtocol(account)),
 });

@@ -1,5 +1,5 @@
 /** What the operator sets for an account. */
-import { type Static, secretText, serverOptions, Type } from "service-gateway/sdk/channel";
+import { paceOptions, type Static, secretText, serverOptions, Type } from "service-gateway/sdk/channel";
 
 const secret = (description: string) => Type.Optional(secretText({ description }));
 
@@ -11,8 +11,7 @@ export const options = Type.Object({
   saslUser: Type.Optional(Type.String({ minLength: 1, description: "Account at the network's services. Default: the nick." })),
   saslPassword: secret("Its password, for SASL PLAIN."),
   serverPassword: secret("Password of the server itself (PASS)."),
-  burst: Type.Integer({ minimum: 1, default: 5, description: "Lines that are sent at once." }),
-  everyMs: Type.Integer({ minimum: 1, default: 2_000, description: "Milliseconds between the lines after them." }),
+  ...paceOptions({ burst: 5, everyMs: 2_000 }),
 });
 
 export type Options = Static<typeof options>;

@@ -1,13 +1,13 @@
 /** What people say, with the account at the network's services that each is signed in to. */
+import type { Static } from "service-gateway/sdk/channel";
 import type { Handlers, Line } from "./line.ts";
+import type { said } from "./message.ts";
 import type { Here } from "./sign-in.ts";
 
-export function createSenders(here: Here, newId: () => string) {
-  const { link, caps } = here;
+export function createSenders({ link, caps }: Here, newId: () => string) {
   /** What the server answers to the WHO that is under way. */
   let found = "";
   let answered = () => {};
-  let last: Promise<unknown> = Promise.resolve();
 
   async function accountOf({ nick, tags }: Line): Promise<string> {
     if (caps.has("account-tag")) return tags.account ?? "";
@@ -20,14 +20,6 @@ export function createSenders(here: Here, newId: () => string) {
     return found;
   }
 
-  async function takeIn(line: Line, me: string): Promise<void> {
-    const { nick, tags } = line;
-    const [target = "", text = ""] = line.params;
-    const account = await accountOf(line);
-    const said = { id: tags.msgid ?? newId(), nick, account, target, me, text, time: tags.time ?? "" };
-    link.receive(said, account === "" ? {} : { address: nick });
-  }
-
   return {
     handlers: {
       354({ params: [, , name = "0"] }) {
@@ -35,10 +27,11 @@ export function createSenders(here: Here, newId: () => string) {
       },
       315: () => answered(),
     } satisfies Handlers,
-    /** One after the other, so that a question about an account changes no order. */
-    take(line: Line): void {
-      const { me } = here;
-      last = last.then(() => takeIn(line, me)).catch(() => {});
+    /** `me` is the bot's nick when the line came. */
+    async said(line: Line, me: string): Promise<Static<typeof said>> {
+      const { nick, tags } = line;
+      const [target = "", text = ""] = line.params;
+      return { id: tags.msgid ?? newId(), nick, account: await accountOf(line), target, me, text, time: tags.time ?? "" };
     },
   };
 }

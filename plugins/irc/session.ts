@@ -4,7 +4,7 @@ import { type Handlers, type Line, parseLine } from "./line.ts";
 import { fold, parseSaid, renderReply, said } from "./message.ts";
 import type { Options } from "./options.ts";
 import { createSenders } from "./senders.ts";
-import { type Here, report, signInHandlers } from "./sign-in.ts";
+import { type Here, signInHandlers } from "./sign-in.ts";
 
 export function ircProtocol({ options, now, newId }: ChannelAccount<Options>): LineProtocol<typeof said> {
   const keys = new Map((options.channelKeys ?? "").split(/\s+/).map((pair) => [pair.split("=", 1)[0], pair.slice(pair.indexOf("=") + 1)]));
@@ -20,7 +20,7 @@ export function ircProtocol({ options, now, newId }: ChannelAccount<Options>): L
   function handlersOf(here: Here): Handlers {
     const { link } = here;
     const senders = createSenders(here, newId);
-    const isMe = (nick: string | undefined) => nick !== undefined && fold(nick) === fold(here.me);
+    const isMe = (nick = "") => fold(nick) === fold(link.name);
     const removed = (room = "", detail: string) => link.outOfRoom(room, new ChannelError("irc_shut_out", { detail }));
     return {
       ...signInHandlers(here, options),
@@ -29,18 +29,15 @@ export function ircProtocol({ options, now, newId }: ChannelAccount<Options>): L
       PONG: ({ params }) => link.confirm(params.at(-1) ?? ""),
       ERROR: ({ params }) => link.fail(new Error(`The server ended the connection: ${params.at(-1)}`)),
       PRIVMSG(line) {
+        const { name } = link;
         if (/^\cA(?!ACTION )/.test(line.params[1] ?? "")) ctcp(line, here);
-        else senders.take(line);
+        else link.receive(() => senders.said(line, name));
       },
       JOIN: ({ nick, params: [room = ""] }) => void (isMe(nick) && link.inRoom(room)),
       PART: ({ nick, params: [room] }) => void (isMe(nick) && removed(room, "The server took it out")),
       KICK: ({ nick, params: [room, who, why] }) => void (isMe(who) && removed(room, `${nick} removed it: ${why}`)),
-      NICK({ nick, params: [next = ""] }) {
-        if (!isMe(nick)) return link.renamed(nick, next);
-        here.me = next;
-        if (here.signedIn) report(here);
-      },
-      QUIT: ({ nick }) => void (fold(nick) === fold(options.nick) && link.write(`NICK ${options.nick}`)),
+      NICK: ({ nick, params: [next = ""] }) => link.renamed(nick, next),
+      QUIT: ({ nick }) => link.left(nick),
     };
   }
 
@@ -55,7 +52,7 @@ export function ircProtocol({ options, now, newId }: ChannelAccount<Options>): L
 
   return {
     begin(link) {
-      const here: Here = { link, me: options.nick, signedIn: false, caps: new Set() };
+      const here: Here = { link, caps: new Set() };
       const handlers = handlersOf(here);
       if (options.serverPassword !== undefined) link.write(`PASS :${options.serverPassword}`);
       for (const line of ["CAP LS 302", `NICK ${options.nick}`, `USER ${options.nick} 0 * :${options.nick}`]) link.write(line);
@@ -65,13 +62,14 @@ export function ircProtocol({ options, now, newId }: ChannelAccount<Options>): L
           handlers[line.command]?.(line);
           if (/^[45]\d\d$/.test(line.command)) refused(line, here);
         },
-        tend: () => void (fold(here.me) !== fold(options.nick) && link.write(`NICK ${options.nick}`)),
       };
     },
+    name: { wanted: options.nick, ask: (nick) => `NICK ${nick}` },
     rooms: { names: options.channels, join: (room) => `JOIN ${room} ${keys.get(room) ?? ""}`.trim() },
     ping: (token) => `PING :${token}`,
     goodbye: "QUIT",
     message: (text, to) => `PRIVMSG ${to} :${text}`,
+    address: ({ nick, account }) => (account === "" ? undefined : nick),
     askAgain: ({ nick }) => `NOTICE ${nick} :I could not take that in. Please say it again later.`,
     reach(chat, address = chat.replace(/^~/, "")) {
       if (/^[^\s\p{Cc},:]+$/u.test(address)) return address;

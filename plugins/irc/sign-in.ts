@@ -4,11 +4,8 @@ import type { Handlers, Line } from "./line.ts";
 import type { said } from "./message.ts";
 import type { Options } from "./options.ts";
 
-/** What is known on one connection: what the server grants and can do, the nick that the bot has, and whether it was let in. */
-export type Here = { readonly link: LineLink<typeof said>; readonly caps: Set<string>; me: string; signedIn: boolean };
-
-/** Reports the nick, which may change at any time. */
-export const report = ({ link, me }: Here) => link.welcome({ id: me, username: me });
+/** What is known on one connection: what the server grants and can do. */
+export type Here = { readonly link: LineLink<typeof said>; readonly caps: Set<string> };
 
 const wanted = ["message-tags", "server-time", "account-tag", "sasl"];
 
@@ -20,13 +17,8 @@ export function signInHandlers(here: Here, { nick, saslUser = nick, saslPassword
   const noSasl = () => refuse("The server offers no SASL, and saslPassword is set");
   const saslFailed = ({ params }: Line) => refuse(`SASL failed: ${params.at(-1)}`);
   const shutOut = ({ params }: Line) => refuse(`The server does not let the bot in: ${params.at(-1)}`);
-  const ready = () => report(here);
-  const nextNick = () => {
-    // After the welcome the bot has a nick, and asked for the one that it wants.
-    if (here.signedIn) return;
-    here.me = `${here.me.slice(0, 28)}_`;
-    link.write(`NICK ${here.me}`);
-  };
+  const ready = () => link.welcome();
+  const nickTaken = () => link.nameTaken();
   return {
     CAP({ params: [, verb, more = "", last = more] }) {
       const names = last.split(" ").map((name) => name.split("=", 1)[0] ?? "");
@@ -48,10 +40,9 @@ export function signInHandlers(here: Here, { nick, saslUser = nick, saslPassword
     },
     903: () => link.write("CAP END"),
     ...{ 902: saslFailed, 904: saslFailed, 905: saslFailed, 908: saslFailed },
-    ...{ 464: shutOut, 465: shutOut, 432: shutOut, 433: nextNick, 436: nextNick, 437: nextNick },
-    "001"({ params: [me = here.me] }) {
-      here.signedIn = true;
-      here.me = me;
+    ...{ 464: shutOut, 465: shutOut, 432: shutOut, 433: nickTaken, 436: nickTaken, 437: nickTaken },
+    "001"({ params: [nick = link.name] }) {
+      link.renamed(link.name, nick);
       // A server that does not know CAP would let the bot in without its account.
       if (needsSasl && !caps.has("sasl")) noSasl();
     },

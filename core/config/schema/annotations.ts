@@ -6,6 +6,8 @@ export interface Annotations {
   readonly secret?: true;
   /** The value is the path of a file: a relative one begins at the directory of the configuration. */
   readonly file?: true;
+  /** Whether the connection is encrypted: `false` is refused for an account that has a secret and whose `server` is another machine. */
+  readonly protectsSecrets?: true;
   /** Replaces an invalid value where `default` would allow more than was intended. */
   readonly fallback?: unknown;
   /** Describes the allowed values in words if the pattern alone is not clear, such as `a time such as 30m`. */

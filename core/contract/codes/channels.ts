@@ -54,6 +54,10 @@ export const channelCodes = {
     hint: "Update the server of the platform, or check its address.",
     outcome: "failed",
   },
+  name_taken: {
+    meaning: "The server does not give the bot the name that it wants.",
+    hint: "The bot asks for it again every minute. If another has it for good, choose another name, or register it at the server.",
+  },
   network: { meaning: "The platform cannot be reached.", hint: "Check the network and the proxy.", outcome: "failed" },
   no_rights: {
     meaning: "The bot is not a member of the chat, or lacks a right there.",

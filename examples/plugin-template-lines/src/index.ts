@@ -1,5 +1,5 @@
 /** The channel as the gateway sees it: who it is, and which protocol it speaks. */
-import { checkEncryption, createLineChannel, defineChannel } from "service-gateway/sdk/channel";
+import { createLineChannel, defineChannel } from "service-gateway/sdk/channel";
 import { options } from "./options.ts";
 import { maxChars, protocolOf } from "./protocol.ts";
 
@@ -15,6 +15,5 @@ export default defineChannel({
   },
   // Two accounts with one name would take each other's messages.
   signsInAs: ({ name, server, port }) => `${name} at ${server}:${port}`,
-  check: (account) => checkEncryption(account, [account.password]),
   open: (account) => createLineChannel(account, protocolOf(account.options)),
 });

@@ -2,8 +2,13 @@ import { expect, test } from "vitest";
 import { readAccounts } from "../../../core/channels/account-settings.ts";
 import { createSecrets } from "../../../core/config/secrets.ts";
 import type { CalledChannel } from "../../../core/host/called-channel.ts";
-import type { ChannelDefinition } from "../../../core/sdk/contract.ts";
+import { type ChannelDefinition, Type } from "../../../core/sdk/contract.ts";
+import { secretText } from "../../../core/sdk/marked-options.ts";
+import { serverOptions } from "../../../core/sdk/server-options.ts";
 import botchat from "../../../plugins/botchat/index.ts";
+
+/** What a channel without credentials and rules of its own leaves out. */
+const plain = { secrets: [], secretFiles: {}, credentials: [], environment: {}, check: undefined, signsInAs: undefined } as object;
 
 async function problemsOf(section: object, environment: Readonly<Record<string, string>> = {}) {
   if (botchat.channel === undefined) throw new Error("the plugin declares no channel");
@@ -116,6 +121,39 @@ test("a channel whose own check fails costs its account, with the reason, and no
     [false, ["cannot be checked by its channel: no idea"]],
     [true, []],
   ]);
+});
+
+test.each([
+  ["an option that is marked", {}, { server: "chat.example.org", tls: false, password: "secret" }, true],
+  ["one inside a list", {}, { server: "chat.example.org", tls: false, rooms: [{ name: "a" }, { name: "b", key: "secret" }] }, true],
+  ["one that the channel lists", { secrets: ["pin"] }, { server: "chat.example.org", tls: false, pin: "1234" }, true],
+  ["none", {}, { server: "chat.example.org", tls: false, rooms: [{ name: "a" }] }, false],
+  ["one that is encrypted", {}, { server: "chat.example.org", password: "secret" }, false],
+  ["one that stays on this machine", {}, { server: "127.0.0.1", tls: false, password: "secret" }, false],
+  ["one for a server that only begins like this machine", {}, { server: "127.example.org", tls: false, password: "secret" }, true],
+])("a secret that would be sent to another machine unencrypted is refused: %s", async (_, change, section, refused) => {
+  const options = Type.Object({
+    ...serverOptions({ port: 7000 }),
+    password: Type.Optional(secretText({ description: "Password." })),
+    pin: Type.Optional(Type.String()),
+    rooms: Type.Array(Type.Object({ name: Type.String(), key: Type.Optional(secretText({ description: "Key." })) }), { default: [] }),
+  });
+  const channel: CalledChannel = { ...(botchat.channel as ChannelDefinition), ...plain, options, ...change };
+  const from = { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} };
+  const [account] = await readAccounts(channel, section, from);
+  expect({ problems: account?.problems, isOff: account?.settings === undefined }).toEqual({
+    problems: refused
+      ? [
+          {
+            severity: "error",
+            path: "channels.botchat.tls",
+            message: "is false, so the password would be sent unencrypted",
+            hint: "Set tls to true, or remove the password.",
+          },
+        ]
+      : [],
+    isOff: refused,
+  });
 });
 
 test("bots that differ, and accounts that are off, are nobody's twins", async () => {

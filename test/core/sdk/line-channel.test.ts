@@ -73,13 +73,14 @@ async function open(
           if (word === "NO") link.reject(rest, Object.assign(new Error("no"), { reason: "no" }) as never);
           if (word === "IN") link.inRoom(rest);
           if (word === "OUT") link.outOfRoom(rest, new ChannelError("shut_out", { detail: "It is closed" }));
-          if (word === "MESSAGE") link.receive({ from: rest, text: "hi" }, rest.startsWith("#") ? {} : { address: `${rest}_here` });
+          if (word === "MESSAGE") link.receive({ from: rest, text: "hi" });
           if (word === "RENAMED") link.renamed("ada_here", rest);
         },
       };
     },
     message: (text, recipient) => `SAY ${recipient} ${text}`,
     event: said,
+    address: ({ from }) => (from.startsWith("#") ? undefined : `${from}_here`),
     parse: ({ from, text }) => ({ chat: { id: from, kind: "direct" }, sender: { id: from }, text }),
     render: (reply) => textParts(reply, { limit: 10 }),
     ...change,
@@ -160,6 +161,118 @@ test("a person is reached under the latest address, also after a change of it an
   await later.connection.send(part, to("eve"), never);
   expect(lines.filter((line) => line.startsWith("SAY"))).toEqual(["SAY Ada_here hi", "SAY ada_away hi"]);
   expect(later.lines.filter((line) => line.startsWith("SAY"))).toEqual(["SAY ada_away hi", "SAY eve hi"]);
+});
+
+test("an event may take a question to the server, and those after it wait, so that they are stored in their order", async () => {
+  const received: Json[] = [];
+  const { connection, say, lines } = await open(
+    {
+      begin(link) {
+        link.write("HELLO");
+        let answer = (_: string) => {};
+        return {
+          onLine(line) {
+            const [word, from = "", text = ""] = line.split(" ");
+            if (word === "WELCOME") link.welcome();
+            if (word === "PONG") link.confirm(from);
+            if (word === "IS") answer(from);
+            if (word === "MESSAGE" && text !== "") link.receive({ from, text });
+            if (word === "MESSAGE" && text === "")
+              link.receive(async () => {
+                const { promise, resolve } = Promise.withResolvers<string>();
+                answer = resolve;
+                link.write(`WHO ${from}`);
+                return { from, text: await Promise.race([promise, link.lost.then(() => "unknown")]) };
+              });
+          },
+        };
+      },
+    },
+    async (raw) => void received.push(raw),
+  );
+  await connection.start();
+  for (const line of ["MESSAGE ada", "MESSAGE eve", "MESSAGE bob hi"]) say(line);
+  await expect.poll(() => lines).toContain("WHO ada");
+  await connection.send(part, to("#room"), never);
+  expect({ received, asked: lines.filter((line) => line.startsWith("WHO")) }).toEqual({ received: [], asked: ["WHO ada"] });
+  say("IS Ada");
+  await expect.poll(() => lines).toContain("WHO eve");
+  say("IS Eve");
+  await expect
+    .poll(() => received)
+    .toEqual([
+      { from: "ada", text: "Ada" },
+      { from: "eve", text: "Eve" },
+      { from: "bob", text: "hi" },
+    ]);
+});
+
+test("a question that fails costs the connection, and no later message", async () => {
+  const received: Json[] = [];
+  const { connection, say, statuses } = await open(
+    {
+      begin(link) {
+        link.write("HELLO");
+        return {
+          onLine(line) {
+            if (line === "WELCOME") link.welcome();
+            if (line === "MESSAGE one") link.receive(() => Promise.reject(new Error("The answer made no sense")));
+            if (line === "MESSAGE two") link.receive({ from: "two", text: "hi" });
+          },
+        };
+      },
+    },
+    async (raw) => void received.push(raw),
+  );
+  await connection.start();
+  say("MESSAGE one\r\nMESSAGE two");
+  await expect.poll(() => statuses.map(({ detail = "" }) => detail).join("\n")).toContain("The answer made no sense");
+  expect(received).toEqual([{ from: "two", text: "hi" }]);
+});
+
+test("while its name is taken, the bot has another one, says so, and asks for its own when that is free", async () => {
+  const { connection, say, lines, statuses } = await open({
+    name: { wanted: "Bread", ask: (name) => `NAME ${name}` },
+    fold: (name) => name.toLowerCase(),
+    begin(link) {
+      link.write("HELLO");
+      return {
+        onLine(line) {
+          const [word, first = "", second = ""] = line.split(" ");
+          if (word === "WELCOME") for (let attempt = 0; attempt < 3; attempt += 1) link.nameTaken();
+          if (word === "LETIN") link.welcome();
+          if (word === "TAKEN") link.nameTaken();
+          if (word === "CALLED") link.renamed(first, second);
+          if (word === "GONE") link.left(first);
+          if (word === "PONG") link.confirm(first);
+        },
+      };
+    },
+  });
+  const started = connection.start();
+  const asked = () => lines.filter((line) => line.startsWith("NAME"));
+  await expect.poll(asked).toEqual(["NAME Bread_", "NAME Bread_2", "NAME Bread_3"]);
+  say("LETIN");
+  await started;
+  expect(statuses.at(-1)).toMatchObject({
+    state: "connected",
+    identity: { id: "Bread_3", username: "Bread_3" },
+    detail: "The bot is called Bread_3 at the moment, because it did not get the name Bread.",
+    code: "name_taken",
+  });
+  // Once as it was let in.
+  await expect.poll(asked).toHaveLength(4);
+  say("TAKEN");
+  say("CALLED eve ada");
+  say("GONE ada");
+  say("CALLED bread crumb");
+  await expect.poll(asked).toHaveLength(5);
+  say("GONE BREAD");
+  await expect.poll(asked).toHaveLength(6);
+  expect(asked().slice(3)).toEqual(["NAME Bread", "NAME Bread", "NAME Bread"]);
+  say("CALLED bread_3 Bread");
+  await expect.poll(() => statuses.at(-1)).toMatchObject({ state: "connected", identity: { id: "Bread", username: "Bread" } });
+  expect(statuses.at(-1)).not.toHaveProperty("detail");
 });
 
 test("rooms are joined at once and again after a removal, and the operator reads which are missing and why", async () => {

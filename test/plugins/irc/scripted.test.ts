@@ -221,15 +221,3 @@ describe("what is sent", () => {
     expect(server.lines.filter((line) => line.startsWith("NOTICE"))).toEqual(["NOTICE ada :\u0001PING 12345\u0001"]);
   });
 });
-
-test("a password without encryption is refused before it is sent, except to this machine", () => {
-  const check = irc.channel?.check;
-  const around = { path: "channels.irc", before: [] };
-  const options = { tls: false, server: "irc.example.org", saslPassword: "secret" };
-  expect(check?.(options as never, around)).toMatchObject([
-    { option: "tls", message: "is false, so the password would be sent unencrypted" },
-  ]);
-  expect(check?.({ tls: false, server: "irc.example.org", channelKeys: "#bread=crust" } as never, around)).toHaveLength(1);
-  expect(check?.({ ...options, server: "127.0.0.1" } as never, around)).toEqual([]);
-  expect(check?.({ ...options, tls: true } as never, around)).toEqual([]);
-});
