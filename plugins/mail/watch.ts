@@ -60,7 +60,8 @@ export function watchMailboxes(host: PluginHost): void {
           push = source.push;
           return source;
         };
-        return { source: "gmail", account, mailbox: watch("gmail", account, settings, open), push: () => push };
+        const mailbox = watch("gmail", account, settings, open);
+        return { source: "gmail", account, mailbox, ...(settings.mode === "push" && { push: () => push }) };
       };
       wanted.set(`gmail:${account}`, { settings: JSON.stringify(settings), begin });
     }
@@ -100,13 +101,19 @@ export function watchMailboxes(host: PluginHost): void {
     access: "public",
     maxBodyBytes: 65_536,
     async handler({ params, headers, body }) {
-      const push = watched.get(`gmail:${params.account}`)?.push?.();
-      return push === undefined ? { status: 404 } : { status: await push.receive(headers.authorization, body) };
+      const found = watched.get(`gmail:${params.account}`);
+      if (found?.push === undefined) return { status: 404 };
+      const push = isReading(found.mailbox) ? found.push() : undefined;
+      // Google posts it again, and with several gateways perhaps to the one that reads the mailbox.
+      return { status: push === undefined ? 503 : await push.receive(headers.authorization, body) };
     },
   });
   // Users without a mailbox need no check for one.
   if (imap.settings() !== undefined || gmailMailboxesIn(gmail.settings()).size > 0) host.check(checkOf(watched));
 }
+
+/** Otherwise another process does. */
+const isReading = (mailbox: WatchedMailbox) => !["standby", "paused"].includes(mailbox.status().state);
 
 function checkOf(watched: ReadonlyMap<string, Watched>): Parameters<PluginHost["check"]>[0] {
   return {

@@ -39,13 +39,19 @@ test("of a process that was killed the gateway takes the mailbox when its lease 
   const directory = temporaryDirectory();
   const watching = await startRun(directory);
   let ahead = 0;
-  await room.launch(section, { directory, now: () => Date.now() + ahead });
+  const push = { audience: "https://gateway.example.org/mail", serviceAccount: "push@mail-project-1.test" };
+  await room.launch({ mode: "push", push }, { directory, now: () => Date.now() + ahead });
   await room.state("paused");
+  const post = async () =>
+    (await fetch(`${room.gateway().gateway.url}/plugins/mail/gmail/${room.google().address}`, { method: "POST" })).status;
+  // Google posts the notice again, until this gateway reads the mailbox.
+  expect(await post()).toBe(503);
   watching.child.kill("SIGKILL");
   await watching.finished;
   await new Promise((resolve) => setTimeout(resolve, 3_000));
   expect(await room.status()).toMatchObject({ state: "paused" });
   ahead = 31_000;
   await room.state("ok", 5_000);
+  expect(await post()).toBe(401);
   expect(room.chat().sent).toEqual([]);
 });
