@@ -6,6 +6,8 @@ export interface AddressBook {
   keep(id: string, address: string): void;
   /** Everyone known under the first address has the second one now. */
   rename(from: string, to: string): void;
+  /** The address may belong to another from now on: those whom this process knows under it have none. */
+  forget(address: string): void;
   /** `undefined` if the person was never seen, or not within 30 days. */
   find(id: string): Promise<string | undefined>;
 }
@@ -34,6 +36,13 @@ export function createAddressBook({ store, now }: Pick<ChannelAccount, "store" |
     keep,
     rename(from, to) {
       for (const [id, { address }] of [...recent]) if (fold(address) === fold(from)) keep(id, to);
+    },
+    forget(gone) {
+      for (const [id, { address }] of [...recent]) {
+        if (fold(address) !== fold(gone)) continue;
+        recent.delete(id);
+        store.delete(`address:${id}`).catch(() => {});
+      }
     },
     async find(person) {
       const id = fold(person);

@@ -1,6 +1,5 @@
 /** The entry point for authors of channels: `service-gateway/sdk/channel`, beside `service-gateway/sdk`. */
 
-export { connectLines, type LineConnection } from "./connect-lines.ts";
 export {
   type AccountSurroundings,
   type Button,
@@ -32,8 +31,10 @@ export {
   Type,
 } from "./contract.ts";
 export { keepConnected, type LiveConnection } from "./keep-connected.ts";
-export { createLineChannel } from "./line-channel.ts";
-export type { LineLink, LineProtocol } from "./line-protocol.ts";
+export { defineLineChannel, type LineChannelDefinition } from "./lines/channel.ts";
+export { connectLines, type LineConnection } from "./lines/connection.ts";
+export type { LineMessage } from "./lines/message.ts";
+export type { LineLink, LineProtocol } from "./lines/protocol.ts";
 export { filePath, secretText } from "./marked-options.ts";
 export { paceOptions, serverOptions } from "./server-options.ts";
 export { cutText } from "./text/cut-text.ts";

@@ -34,7 +34,7 @@ const longestWaitMs = 60_000;
  * `ChannelError` that is not retryable, such as `unauthorized`: the first time it rejects, later it is reported as `failed`. It is not tried again.
  *
  * Once `connect` has resolved, its signal aborts only when the account closes. A server that stays silent is not noticed here: ask it from time
- * to time, and let `lost` resolve when it does not answer. `createLineChannel` does so.
+ * to time, and let `lost` resolve when it does not answer. `defineLineChannel` does so.
  *
  * @example
  * start: () => keepConnected(account, async (signal) => {

@@ -4,7 +4,7 @@ import { filePath } from "./marked-options.ts";
 
 /**
  * The options `server`, `port`, `tls` and `caFile`, to be spread into those of a channel. TLS is on unless it is switched off; an account that has a
- * secret and would send it to another machine without TLS is refused. `port` is the default port. `createLineChannel` connects with them; `connectLines` takes them with `server` as its `host`.
+ * secret and would send it to another machine without TLS is refused. `port` is the default port. `defineLineChannel` connects with them; `connectLines` takes them with `server` as its `host`.
  *
  * @example
  * options: Type.Object({ ...serverOptions({ port: 6697 }), room: Type.String() }),
@@ -23,7 +23,7 @@ export function serverOptions({ port }: { readonly port: number }) {
 }
 
 /**
- * The options `burst` and `everyMs`, for the `pace` of `createLineChannel` or for `createTokenBucket`: what the server allows, which its operator may
+ * The options `burst` and `everyMs`, for `defineLineChannel` or `createTokenBucket`: what the server allows, which its operator may
  * know better than the channel. The values are their defaults.
  *
  * @example

@@ -1,18 +1,7 @@
 /** What people say, and what the bot says. */
 import type { Address, Inbound, Reply } from "service-gateway/sdk";
-import { type Parsed, type Part, readMention, type Static, Type, textParts } from "service-gateway/sdk/channel";
-import { withoutFormatting } from "./line.ts";
-
-/** A line that was said, with what was known when it came. */
-export const said = Type.Object({
-  id: Type.String(),
-  nick: Type.String(),
-  account: Type.String({ description: "The one at the network's services to which the nick is bound, or empty." }),
-  target: Type.String({ description: "A channel, or the bot." }),
-  me: Type.String({ description: "The bot's nick at that time." }),
-  text: Type.String(),
-  time: Type.String({ description: "When the server got it; empty if it does not say so." }),
-});
+import { type LineMessage, type Part, textParts } from "service-gateway/sdk/channel";
+import { type Line, withoutFormatting } from "./line.ts";
 
 /** Bytes of the longest line, less CR LF, the longest `:nick!user@host ` that a server adds, `PRIVMSG ` and ` :`. */
 export const maxChars = 512 - 2 - (1 + 30 + 1 + 11 + 1 + 63 + 1) - 8 - 2;
@@ -20,22 +9,16 @@ export const maxChars = 512 - 2 - (1 + 30 + 1 + 11 + 1 + 63 + 1) - 8 - 2;
 /** Only ASCII: some servers take more letters for the same, and taking two people for one is the worse mistake. */
 export const fold = (id: string): string => id.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
-/** `wanted` addresses the bot too: while another holds its nick, people still write to that. */
-export function parseSaid({ id, nick, account, target, me, time, text: written }: Static<typeof said>, wanted: string): Parsed {
-  const action = /^\cAACTION ([^\cA]*)/.exec(written)?.[1];
-  const plain = withoutFormatting(action === undefined ? written : `* ${nick} ${action}`);
-  if (fold(nick) === fold(me) || plain.trim() === "") return null;
-  const { text, mention } = readMention(plain, [me, wanted], { letters: "[]\\`^{|}" });
-  // An id that can change hands has a `~`, which neither nicks nor accounts begin with.
-  const sender = account === "" ? `~${nick}` : account;
-  const direct = fold(target) === fold(me);
+/** What a nick says to the bot, `me`, or in a channel. A nick can change hands: its id has a `~`, which neither nicks nor accounts begin with. */
+export function messageOf({ nick, tags, params: [target = "", text = ""] }: Line, me: string): LineMessage {
+  const action = /^\cAACTION ([^\cA]*)/.exec(text)?.[1];
   return {
-    chat: direct ? { id: sender, kind: "direct" } : { id: target, kind: "group", title: target },
-    sender: { id: sender, name: nick, username: nick },
-    text,
-    mention: direct || mention,
-    timestamp: Date.parse(time) || 0,
-    messageId: id,
+    from: `~${nick}`,
+    name: nick,
+    room: fold(target) === fold(me) ? undefined : target,
+    text: withoutFormatting(action === undefined ? text : `* ${nick} ${action}`),
+    id: tags.msgid,
+    at: Date.parse(tags.time ?? ""),
   };
 }
 

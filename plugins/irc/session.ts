@@ -1,12 +1,11 @@
 /** What the bot does on a network: it signs in, joins, listens and speaks. */
 import { type ChannelAccount, ChannelError, type LineProtocol } from "service-gateway/sdk/channel";
 import { type Handlers, type Line, parseLine } from "./line.ts";
-import { fold, parseSaid, renderReply, said } from "./message.ts";
+import { fold, messageOf, renderReply } from "./message.ts";
 import type { Options } from "./options.ts";
-import { createSenders } from "./senders.ts";
 import { type Here, signInHandlers } from "./sign-in.ts";
 
-export function ircProtocol({ options, now, newId }: ChannelAccount<Options>): LineProtocol<typeof said> {
+export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProtocol {
   const keys = new Map((options.channelKeys ?? "").split(/\s+/).map((pair) => [pair.split("=", 1)[0], pair.slice(pair.indexOf("=") + 1)]));
   let lastCtcp = Number.NEGATIVE_INFINITY;
 
@@ -17,27 +16,31 @@ export function ircProtocol({ options, now, newId }: ChannelAccount<Options>): L
     link.write(`NOTICE ${nick} :\u0001${query}${query === "PING" ? rest : " service-gateway"}\u0001`);
   }
 
+  /** The account at the network's services that the sender is signed in to, where the server tells it. */
+  async function accountOf({ nick, tags }: Line, { link, caps }: Here) {
+    const [account = ""] = caps.has("account-tag") ? [tags.account] : caps.has("WHOX") ? await link.ask(`WHO ${nick} %na`) : [];
+    return account === "" ? {} : { from: account, address: nick };
+  }
+
   function handlersOf(here: Here): Handlers {
     const { link } = here;
-    const senders = createSenders(here, newId);
     const isMe = (nick = "") => fold(nick) === fold(link.name);
-    const removed = (room = "", detail: string) => link.outOfRoom(room, new ChannelError("irc_shut_out", { detail }));
     return {
       ...signInHandlers(here, options),
-      ...senders.handlers,
       PING: ({ params }) => link.write(`PONG :${params.at(-1)}`),
       PONG: ({ params }) => link.confirm(params.at(-1) ?? ""),
       ERROR: ({ params }) => link.fail(new Error(`The server ended the connection: ${params.at(-1)}`)),
       PRIVMSG(line) {
-        const { name } = link;
         if (/^\cA(?!ACTION )/.test(line.params[1] ?? "")) ctcp(line, here);
-        else link.receive(() => senders.said(line, name));
+        else link.receive(messageOf(line, link.name), { complete: () => accountOf(line, here) });
       },
       JOIN: ({ nick, params: [room = ""] }) => void (isMe(nick) && link.inRoom(room)),
-      PART: ({ nick, params: [room] }) => void (isMe(nick) && removed(room, "The server took it out")),
-      KICK: ({ nick, params: [room, who, why] }) => void (isMe(who) && removed(room, `${nick} removed it: ${why}`)),
+      PART: ({ nick, params: [room = ""] }) => void (isMe(nick) && link.outOfRoom(room, "The server took it out")),
+      KICK: ({ nick, params: [room = "", who, why] }) => void (isMe(who) && link.outOfRoom(room, `${nick} removed it: ${why}`)),
       NICK: ({ nick, params: [next = ""] }) => link.renamed(nick, next),
       QUIT: ({ nick }) => link.left(nick),
+      354: ({ params: [, , account = "0"] }) => link.answer(account === "0" ? "" : account),
+      ...{ 315: () => link.answered(), 263: () => link.answered() },
     };
   }
 
@@ -46,8 +49,8 @@ export function ircProtocol({ options, now, newId }: ChannelAccount<Options>): L
     const [, target = ""] = params;
     const words = `${params.at(-1)} (${command})`;
     const code = command === "401" || command === "403" ? "chat_not_found" : "irc_refused";
-    const error = new ChannelError(code, { detail: `The server says of ${target}: ${words}` });
-    if (!link.reject(target, error) && command !== "404") link.outOfRoom(target, new ChannelError("irc_shut_out", { detail: words }));
+    const detail = `The server says of ${target}: ${words}`;
+    if (!link.reject(target, code, { detail }) && command !== "404") link.outOfRoom(target, words);
   }
 
   return {
@@ -65,12 +68,12 @@ export function ircProtocol({ options, now, newId }: ChannelAccount<Options>): L
       };
     },
     name: { wanted: options.nick, ask: (nick) => `NICK ${nick}` },
+    nameLetters: "[]\\`^{|}",
     rooms: { names: options.channels, join: (room) => `JOIN ${room} ${keys.get(room) ?? ""}`.trim() },
     ping: (token) => `PING :${token}`,
     goodbye: "QUIT",
     message: (text, to) => `PRIVMSG ${to} :${text}`,
-    address: ({ nick, account }) => (account === "" ? undefined : nick),
-    askAgain: ({ nick }) => `NOTICE ${nick} :I could not take that in. Please say it again later.`,
+    askAgain: ({ name: nick }) => `NOTICE ${nick} :I could not take that in. Please say it again later.`,
     reach(chat, address = chat.replace(/^~/, "")) {
       if (/^[^\s\p{Cc},:]+$/u.test(address)) return address;
       throw new ChannelError("chat_not_found", {
@@ -78,10 +81,6 @@ export function ircProtocol({ options, now, newId }: ChannelAccount<Options>): L
         hint: "Use a nick, or a channel such as #bread.",
       });
     },
-    fold,
-    pace: options,
-    event: said,
-    parse: (event) => parseSaid(event, options.nick),
     render: renderReply,
   };
 }

@@ -1,11 +1,10 @@
 /** Signing in: capabilities, SASL PLAIN, and a nick that is free. */
-import { ChannelError, type LineLink } from "service-gateway/sdk/channel";
+import type { LineLink } from "service-gateway/sdk/channel";
 import type { Handlers, Line } from "./line.ts";
-import type { said } from "./message.ts";
 import type { Options } from "./options.ts";
 
 /** What is known on one connection: what the server grants and can do. */
-export type Here = { readonly link: LineLink<typeof said>; readonly caps: Set<string> };
+export type Here = { readonly link: LineLink; readonly caps: Set<string> };
 
 const wanted = ["message-tags", "server-time", "account-tag", "sasl"];
 
@@ -13,7 +12,7 @@ export function signInHandlers(here: Here, { nick, saslUser = nick, saslPassword
   const { link, caps } = here;
   const offered = new Set<string>();
   const needsSasl = saslPassword !== undefined;
-  const refuse = (detail: string) => link.refuse(new ChannelError("unauthorized", { detail, hint: "Check server, nick and passwords." }));
+  const refuse = (detail: string) => link.refuse("unauthorized", { detail, hint: "Check server, nick and passwords." });
   const noSasl = () => refuse("The server offers no SASL, and saslPassword is set");
   const saslFailed = ({ params }: Line) => refuse(`SASL failed: ${params.at(-1)}`);
   const shutOut = ({ params }: Line) => refuse(`The server does not let the bot in: ${params.at(-1)}`);

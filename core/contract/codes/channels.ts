@@ -69,6 +69,11 @@ export const channelCodes = {
   platform_silent: { meaning: "The platform did not answer a send, so it is unknown whether the message was sent.", hint: "" },
   reaction_invalid: { meaning: "The chat does not allow this reaction.", hint: "Choose another reaction, or none." },
   receive_failed: { meaning: "Updates could not be received or stored.", hint: "Check the network and the free space on the disk." },
+  removed_from_room: {
+    meaning: "The bot was removed from a room.",
+    hint: "It joins again by itself. Let it in there, or correct the rooms of the account.",
+  },
+  room_refused: { meaning: "The server does not let the bot into a room.", hint: "Let it in there, or correct the rooms of the account." },
   sign_in_refused: {
     meaning: "The server did not let the bot in.",
     hint: "Check the name and the password of the account, and whether the server accepts the bot.",

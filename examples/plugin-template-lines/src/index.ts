@@ -1,19 +1,20 @@
 /** The channel as the gateway sees it: who it is, and which protocol it speaks. */
-import { createLineChannel, defineChannel } from "service-gateway/sdk/channel";
+import { defineLineChannel } from "service-gateway/sdk/channel";
 import { options } from "./options.ts";
-import { maxChars, protocolOf } from "./protocol.ts";
+import { protocolOf } from "./protocol.ts";
 
-export default defineChannel({
+export default defineLineChannel({
   id: "acme-chat",
   version: "0.1.0",
   host: "^0.1.0",
   options,
-  capabilities: { maxChars },
-  // Reasons of your own, for `ChannelError` and the state of an account. `node_modules/service-gateway/core/CODES.md` has the gateway's.
+  // Bytes of the longest text that the server takes.
+  capabilities: { maxChars: 400 },
+  // Reasons of your own, for `link.refuse` and `link.reject`. `node_modules/service-gateway/core/CODES.md` has the gateway's.
   codes: {
-    removed_from_room: { meaning: "The server removed the bot from a room.", hint: "Let it in there, or correct rooms." },
+    name_locked: { meaning: "The server has locked the bot's name.", hint: "Ask the server's operator to unlock it." },
   },
   // Two accounts with one name would take each other's messages.
   signsInAs: ({ name, server, port }) => `${name} at ${server}:${port}`,
-  open: (account) => createLineChannel(account, protocolOf(account.options)),
+  protocol: ({ options: account }) => protocolOf(account),
 });

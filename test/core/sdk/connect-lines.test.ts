@@ -3,7 +3,7 @@ import { type AddressInfo, createServer, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { expect, onTestFinished, test } from "vitest";
 import type { ChannelError } from "../../../core/contract/index.ts";
-import { connectLines } from "../../../core/sdk/connect-lines.ts";
+import { connectLines } from "../../../core/sdk/lines/connection.ts";
 import { createCertificate } from "../../plugins/botchat/certificate.ts";
 
 async function open(serve: (socket: Socket) => void, options: { readonly maxChars?: number } = {}) {

@@ -2,26 +2,20 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type Json, Type } from "service-gateway/sdk";
-import {
-  ChannelError,
-  type ChannelStatus,
-  createLineChannel,
-  type LineProtocol,
-  type Part,
-  readMention,
-  textParts,
-} from "service-gateway/sdk/channel";
+import { type ChannelStatus, type LineProtocol, type Part, readMention, type Static, textParts } from "service-gateway/sdk/channel";
 import { expect, onTestFinished, test } from "vitest";
+import { createLineConnection } from "../../../core/sdk/lines/channel.ts";
 
 const part: Part = { kind: "text", chars: 2, body: "hi" };
 const never = new AbortController().signal;
 const to = (chat: string) => ({ channel: "acme", account: "default", chat });
 
 const said = Type.Object({ from: Type.String(), text: Type.String() });
+type Said = Static<typeof said>;
 
 /** A server, and a channel at it that differs by `change`. `kept` is what its store has. */
 async function open(
-  change: Partial<LineProtocol<typeof said>> = {},
+  { fold = (name) => name, ...change }: Partial<LineProtocol<Said>> & { readonly fold?: (name: string) => string } = {},
   receive: (raw: Json) => Promise<unknown> = async () => ({}),
   kept = new Map<string, Json>(),
 ) {
@@ -49,7 +43,11 @@ async function open(
   const warnings: string[] = [];
   const log = { trace() {}, debug() {}, info() {}, error() {}, warn: (_: object, message: string) => void warnings.push(message) };
   let ids = 0;
-  const store = { get: async (key: string) => kept.get(key) ?? null, set: async (key: string, value: Json) => void kept.set(key, value) };
+  const store = {
+    get: async (key: string) => kept.get(key) ?? null,
+    set: async (key: string, value: Json) => void kept.set(key, value),
+    delete: async (key: string) => kept.delete(key),
+  };
   const account = {
     options: { server: "127.0.0.1", port: (listener.address() as AddressInfo).port, tls: false, maxChars: 3 },
     log,
@@ -61,7 +59,7 @@ async function open(
     receive: receive as never,
     store: store as never,
   };
-  const connection = createLineChannel<typeof said>(account, {
+  const protocol: LineProtocol<Said> = {
     ping: (token) => `PING ${token}`,
     begin(link) {
       link.write("HELLO");
@@ -70,11 +68,12 @@ async function open(
           const [word, rest = ""] = line.split(" ");
           if (word === "WELCOME") link.welcome({ id: "1" }, "It is Sunday.");
           if (word === "PONG") link.confirm(rest);
-          if (word === "NO") link.reject(rest, Object.assign(new Error("no"), { reason: "no" }) as never);
+          if (word === "NO") link.reject(rest, "no");
           if (word === "IN") link.inRoom(rest);
-          if (word === "OUT") link.outOfRoom(rest, new ChannelError("shut_out", { detail: "It is closed" }));
+          if (word === "OUT") link.outOfRoom(rest, "It is closed");
           if (word === "MESSAGE") link.receive({ from: rest, text: "hi" });
           if (word === "RENAMED") link.renamed("ada_here", rest);
+          if (word === "LEFT") link.left(rest);
         },
       };
     },
@@ -84,7 +83,8 @@ async function open(
     parse: ({ from, text }) => ({ chat: { id: from, kind: "direct" }, sender: { id: from }, text }),
     render: (reply) => textParts(reply, { limit: 10 }),
     ...change,
-  });
+  };
+  const connection = createLineConnection(account, protocol, { fold, maxChars: 10 });
   onTestFinished(async () => {
     closing.abort();
     await connection.close();
@@ -163,35 +163,47 @@ test("a person is reached under the latest address, also after a change of it an
   expect(later.lines.filter((line) => line.startsWith("SAY"))).toEqual(["SAY ada_away hi", "SAY eve hi"]);
 });
 
+test("of a person who has left the address is forgotten, because the name may be another's now", async () => {
+  const kept = new Map<string, Json>();
+  const { connection, say, lines } = await open({}, undefined, kept);
+  await connection.start();
+  say("MESSAGE ada");
+  await expect.poll(() => kept.size).toBe(1);
+  say("LEFT eve_here");
+  await connection.send(part, to("ada"), never);
+  say("LEFT ada_here");
+  await expect.poll(() => kept.size).toBe(0);
+  await connection.send(part, to("ada"), never);
+  expect(lines.filter((line) => line.startsWith("SAY"))).toEqual(["SAY ada_here hi", "SAY ada hi"]);
+});
+
+/** A protocol that asks the server about the sender of each message but those of bob. */
+const asking: Pick<LineProtocol<Said>, "begin"> = {
+  begin(link) {
+    link.write("HELLO");
+    return {
+      onLine(line) {
+        const [word, from = ""] = line.split(" ");
+        if (word === "WELCOME") link.welcome();
+        if (word === "PONG") link.confirm(from);
+        if (word === "IS") link.answer(from);
+        if (word === "IS") link.answered();
+        const ask = async () => {
+          const [text] = await link.ask(`WHO ${from}`);
+          if (text === "nonsense") throw new Error("The answer made no sense");
+          return text === undefined ? {} : { text };
+        };
+        if (word === "MESSAGE") link.receive({ from, text: "hi" }, from === "bob" ? {} : { complete: ask });
+      },
+    };
+  },
+};
+
 test("an event may take a question to the server, and those after it wait, so that they are stored in their order", async () => {
   const received: Json[] = [];
-  const { connection, say, lines } = await open(
-    {
-      begin(link) {
-        link.write("HELLO");
-        let answer = (_: string) => {};
-        return {
-          onLine(line) {
-            const [word, from = "", text = ""] = line.split(" ");
-            if (word === "WELCOME") link.welcome();
-            if (word === "PONG") link.confirm(from);
-            if (word === "IS") answer(from);
-            if (word === "MESSAGE" && text !== "") link.receive({ from, text });
-            if (word === "MESSAGE" && text === "")
-              link.receive(async () => {
-                const { promise, resolve } = Promise.withResolvers<string>();
-                answer = resolve;
-                link.write(`WHO ${from}`);
-                return { from, text: await Promise.race([promise, link.lost.then(() => "unknown")]) };
-              });
-          },
-        };
-      },
-    },
-    async (raw) => void received.push(raw),
-  );
+  const { connection, say, lines } = await open(asking, async (raw) => void received.push(raw));
   await connection.start();
-  for (const line of ["MESSAGE ada", "MESSAGE eve", "MESSAGE bob hi"]) say(line);
+  for (const line of ["MESSAGE ada", "MESSAGE eve", "MESSAGE bob"]) say(line);
   await expect.poll(() => lines).toContain("WHO ada");
   await connection.send(part, to("#room"), never);
   expect({ received, asked: lines.filter((line) => line.startsWith("WHO")) }).toEqual({ received: [], asked: ["WHO ada"] });
@@ -207,27 +219,58 @@ test("an event may take a question to the server, and those after it wait, so th
     ]);
 });
 
-test("a question that fails costs the connection, and no later message", async () => {
+test("a question that fails, or that a lost connection leaves open, costs no message", async () => {
   const received: Json[] = [];
-  const { connection, say, statuses } = await open(
-    {
-      begin(link) {
-        link.write("HELLO");
-        return {
-          onLine(line) {
-            if (line === "WELCOME") link.welcome();
-            if (line === "MESSAGE one") link.receive(() => Promise.reject(new Error("The answer made no sense")));
-            if (line === "MESSAGE two") link.receive({ from: "two", text: "hi" });
-          },
-        };
-      },
+  const { connection, say, lines, warnings, sockets } = await open(asking, async (raw) => void received.push(raw));
+  await connection.start();
+  for (const line of ["MESSAGE ada", "MESSAGE eve", "MESSAGE bob"]) say(line);
+  await expect.poll(() => lines).toContain("WHO ada");
+  say("IS nonsense");
+  await expect.poll(() => lines).toContain("WHO eve");
+  for (const socket of sockets) socket.destroy();
+  await expect.poll(() => received).toEqual(["ada", "eve", "bob"].map((from) => ({ from, text: "hi" })));
+  expect(warnings).toEqual(["a message is stored without what the server had to be asked for"]);
+});
+
+test("a protocol without events of its own says who wrote what where, and the rest is done", async () => {
+  const received: Json[] = [];
+  const own = { event: undefined, parse: undefined, address: undefined, render: undefined } as object;
+  const plain: Partial<LineProtocol> = {
+    name: { wanted: "Bot", ask: (name) => `NAME ${name}` },
+    nameLetters: "[]",
+    begin(link) {
+      link.write("HELLO");
+      return {
+        onLine(line) {
+          const [, word, from = "", room = "", text = ""] = /^(\S+) ?(\S*) ?(\S*) ?(.*)$/.exec(line) ?? [];
+          if (word === "WELCOME") link.renamed("Bot", "Bot_");
+          if (word === "WELCOME") link.welcome();
+          if (word === "HEARD")
+            link.receive({ from, text, room: room === "-" ? undefined : room, at: Number.NaN, address: `${from}_here` });
+        },
+      };
     },
+  };
+  const { connection, say } = await open(
+    { ...(plain as object), ...own, fold: (name: string) => name.toLowerCase() },
     async (raw) => void received.push(raw),
   );
   await connection.start();
-  say("MESSAGE one\r\nMESSAGE two");
-  await expect.poll(() => statuses.map(({ detail = "" }) => detail).join("\n")).toContain("The answer made no sense");
-  expect(received).toEqual([{ from: "two", text: "hi" }]);
+  const lines = ["HEARD ada - hi", "HEARD ada #hall bot_: hi", "HEARD ada #hall BOT, hi", "HEARD ada #hall hi", "HEARD bot_ #hall hi"];
+  for (const line of [...lines, "HEARD ada #hall  "]) say(line);
+  await expect.poll(() => received.length).toBe(6);
+  expect(received[0]).toEqual({ names: ["Bot_", "Bot"], from: "ada", text: "hi", address: "ada_here" });
+  const ada = { id: "ada", name: "ada", username: "ada" };
+  const hall = { id: "#hall", kind: "group", title: "#hall" };
+  expect(received.map((raw) => connection.parse(raw))).toEqual([
+    { chat: { id: "ada", kind: "direct" }, sender: ada, text: "hi", mention: true },
+    { chat: hall, sender: ada, text: "hi", mention: true },
+    { chat: hall, sender: ada, text: "hi", mention: true },
+    { chat: hall, sender: ada, text: "hi", mention: false },
+    null,
+    null,
+  ]);
+  expect(connection.render({ text: "**a**\nb", media: [], buttons: [] }, to("ada"))).toMatchObject([{ body: "a" }, { body: "b" }]);
 });
 
 test("while its name is taken, the bot has another one, says so, and asks for its own when that is free", async () => {
@@ -288,7 +331,7 @@ test("rooms are joined at once and again after a removal, and the operator reads
   say("OUT #elsewhere");
   await expect
     .poll(() => statuses.at(-1))
-    .toMatchObject({ detail: "It is Sunday. The bot is not in #bar: It is closed.", code: "shut_out" });
+    .toMatchObject({ detail: "It is Sunday. The bot is not in #bar: It is closed.", code: "room_refused" });
   say("OUT #hall");
   await expect.poll(() => statuses.at(-1)?.detail).toContain("The bot is not in #Hall: It is closed. The bot is not in #bar");
   // The room that did not let it in is asked again a minute later, the one that it was removed from after a second.

@@ -3,9 +3,9 @@ import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
 import { ChannelError } from "../../../core/contract/index.ts";
-import { connectLines } from "../../../core/sdk/connect-lines.ts";
 import type { ChannelStatus } from "../../../core/sdk/contract.ts";
-import { createLineSession } from "../../../core/sdk/line-session.ts";
+import { connectLines } from "../../../core/sdk/lines/connection.ts";
+import { createSession } from "../../../core/sdk/lines/session.ts";
 
 type Answer = (line: string, socket: Socket) => string | undefined;
 
@@ -43,7 +43,7 @@ async function open() {
       succeeded += 1;
     },
   };
-  const session = createLineSession(account, {
+  const session = createSession(account, {
     connect: (onLine) => connectLines({ host: "127.0.0.1", port, tls: false }, onLine),
     ping: (token) => `PING ${token}`,
     goodbye: "BYE",

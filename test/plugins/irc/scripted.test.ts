@@ -73,8 +73,8 @@ describe("signing in", () => {
     server.send(":irc.test 474 bot_ #room :Cannot join channel (+b)");
     server.send(":bot_!bot@127.0.0.1 NICK :bot");
     const detail = "The bot is not in #room: Cannot join channel (+b) (474).";
-    const hint = "Let it in there, or correct channels and channelKeys.";
-    await expect.poll(state).toMatchObject({ state: "connected", identity: { username: "bot" }, code: "irc_shut_out", detail, hint });
+    const hint = "It joins again by itself. Let it in there, or correct the rooms of the account.";
+    await expect.poll(state).toMatchObject({ state: "connected", identity: { username: "bot" }, code: "removed_from_room", detail, hint });
   });
 });
 
@@ -93,7 +93,7 @@ test("a channel that the bot is removed from is joined again, and the operator r
   const joins = () => server.lines.filter((line) => line.startsWith("JOIN")).length;
   await expect.poll(joins).toBe(1);
   server.send(":eve!e@127.0.0.1 KICK #room bot :be quiet");
-  await expect.poll(state).toMatchObject({ code: "irc_shut_out", detail: "The bot is not in #Room: eve removed it: be quiet." });
+  await expect.poll(state).toMatchObject({ code: "removed_from_room", detail: "The bot is not in #Room: eve removed it: be quiet." });
   await expect.poll(joins, { timeout: 5_000 }).toBe(2);
   await expect.poll(state).not.toHaveProperty("detail");
 });
@@ -150,6 +150,15 @@ describe("who a sender is", () => {
     server.send("@account=ada :ada_away!a@127.0.0.1 PRIVMSG bot :still me");
     await expect.poll(() => server.said.at(-1)).toEqual({ target: "ada_away", text: "heard: still me" });
   });
+});
+
+test("formatting is left out, and an action is told as one", async () => {
+  const server = await serve();
+  const { state } = await open(server);
+  await connected(state);
+  server.send(message("\u0002bold\u000f \u00034,5red\u0003"));
+  server.send(message("\u0001ACTION waves\u0001"));
+  await expect.poll(() => server.said.map(({ text }) => text)).toEqual(["heard: bold red", "heard: * ada waves"]);
 });
 
 describe("a server that misbehaves", () => {

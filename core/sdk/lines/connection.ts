@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { isIP, connect as overTcp } from "node:net";
 import { connect as overTls } from "node:tls";
-import { ChannelError, reasonOf } from "../contract/index.ts";
+import { ChannelError, reasonOf } from "../../contract/index.ts";
 
 /**
  * A connection of lines, as `connectLines` returns it.

@@ -1,29 +1,26 @@
 /** What the protocol reports of one connection beside messages: the bot's name, its rooms, and what the operator should know. */
-import type { LiveConnection } from "./keep-connected.ts";
-import { createLineName } from "./line-name.ts";
-import type { LineLink, LineProtocol } from "./line-protocol.ts";
-import { createLineRooms } from "./line-rooms.ts";
-import type { SessionLink } from "./line-session.ts";
+import type { AddressBook } from "../address-book.ts";
+import type { LiveConnection } from "../keep-connected.ts";
+import { createBotName } from "./name.ts";
+import type { LineLink, LineProtocol } from "./protocol.ts";
+import { createRooms } from "./rooms.ts";
+import type { SessionLink } from "./session.ts";
 
 type Reports = Pick<LineLink, "welcome" | "inRoom" | "outOfRoom" | "nameTaken" | "renamed" | "left">;
 
-export interface LineReports extends Reports {
+export interface ConnectionReports extends Reports {
   currentName(): string;
   /** Asks again for what the bot lacks: its name, and rooms. */
   askForMissing(): void;
 }
 
-/** `onRenamed` is called for a person who has another name now. */
-export function createLineReports(
+export function createReports(
   { name: wanted, rooms: { names, join } = { names: [], join: () => "" } }: Pick<LineProtocol, "name" | "rooms">,
   link: SessionLink,
-  {
-    onRenamed,
-    ...pacing
-  }: Pick<Parameters<typeof createLineRooms>[0], "fold" | "now" | "turn"> & { onRenamed(from: string, to: string): void },
-): LineReports {
-  const rooms = createLineRooms({ ...pacing, names, join: (room) => link.write(join(room)) });
-  const name = wanted && createLineName(wanted, { write: link.write, fold: pacing.fold });
+  { people, ...pacing }: Pick<Parameters<typeof createRooms>[0], "fold" | "now" | "turn"> & { readonly people: AddressBook },
+): ConnectionReports {
+  const rooms = createRooms({ ...pacing, names, join: (room) => link.write(join(room)) });
+  const name = wanted && createBotName(wanted, { write: link.write, fold: pacing.fold });
   let welcomed = false;
   let own: { readonly detail?: string | undefined; readonly code?: string | undefined } = {};
   const named = (): LiveConnection["identity"] => name && { id: name.current(), username: name.current() };
@@ -50,19 +47,20 @@ export function createLineReports(
         name.changed(to);
         report();
       } else {
-        onRenamed(from, to);
+        people.rename(from, to);
         if (welcomed) name?.left(from);
       }
     },
     left(gone) {
+      people.forget(gone);
       if (welcomed) name?.left(gone);
     },
     inRoom(room) {
       rooms.inRoom(room);
       report();
     },
-    outOfRoom(room, error) {
-      const isNamed = rooms.outOfRoom(room, error);
+    outOfRoom(room, detail) {
+      const isNamed = rooms.outOfRoom(room, detail);
       if (isNamed) report();
       return isNamed;
     },

@@ -1,13 +1,13 @@
 /** The rooms that a bot stays in on one connection. */
-import { asSentence, type ChannelError } from "../contract/index.ts";
-import { pause } from "./keep-connected.ts";
+import { asSentence } from "../../contract/index.ts";
+import { pause } from "../keep-connected.ts";
 
-export interface LineRooms {
+export interface Rooms {
   /** Asks for every room that the bot is not in. */
   joinMissing(): void;
   inRoom(room: string): void;
   /** Returns whether the room is one that the bot should be in. */
-  outOfRoom(room: string, error: ChannelError): boolean;
+  outOfRoom(room: string, detail: string): boolean;
   /** What the operator should know: the rooms that the bot is not in, why, and the code of the first reason. */
   missing(): { readonly detail: string; readonly code: string } | undefined;
   /** Ends every wait. */
@@ -19,7 +19,7 @@ interface Room {
   joinedAt: number | undefined;
   /** How often the bot was put out shortly after it had joined. */
   removals: number;
-  why: ChannelError | undefined;
+  why: { readonly detail: string; readonly code: "removed_from_room" | "room_refused" } | undefined;
 }
 
 /** After the first removal, and the longest wait, in milliseconds. A room that the bot was in for the longest wait begins at the first again. */
@@ -29,7 +29,7 @@ const longestWaitMs = 60_000;
 const mostTold = 3;
 
 /** A bot that is put out of a room joins again after a wait, which doubles; a room that does not let it in is asked by `joinMissing` alone. */
-export function createLineRooms(options: {
+export function createRooms(options: {
   readonly names: readonly string[];
   /** Asks the server to let the bot in. */
   join(name: string): void;
@@ -37,7 +37,7 @@ export function createLineRooms(options: {
   turn(signal: AbortSignal): Promise<void> | undefined;
   fold(room: string): string;
   now(): number;
-}): LineRooms {
+}): Rooms {
   const { names, join, turn, fold, now } = options;
   const rooms = new Map<string, Room>(names.map((name) => [fold(name), { name, joinedAt: undefined, removals: 0, why: undefined }]));
   const closing = new AbortController();
@@ -72,10 +72,11 @@ export function createLineRooms(options: {
       room.joinedAt = now();
       room.why = undefined;
     },
-    outOfRoom(name, error) {
+    outOfRoom(name, detail) {
       const room = rooms.get(fold(name));
       if (room === undefined) return false;
-      room.why = error;
+      // A room that the bot was removed from, and that does not let it in again, refuses it.
+      room.why = { detail, code: room.joinedAt === undefined ? "room_refused" : "removed_from_room" };
       if (room.joinedAt === undefined) return true;
       room.removals = now() - room.joinedAt >= longestWaitMs ? 1 : room.removals + 1;
       room.joinedAt = undefined;
@@ -86,10 +87,10 @@ export function createLineRooms(options: {
       const outside = [...rooms.values()].flatMap(({ name, why }) => (why === undefined ? [] : [{ name, why }]));
       const [first] = outside;
       if (first === undefined) return undefined;
-      const told = outside.slice(0, mostTold).map(({ name, why }) => asSentence(`The bot is not in ${name}: ${why.message}`));
+      const told = outside.slice(0, mostTold).map(({ name, why }) => asSentence(`The bot is not in ${name}: ${why.detail}`));
       const more = outside.length - told.length;
       const rest = more === 0 ? [] : [`It is not in ${more} more ${more === 1 ? "room" : "rooms"}.`];
-      return { detail: [...told, ...rest].join(" "), code: first.why.reason };
+      return { detail: [...told, ...rest].join(" "), code: first.why.code };
     },
     close: () => closing.abort(),
   };

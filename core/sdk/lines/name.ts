@@ -1,7 +1,7 @@
 /** The name of the bot on one connection, at a server where another may have the name that it wants. */
-import type { LineProtocol } from "./line-protocol.ts";
+import type { LineProtocol } from "./protocol.ts";
 
-export interface LineName {
+export interface BotName {
   /** The name that the bot has, or that it asked for last. */
   current(): string;
   /** What the operator should know: that the bot is not called as it should be. */
@@ -19,10 +19,10 @@ export interface LineName {
 }
 
 /** `write` sends the line of `ask`. `fold` is the form in which names compare. */
-export function createLineName(
+export function createBotName(
   { wanted, ask }: NonNullable<LineProtocol["name"]>,
   { write, fold }: { write(line: string): void; fold(name: string): string },
-): LineName {
+): BotName {
   let current = wanted;
   let attempts = 0;
   const isSame = (one: string, other: string) => fold(one) === fold(other);

@@ -1,11 +1,11 @@
 /** A bot at a server that speaks in lines: one connection after another, and sends that the server confirms. */
 import { isDeepStrictEqual } from "node:util";
-import { ChannelError } from "../contract/index.ts";
-import type { LineConnection } from "./connect-lines.ts";
-import type { ChannelAccount } from "./contract.ts";
-import { keepConnected, type LiveConnection } from "./keep-connected.ts";
+import { ChannelError } from "../../contract/index.ts";
+import type { ChannelAccount } from "../contract.ts";
+import { keepConnected, type LiveConnection } from "../keep-connected.ts";
+import type { LineConnection } from "./connection.ts";
 
-/** What a session has to know of a protocol. `LineProtocol` of `line-protocol.ts` describes each member. */
+/** What a session has to know of a protocol. `LineProtocol` of `protocol.ts` describes each member. */
 export interface SessionProtocol {
   connect(onLine: (line: string) => void): LineConnection;
   ping(token: string): string;
@@ -13,7 +13,7 @@ export interface SessionProtocol {
   begin(link: SessionLink): { onLine(line: string): void; tend?(): void };
 }
 
-/** One connection, as the protocol sees it. `LineLink` of `line-protocol.ts` describes each member. */
+/** One connection, as the protocol sees it. `LineLink` of `protocol.ts` describes each member. */
 export interface SessionLink extends Pick<LineConnection, "write" | "fail" | "lost"> {
   welcome(identity?: LiveConnection["identity"], detail?: string, code?: string): void;
   refuse(error: Error): void;
@@ -21,7 +21,7 @@ export interface SessionLink extends Pick<LineConnection, "write" | "fail" | "lo
   reject(about: string, error: ChannelError): boolean;
 }
 
-export interface LineSession {
+export interface Session {
   /** Connects and stays connected, as `keepConnected` does. */
   start(): Promise<void>;
   /**
@@ -63,7 +63,7 @@ const errorOf = (thrown: unknown): Error => (thrown instanceof Error ? thrown : 
  * Connects again after each loss, reports the account's state, confirms each send by a ping behind it, and leaves a server that does not answer
  * a ping in time.
  */
-export function createLineSession(account: LineAccount, protocol: SessionProtocol): LineSession {
+export function createSession(account: LineAccount, protocol: SessionProtocol): Session {
   let live: ReturnType<typeof createLink> | undefined;
   /** Why there is no connection. */
   let failure: unknown;

@@ -1,0 +1,78 @@
+/** What comes in on one connection, stored in the order of its lines. */
+import type { TSchema } from "typebox";
+import { type Json, reasonOf } from "../../contract/index.ts";
+import type { AddressBook } from "../address-book.ts";
+import type { ChannelAccount, Parsed } from "../contract.ts";
+import type { LineLink } from "./protocol.ts";
+
+/** How long `complete` may take, in milliseconds: everything after it waits. */
+const completeMs = 30_000;
+
+/** What the intake knows of a protocol. `event` is any JSON object. */
+export interface Intake {
+  parse(event: object): Parsed;
+  /** Where the sender of an event is reached. */
+  address(event: object): string | undefined;
+  askAgain?(event: object): string;
+}
+
+/** Makes `receive` of a link. `fail` breaks its connection off. `base` is what every event has by default. */
+export function createIntake(
+  account: Pick<ChannelAccount, "signal" | "receive" | "log">,
+  { parse, address, askAgain }: Intake,
+  { write, fail, people, base }: Pick<LineLink, "write" | "fail"> & { readonly people: AddressBook; base(): object },
+): LineLink<TSchema>["receive"] {
+  let last: Promise<void> = Promise.resolve();
+
+  async function store(event: object, at: Parameters<ChannelAccount["receive"]>[1]): Promise<void> {
+    const reached = address(event);
+    if (reached !== undefined) {
+      const parsed = parse(event);
+      if (parsed && "sender" in parsed) people.keep(parsed.sender.id, reached);
+    }
+    try {
+      await account.receive(event as Json, at);
+    } catch (error) {
+      if (account.signal.aborted) return;
+      account.log.warn({ error: reasonOf(error) }, "a message could not be stored");
+      if (askAgain) write(askAgain(event));
+    }
+  }
+
+  /** The message is worth more than what could not be learned about it. */
+  async function more(complete: () => Promise<object>): Promise<object> {
+    try {
+      return await inTime(complete());
+    } catch (error) {
+      account.log.warn({ error: reasonOf(error) }, "a message is stored without what the server had to be asked for");
+      return {};
+    }
+  }
+
+  return (event, { complete, ...at } = {}) => {
+    // The bot's names are those of now, whatever a question changes meanwhile.
+    const early = { ...base(), ...(event as object) };
+    last = last
+      .then(async () => {
+        const whole = withoutGaps(complete === undefined ? early : { ...early, ...(await more(complete as () => Promise<object>)) });
+        // Not awaited, so that the events of a burst are stored together. What a function of the protocol throws costs the connection.
+        store(whole, at).catch((error: unknown) => fail(error instanceof Error ? error : new Error(String(error))));
+      })
+      .catch(() => {});
+  };
+}
+
+/** Members that JSON does not have are left out, so that an optional one may be `undefined`. */
+const withoutGaps = (event: object): object =>
+  Object.fromEntries(Object.entries(event).filter(([, value]) => value !== undefined && !Number.isNaN(value)));
+
+/** Otherwise one question without an answer would hold up every later message. */
+async function inTime<T>(work: Promise<T>): Promise<T> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error("it took more than 30 s")), completeMs);
+  try {
+    return await Promise.race([work, late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}

@@ -1,0 +1,62 @@
+/** The event of a protocol that brings no schema of its own: a message that a person wrote, to the bot or in a room. */
+import Type, { type Static } from "typebox";
+import type { Parsed } from "../contract.ts";
+import { readMention } from "../text/mention.ts";
+
+/** The schema of `LineMessage`. */
+export const lineMessage = Type.Object({
+  from: Type.String(),
+  text: Type.String(),
+  room: Type.Optional(Type.String()),
+  name: Type.Optional(Type.String()),
+  id: Type.Optional(Type.String()),
+  at: Type.Optional(Type.Number()),
+  address: Type.Optional(Type.String()),
+  names: Type.Optional(Type.Array(Type.String())),
+});
+
+/**
+ * A message that `link.receive` stores, where the protocol has no `event` of its own.
+ *
+ * @example
+ * link.receive({ from: "ada", room: "#bread", text: "bot: how long does it rise?" });
+ */
+export interface LineMessage {
+  /** Id of the sender, by which the access policy knows them. */
+  readonly from: string;
+  /** Plain text. A blank one is ignored. */
+  readonly text: string;
+  /** The room in which it was written. Absent: to the bot alone. */
+  readonly room?: string | undefined;
+  /** Name of the sender, if it is not the id. */
+  readonly name?: string | undefined;
+  /** The server's id of the message: a message whose id came before is a repetition. */
+  readonly id?: string | undefined;
+  /** When the server got it, in epoch milliseconds. `NaN` counts as absent. */
+  readonly at?: number | undefined;
+  /** Where the sender is reached, if not by the id. It is remembered for 30 days, also after a restart, and handed to `reach`. */
+  readonly address?: string | undefined;
+  /**
+   * Names of the bot at that time, its own first: what it wrote itself is ignored, and a message in a room that contains one of them is addressed to
+   * it. Default: `link.name`, and the name that the bot wants.
+   */
+  readonly names?: readonly string[] | undefined;
+}
+
+/** `parse` of a protocol without one. `letters` are those of `readMention`, `fold` the form in which names compare. */
+export function parseLineMessage(
+  { from, text: written, room, name = from, id, at, names = [] }: Static<typeof lineMessage>,
+  { letters, fold }: { readonly letters: string; fold(name: string): string },
+): Parsed {
+  const [own = ""] = names.map(fold);
+  if (written.trim() === "" || (own !== "" && [from, name].map(fold).includes(own))) return null;
+  const { text, mention } = readMention(written, names, { letters });
+  return {
+    chat: room === undefined ? { id: from, kind: "direct" } : { id: room, kind: "group", title: room },
+    sender: { id: from, name, username: name },
+    text,
+    mention: room === undefined || mention,
+    ...(id !== undefined && { messageId: id }),
+    ...(at !== undefined && { timestamp: at }),
+  };
+}

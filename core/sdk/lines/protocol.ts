@@ -1,0 +1,169 @@
+/** What the author of a channel of lines writes, `LineProtocol`, and what it reports to, `LineLink`. */
+import type { TSchema } from "typebox";
+import type { ChannelAccount, ChannelConnection, ChannelError, Parsed } from "../contract.ts";
+import type { LiveConnection } from "../keep-connected.ts";
+import type { LineConnection } from "./connection.ts";
+import type { LineMessage } from "./message.ts";
+
+/** What a `ChannelError` says besides its reason. */
+type ErrorOptions = ConstructorParameters<typeof ChannelError>[1];
+
+/**
+ * One connection to the server. The protocol reports to it what the server's lines mean. `E` is the protocol's event.
+ *
+ * @example
+ * if (line === "WELCOME") link.welcome({ id: "bot", username: "bot" });
+ */
+export interface LineLink<E extends object = LineMessage> extends Pick<LineConnection, "write" | "fail" | "lost"> {
+  /** The name that the bot has, or that it asked for last. Empty if the protocol has no `name`. */
+  readonly name: string;
+  /**
+   * The server lets the bot in: the account is connected, its rooms are joined, and messages are sent. Call it when the protocol knows what it has to
+   * know before the first message, such as what the server can do. `identity` is who the bot is; by default `name` is its id and its name, and without
+   * a `name` the identity of the last call stays. `detail` is what the operator should know all the same, as a sentence, and `code` the code of it,
+   * whose hint the operator reads behind it. Call it again when this changes: a call without a detail clears it. Calls after the connection is lost
+   * have no effect.
+   */
+  welcome(identity?: LiveConnection["identity"], detail?: string, code?: string): void;
+  /**
+   * The server does not let the bot in. `reason` is a code, such as `unauthorized`; `more` is that of `ChannelError`. It is final, as in
+   * `keepConnected`, unless `retryable` is set: then the bot tries again.
+   */
+  refuse(reason: string, more?: ErrorOptions): void;
+  /** The server has answered a ping, so it has handled what was sent before. Unknown tokens are ignored. */
+  confirm(token: string): void;
+  /**
+   * The server does not take what was sent to `to`, in the spelling of `reach` or in another one that `identity.fold` makes the same. The oldest send
+   * to it that waits fails with a `ChannelError` of this reason, so `retryable` and `hint` of `more` decide what happens to the message. Returns whether
+   * such a send waits; if none does, the refusal is about something else, such as a room that was joined (`outOfRoom`).
+   */
+  reject(to: string, reason: string, more?: ErrorOptions): boolean;
+  /** The bot is in this room now. Rooms that `rooms` does not name are ignored, here and in `outOfRoom`. */
+  inRoom(room: string): void;
+  /**
+   * The bot is not in this room, because it was removed or not let in. `detail` says why: the operator reads it behind "The bot is not in <room>: ",
+   * until the bot is in the room. After a removal the bot joins again after 1 s, then after longer waits up to 60 s; a room that does not let it in is
+   * asked again every minute. Returns whether `rooms` names the room.
+   */
+  outOfRoom(room: string, detail: string): boolean;
+  /** Another has the name that the bot asked for. The bot asks for a similar one, and later for its own again; the operator reads so. */
+  nameTaken(): void;
+  /**
+   * Someone has another name now: a person, who is reached under it from now on, or the bot itself, also where the server gave it another name than it
+   * asked for (`link.renamed(link.name, given)`). If that frees the name that the bot wants, the bot asks for it.
+   */
+  renamed(from: string, to: string): void;
+  /**
+   * Someone has left. Their name may belong to another from now on, so it is forgotten as an address; if it is the one that the bot wants, the bot asks
+   * for it.
+   */
+  left(name: string): void;
+  /**
+   * Submits what a person wrote, for `parse`, as `ChannelAccount.receive` does, in the order of the calls. `complete` is for what takes a question to
+   * the server, such as one about the sender: it is called when the events before are complete, and what it returns replaces members of the event. If
+   * it rejects, or takes 30 s, the event is stored as it is, so leave out of it what only the answer may grant. If an event cannot be stored, the log
+   * says so, and the line of `askAgain` is written.
+   *
+   * @example
+   * link.receive({ from: `~${nick}`, text }, { complete: async () => ({ from: await accountOf(nick) }) });
+   */
+  receive(event: E, more?: NonNullable<Parameters<ChannelAccount["receive"]>[1]> & { readonly complete?: () => Promise<Partial<E>> }): void;
+  /**
+   * Writes a line that asks the server, and resolves with what `answer` is called with until `answered` is called, or the connection is lost. Call
+   * `answered` also where the server refuses to answer: one that says nothing for 20 s is left. One question is under way at a time. Rejects only for
+   * a line that `write` refuses.
+   *
+   * @example
+   * const [account] = await link.ask(`WHO ${nick}`);
+   */
+  ask(line: string): Promise<readonly string[]>;
+  /** A part of the answer to the question that is under way. */
+  answer(text: string): void;
+  /** The answer is complete. */
+  answered(): void;
+}
+
+/**
+ * A protocol of lines: how the bot signs in, what a line means, and how a message is written.
+ *
+ * @example
+ * const protocol: LineProtocol = {
+ *   ping: (token) => `PING ${token}`,
+ *   begin(link) {
+ *     link.write("HELLO bot");
+ *     return {
+ *       onLine(line) {
+ *         const [, word, first = "", rest = ""] = /^(\S+) ?(\S*) ?(.*)$/.exec(line) ?? [];
+ *         if (word === "WELCOME") link.welcome();
+ *         if (word === "PONG") link.confirm(first);
+ *         if (word === "MESSAGE") link.receive({ from: first, text: rest });
+ *       },
+ *     };
+ *   },
+ *   message: (text, to) => `SAY ${to} ${text}`,
+ * };
+ */
+export interface LineProtocol<E extends object = LineMessage> {
+  /** Opens a connection. It must not call `onLine` before it returns. Default: `connectLines` with the account's `serverOptions`. */
+  connect?(onLine: (line: string) => void): LineConnection;
+  /** A line that the server answers with its token, after all that was sent before. It is written behind each message, and every minute. */
+  ping(token: string): string;
+  /** The last line that the bot sends. */
+  readonly goodbye?: string;
+  /**
+   * Begins a connection: writes the first lines and returns what handles those of the server. `tend`, where there is one, is called once the bot was let in and
+   * then every minute, for what has to be asked for again. What one of them throws costs the connection, not the gateway.
+   */
+  begin(link: LineLink<E>): { onLine(line: string): void; tend?(): void };
+  /**
+   * The name that the bot wants, where another may have it, and the line that asks for a name. The first time `begin` writes that line, where the
+   * protocol wants it. While another has the name (`link.nameTaken`), the bot has a similar one, `link.name`, and asks for its own every minute, and
+   * when `link.renamed` or `link.left` reports that it is free.
+   *
+   * @example
+   * name: { wanted: options.nick, ask: (nick) => `NICK ${nick}` },
+   */
+  readonly name?: { readonly wanted: string; ask(name: string): string };
+  /** Characters of names besides letters, digits, `_` and `-`, such as `[]` on IRC; see `readMention`. */
+  readonly nameLetters?: string;
+  /**
+   * The rooms that the bot stays in, and the line that joins one. They are joined once the bot was let in, at the `pace`, and again whenever `link.outOfRoom`
+   * reports that it is not in one; `link.inRoom` reports that it is.
+   *
+   * @example
+   * rooms: { names: options.rooms, join: (room) => `JOIN ${room}` },
+   */
+  readonly rooms?: { readonly names: readonly string[]; join(room: string): string };
+  /** The line that says `text` to `to`. */
+  message(text: string, to: string): string;
+  /**
+   * Where a chat is reached, such as under which name. `address` is the latest one of this person, by the event and `link.renamed`. Throws a
+   * `ChannelError`, such as `chat_not_found`. Default: by the address, else by the chat's id, if it is one word. A webhook may name any text as the
+   * recipient, so what the protocol writes in front of it or behind it must not be part of one: where a comma separates recipients, `ada,eve` would
+   * reach two.
+   *
+   * @example
+   * reach(chat, address = chat) {
+   *   if (/^#?[\w-]+$/.test(address)) return address;
+   *   throw new ChannelError("chat_not_found", { detail: "A recipient is a name or a room" });
+   * },
+   */
+  reach?(chat: string, address: string | undefined): string | Promise<string>;
+  /** The line that asks the sender of an event to repeat it, for a server that keeps no messages. Default: none is written. */
+  askAgain?(event: E): string;
+  /** `render` of `ChannelConnection`. Default: plain text, a message for each line, of at most `maxChars` bytes. */
+  readonly render?: ChannelConnection["render"];
+  /**
+   * The pace of the server, for this account: messages that are sent at once, and milliseconds between those after them. A room that is joined
+   * counts as a message; what `link.write` writes is not delayed. Each message costs two lines, its own and that of its ping, so halve a limit
+   * that counts lines. Default: the account's `paceOptions`, and without them no limit. With it, the connection has `admit`, which `channelContract`
+   * wants listed in `functions`.
+   */
+  readonly pace?: { readonly burst: number; readonly everyMs: number };
+  /** The schema of `E`, for a protocol whose events are not a `LineMessage`: only events that fit it reach `parse`. It needs a `parse` of its own. */
+  readonly event?: TSchema;
+  /** `parse` of `ChannelConnection`, with a value that fits `event`. Pure: it also runs in a later process. */
+  parse?(event: E): Parsed;
+  /** Where the sender of such an event is reached, if not by the id; see `LineMessage.address`. */
+  address?(event: E): string | undefined;
+}
