@@ -16,7 +16,7 @@ export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProt
     link.write(`NOTICE ${nick} :\u0001${query}${query === "PING" ? rest : " service-gateway"}\u0001`);
   }
 
-  /** The account at the network's services that the sender is signed in to, where the server tells it. */
+  /** The account at the network's services that the sender is signed in to, where the server knows it. */
   async function accountOf({ nick, tags }: Line, { link, caps }: Here) {
     const [account = ""] = caps.has("account-tag") ? [tags.account] : caps.has("WHOX") ? await link.ask(`WHO ${nick} %na`) : [];
     return account === "" ? {} : { from: account, address: nick };

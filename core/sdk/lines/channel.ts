@@ -10,7 +10,7 @@ import { connectLines } from "./connection.ts";
 import { createIntake, type Intake } from "./intake.ts";
 import { type LineMessage, lineMessage, parseLineMessage } from "./message.ts";
 import type { LineProtocol } from "./protocol.ts";
-import { createQuestions } from "./question.ts";
+import { createServerQuestions } from "./question.ts";
 import { createReports } from "./reports.ts";
 import { createSession } from "./session.ts";
 
@@ -79,7 +79,7 @@ export function createLineConnection<E extends object>(
       const conversation = protocol.begin({
         ...link,
         ...reports,
-        ...createQuestions(link),
+        ...createServerQuestions(link),
         get name() {
           return currentName();
         },

@@ -5,7 +5,7 @@ import type { LineLink } from "./protocol.ts";
 const answerMs = 20_000;
 
 /** One question is under way at a time, because an answer need not say what it is about. */
-export function createQuestions({
+export function createServerQuestions({
   write,
   fail,
   lost,
