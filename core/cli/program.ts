@@ -1,5 +1,5 @@
 /** Defines the commands: names, arguments, options and help. Each implementation is in its own file, imported when it runs. */
-import { Command, CommanderError, Option } from "commander";
+import { type Command, CommanderError, Option } from "commander";
 import { programCommand } from "../contract/command.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
 import { addControl } from "./control/commands.ts";
@@ -10,6 +10,7 @@ import { addMessages } from "./message/commands.ts";
 import { addOperations } from "./operations.ts";
 import { createTerminal, type Terminal } from "./output/terminal.ts";
 import { addPluginCommands } from "./plugins/commands.ts";
+import { ProgramCommand } from "./program-command.ts";
 import { addSessions } from "./sessions/commands.ts";
 import { packageVersion } from "./version.ts";
 
@@ -60,7 +61,7 @@ interface Program {
 
 /** Defines the commands; nothing runs before a command line is parsed. */
 export function createProgram(terminal: Terminal, onExit: (code: number) => void): Program {
-  const program = new Command(programCommand)
+  const program = new ProgramCommand(programCommand)
     .description("Connects webhooks and chat platforms to an AI agent.")
     .option("--config <file>", "configuration file (default: SERVICE_CONFIG, else ~/.service/config.jsonc)")
     .option("--state <directory>", "state directory (default: SERVICE_STATE_DIR, else state.dir, else ~/.service)")
