@@ -3,14 +3,13 @@ import { type Command, CommanderError, Option } from "commander";
 import { programCommand } from "../contract/command.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
 import { addControl } from "./control/commands.ts";
-import { type Add, type Described, group, type Handle, indented, type Run, sinceForms, wholeNumber } from "./declare.ts";
+import { type Add, type Described, group, type Handle, indented, ProgramCommand, type Run, sinceForms, wholeNumber } from "./declare.ts";
 import { addEvents } from "./events/commands.ts";
 import { addHooks } from "./hooks/commands.ts";
 import { addMessages } from "./message/commands.ts";
 import { addOperations } from "./operations.ts";
 import { createTerminal, type Terminal } from "./output/terminal.ts";
 import { addPluginCommands } from "./plugins/commands.ts";
-import { ProgramCommand } from "./program-command.ts";
 import { addSessions } from "./sessions/commands.ts";
 import { packageVersion } from "./version.ts";
 
