@@ -149,16 +149,7 @@ function createHost(
     },
     deliver: async (path, body, { headers = {} } = {}) => {
       const { path: base } = gateway.config().hooks;
-      const isText = typeof body === "string";
-      const response = await fetch(`${gateway.url}${base}/${path}`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${hookToken(lasting)}`,
-          "content-type": isText && !isJson(body) ? "text/plain" : "application/json",
-          ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
-        },
-        body: isText ? body : JSON.stringify(body),
-      });
+      const response = await postHook(`${gateway.url}${base}/${path}`, body, { authorization: `Bearer ${hookToken(lasting)}`, ...headers });
       const answer = parseAnswer(await response.text());
       const ends: Ended[] = [];
       for (const eventId of eventIdsOf(answer)) ends.push(await endOf(eventId));
@@ -217,6 +208,19 @@ function createHost(
 }
 
 const hookToken = ({ settings: { hooks } }: Lasting) => String((hooks as { readonly token?: unknown } | undefined)?.token);
+
+/** The headers that come last win, however they are written. */
+function postHook(url: string, body: Json, headers: Readonly<Record<string, string>>): Promise<Response> {
+  const isText = typeof body === "string";
+  return fetch(url, {
+    method: "POST",
+    headers: {
+      "content-type": isText && !isJson(body) ? "text/plain" : "application/json",
+      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    },
+    body: isText ? body : JSON.stringify(body),
+  });
+}
 
 /** The answer of a reload: the result, or why the file cannot be read. */
 interface Applied {
