@@ -73,7 +73,10 @@ function withoutPath(message: string, path: string): string {
   return (message.startsWith(`${path}: `) ? message.slice(path.length + 2) : message).replace(/\.$/, "");
 }
 
-/** The place of an account's credential: an option, wherever it is inherited from, otherwise an environment variable. */
+/**
+ * The place of an account's credential: an option, wherever it is inherited from, otherwise an environment variable. For a channel without
+ * credentials, such as one that signs in by a name alone, it is the account itself.
+ */
 export function credentialPlace(
   { credentials = [], secretFiles = {}, environment = {} }: CalledChannel,
   { raw, own, id }: ChannelAccountSection,
@@ -83,5 +86,7 @@ export function credentialPlace(
   const from = id !== "default" || hasOwn ? own : raw;
   // A file takes precedence over the option itself.
   const name = [...Object.keys(secretFiles), ...credentials].find((one) => from[one] !== undefined);
-  return name === undefined ? `$${Object.values(environment).join(", $")}` : pathOf([name]);
+  const variables = Object.values(environment).map((variable) => `$${variable}`);
+  if (name !== undefined) return pathOf([name]);
+  return variables.length === 0 ? pathOf([]) : variables.join(", ");
 }

@@ -1,5 +1,5 @@
 /** How commands are declared: `program.ts` passes these to the files that add commands. */
-import type { Command } from "commander";
+import { Command } from "commander";
 import { HostError } from "../contract/errors.ts";
 import type { CommandContext } from "./context.ts";
 
@@ -20,6 +20,23 @@ export type Handle = <A extends readonly unknown[], O>(
   load: () => Promise<Run<A, O>>,
   options?: { readonly looks?: boolean },
 ) => (...received: readonly unknown[]) => Promise<void>;
+
+/** A command that answers an unknown option with those that it has, where no spelling is near enough for a suggestion. */
+export class ProgramCommand extends Command {
+  override createCommand(name?: string): Command {
+    return new ProgramCommand(name);
+  }
+
+  override error(message: string, options?: Parameters<Command["error"]>[1]): never {
+    const isPlain = options?.code === "commander.unknownOption" && !message.includes("Did you mean");
+    super.error(isPlain ? `${message}; the options of this command are ${this.#optionNames()}` : message, options);
+  }
+
+  #optionNames(): string {
+    const help = this.createHelp();
+    return [...help.visibleOptions(this), ...help.visibleGlobalOptions(this)].map(({ long, short }) => long ?? short).join(", ");
+  }
+}
 
 export function group(program: Command, name: string, summary: string, text: string): Command {
   return program

@@ -1,9 +1,9 @@
 /** Defines the commands: names, arguments, options and help. Each implementation is in its own file, imported when it runs. */
-import { Command, CommanderError, Option } from "commander";
+import { type Command, CommanderError, Option } from "commander";
 import { programCommand } from "../contract/command.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
 import { addControl } from "./control/commands.ts";
-import { type Add, type Described, group, type Handle, indented, type Run, sinceForms, wholeNumber } from "./declare.ts";
+import { type Add, type Described, group, type Handle, indented, ProgramCommand, type Run, sinceForms, wholeNumber } from "./declare.ts";
 import { addEvents } from "./events/commands.ts";
 import { addHooks } from "./hooks/commands.ts";
 import { addMessages } from "./message/commands.ts";
@@ -60,7 +60,7 @@ interface Program {
 
 /** Defines the commands; nothing runs before a command line is parsed. */
 export function createProgram(terminal: Terminal, onExit: (code: number) => void): Program {
-  const program = new Command(programCommand)
+  const program = new ProgramCommand(programCommand)
     .description("Connects webhooks and chat platforms to an AI agent.")
     .option("--config <file>", "configuration file (default: SERVICE_CONFIG, else ~/.service/config.jsonc)")
     .option("--state <directory>", "state directory (default: SERVICE_STATE_DIR, else state.dir, else ~/.service)")

@@ -34,7 +34,15 @@ const gatewayCodes: CodeTable = Object.assign({}, ...Object.values(codesByOwner)
  */
 export function findCode(code: string, by: { readonly plugin?: CodeTable; readonly channel?: CodeTable } = {}): CodeDefinition | undefined {
   const found = definedIn(by.plugin, code) ?? definedIn(gatewayCodes, code) ?? definedIn(by.channel, code);
-  return found && { ...found, hint: found.hint.replaceAll("{command}", programCommand) };
+  if (found === undefined) return undefined;
+  const named = (hint: string) => hint.replaceAll("{command}", programCommand);
+  const { hintWhileRetrying } = found;
+  return { ...found, hint: named(found.hint), ...(hintWhileRetrying !== undefined && { hintWhileRetrying: named(hintWhileRetrying) }) };
+}
+
+/** The hint of a code; `undefined` if it has none. `retrying`: the gateway tries again by itself. */
+export function hintOfCode(code: CodeDefinition | undefined, { retrying }: { readonly retrying: boolean }): string | undefined {
+  return (retrying ? code?.hintWhileRetrying : undefined) ?? (code?.hint || undefined);
 }
 
 /** Matches the exact name, or a name that ends in `*` as a prefix. */

@@ -1,6 +1,6 @@
 /** The shared vocabulary: types, errors, codes and the product's name. */
 
-export { type CodeDefinition, type CodeTable, findCode } from "./codes.ts";
+export { type CodeDefinition, type CodeTable, findCode, hintOfCode } from "./codes.ts";
 export { programCommand } from "./command.ts";
 export { asSentence, cannotStore, type ErrorCode, HostError, isLeaseLost, isOfState, PluginError, reasonOf } from "./errors.ts";
 export { ChannelError, codeOf, EngineError } from "./plugin-errors.ts";

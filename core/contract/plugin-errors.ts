@@ -1,5 +1,5 @@
 /** Errors that plugins throw: channels for their platforms, engines for their models. `codes.ts` explains their codes. */
-import { findCode } from "./codes.ts";
+import { findCode, hintOfCode } from "./codes.ts";
 
 /**
  * An error of a platform. A channel throws it from `send` and its other calls.
@@ -53,7 +53,7 @@ export class ChannelError extends Error {
     this.retryAfterMs = options.retryAfterMs;
     this.fate = options.fate ?? "not-sent";
     this.migratedTo = options.migratedTo;
-    this.hint = options.hint ?? (code?.hint || undefined);
+    this.hint = options.hint ?? hintOfCode(code, { retrying: this.retryable });
   }
 }
 

@@ -107,10 +107,11 @@ const outcomes: readonly unknown[] = [undefined, "answered", "silent", "refused"
 
 function checkCodes(id: string, codes: PluginDefinition["codes"]): void {
   for (const [name, code] of Object.entries(codes ?? {})) {
-    const { meaning, hint, outcome } = (code ?? {}) as Partial<Record<keyof CodeDefinition, unknown>>;
+    const { meaning, hint, hintWhileRetrying = "", outcome } = (code ?? {}) as Partial<Record<keyof CodeDefinition, unknown>>;
     if (!codeName.test(name)) throw invalid(id, `the name of its code ${name} must be a to z, 0 to 9 and _, beginning with a letter`, name);
     if (typeof meaning !== "string" || meaning === "" || typeof hint !== "string")
       throw invalid(id, `its code ${name} needs a meaning and a hint, both texts; the hint may be empty`, name);
+    if (typeof hintWhileRetrying !== "string") throw invalid(id, `hintWhileRetrying of its code ${name} must be a text`, name);
     if (!outcomes.includes(outcome)) throw invalid(id, `the outcome of its code ${name} must be answered, silent, refused or failed`, name);
   }
 }

@@ -2,6 +2,7 @@
 import { mkdirSync, rmSync, watch, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
+import { setTimeout as sleep } from "node:timers/promises";
 import { createGateway } from "service-gateway";
 import { options } from "./test/fixtures.ts";
 import { openPlatform } from "./test/platform.ts";
@@ -37,6 +38,20 @@ watch(join(folder, "src"), { recursive: true }, () => {
 
 await gateway;
 console.log("Write a line. Saved files in src apply at once; Ctrl+C ends it.");
-for await (const line of createInterface({ input: process.stdin })) await platform.write(line);
+let written = 0;
+for await (const line of createInterface({ input: process.stdin })) {
+  await platform.write(line);
+  written += 1;
+}
+await repliesSent(written);
 await (await gateway).close();
 await platform.close();
+
+/** Piped input ends before its replies are there: resolves when so many messages have ended, or after a minute. */
+async function repliesSent(messages: number): Promise<void> {
+  for (const end = Date.now() + 60_000; Date.now() < end; await sleep(50)) {
+    const { settled, outboxWaiting } = (await (await gateway).describe()).stats;
+    const ended = Object.values(settled).reduce((all, count) => all + count, 0);
+    if (ended >= messages && outboxWaiting === 0) return;
+  }
+}

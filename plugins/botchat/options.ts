@@ -13,11 +13,13 @@ export const accountOptions = Type.Object({
   apiRoot: Type.String({
     default: "https://api.telegram.org",
     pattern: "^https?://[^?#]+$",
+    expects: "an http or https address",
     description: "Address of the Bot API server: the public one, a local one, or the playground.",
   }),
   proxy: Type.Optional(
     Type.String({
       pattern: "^(https?|socks5h?|socks4a?|socks)://",
+      expects: "an address that begins with http://, https://, socks5:// or socks4://",
       description: "Proxy for every call and file: http://, https://, socks5:// or socks4://.",
     }),
   ),
@@ -73,15 +75,25 @@ export const accountOptions = Type.Object({
     { default: {}, description: "Long polling." },
   ),
   webhookUrl: Type.Optional(
-    Type.String({ pattern: "^https?://", description: "Public address for updates; disables polling. Requires webhookSecret." }),
+    Type.String({
+      pattern: "^https?://",
+      expects: "an http or https address",
+      description: "Public address for updates; disables polling. Requires webhookSecret.",
+    }),
   ),
   webhookSecret: Type.Optional(
     Type.String({
       pattern: "^[A-Za-z0-9_-]{1,256}$",
+      expects: "1 to 256 letters, digits, _ or -",
       description: "Shared with the platform, which sends it in a header of every update.",
     }),
   ),
-  webhookPath: Type.String({ default: "/telegram-webhook", pattern: "^/[^?#]*$", description: "Path of the local listener." }),
+  webhookPath: Type.String({
+    default: "/telegram-webhook",
+    pattern: "^/[^?#]*$",
+    expects: "a path that begins with /",
+    description: "Path of the local listener.",
+  }),
   webhookHost: Type.String({ default: "127.0.0.1", description: "Address that the local listener binds." }),
   webhookPort: Type.Integer({ minimum: 0, maximum: 65_535, default: 8787, description: "Port that the local listener binds." }),
   textChunkLimit: Type.Integer({

@@ -1,20 +1,17 @@
 /** Tools in the hands of a model, and over a crash: the same call in the same turn is one message. */
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import type { EngineTurn, Json, TurnEvent } from "../../core/sdk/contract.ts";
 import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { callTools, say } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
-import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
-import { createEngine, startGateway } from "../support/gateway.ts";
 import { answered, answers, openChannel, openPlatform, people } from "./room.ts";
 
 test("a model is offered the tools that are open, each once, told how to react, and reads what became of a call", async () => {
   const model = await createOpenAiServer();
   const platform = await openPlatform();
-  const directory = temporaryDirectory();
-  const { gateway } = await startGateway({
-    directory,
+  const host = await createTestHost({
     plugins: [botchat, ai],
     config: {
       agents: { defaults: { model: "local/small" } },
@@ -23,9 +20,8 @@ test("a model is offered the tools that are open, each once, told how to react, 
     },
   });
   onTestFinished(async () => {
-    await gateway.close();
+    await host.close();
     await model.close();
-    removeDirectory(directory);
   });
   const [ada = 0, bela = 0] = people(platform);
   model.script(
@@ -52,36 +48,25 @@ test("a model is offered the tools that are open, each once, told how to react, 
 
 test("a turn that runs again after a stop sends nothing twice, and its tools tell the same", async () => {
   const platform = await openPlatform();
-  const directory = temporaryDirectory();
-  onTestFinished(() => removeDirectory(directory));
   const results: Json[] = [];
-  let stay = true;
   async function* run(turn: EngineTurn, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     const send = turn.tools.find(({ name }) => name === "send");
     results.push((await send?.run({ message: "on my way" }, signal)) ?? null);
     // The first gateway stops while the agent still thinks.
-    if (stay) await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+    if (results.length === 1) await new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
     yield { type: "text", delta: "there" };
     yield { type: "done" };
   }
-  const boot = () =>
-    startGateway({
-      directory,
-      plugins: [botchat, createEngine(run)],
-      config: {
-        gateway: { port: 0, drainSeconds: 0 },
-        agents: { defaults: { engine: "scripted" } },
-        channels: { botchat: openChannel(platform, { streamMode: "off" }) },
-      },
-    });
-  const first = await boot();
+  const host = await createTestHost({
+    plugins: [botchat],
+    answer: run,
+    config: { gateway: { drainSeconds: 0 }, channels: { botchat: openChannel(platform, { streamMode: "off" }) } },
+  });
+  onTestFinished(() => host.close());
   const [ada = 0] = people(platform);
   platform.act.say(ada, ada, "where are you?");
   await expect.poll(() => results.length).toBe(1);
-  await first.gateway.close();
-  stay = false;
-  const second = await boot();
-  onTestFinished(() => second.gateway.close());
+  await host.restart();
   await answered(platform, ada, "there");
   expect(answers(platform, ada)).toEqual(["on my way", "there"]);
   expect(results[0]).toMatchObject({ ok: true, messageId: expect.any(String) });
@@ -90,35 +75,23 @@ test("a turn that runs again after a stop sends nothing twice, and its tools tel
 
 test("a gateway that stops does not wait for a tool whose platform is away; its message goes out once", async () => {
   const platform = await openPlatform();
-  const directory = temporaryDirectory();
-  onTestFinished(() => removeDirectory(directory));
   const results: Json[] = [];
-  const boot = () =>
-    startGateway({
-      directory,
-      plugins: [
-        botchat,
-        createEngine(async (turn, signal) => {
-          results.push((await turn.tools.find(({ name }) => name === "send")?.run({ message: "later" }, signal)) ?? null);
-          return "NO_REPLY";
-        }),
-      ],
-      config: {
-        gateway: { port: 0, drainSeconds: 60 },
-        agents: { defaults: { engine: "scripted" } },
-        channels: { botchat: openChannel(platform, { streamMode: "off" }) },
-      },
-    });
-  const first = await boot();
+  const host = await createTestHost({
+    plugins: [botchat],
+    async answer(turn, signal) {
+      results.push((await turn.tools.find(({ name }) => name === "send")?.run({ message: "later" }, signal)) ?? null);
+      return "NO_REPLY";
+    },
+    config: { gateway: { drainSeconds: 60 }, channels: { botchat: openChannel(platform, { streamMode: "off" }) } },
+  });
+  onTestFinished(() => host.close());
   const [ada = 0] = people(platform);
   platform.faults.add({ method: "sendMessage", times: 1, kind: "flood", retryAfter: 1 });
   platform.act.say(ada, ada, "hello");
   await expect.poll(() => platform.calls.list({ method: "sendMessage" }).length, { timeout: 5_000 }).toBe(1);
-  const closing = first.gateway.close();
+  const restarting = host.restart();
   await expect.poll(() => results, { timeout: 5_000 }).toMatchObject([{ ok: false, code: "action_waits" }]);
-  await closing;
-  const second = await boot();
-  onTestFinished(() => second.gateway.close());
+  await restarting;
   await answered(platform, ada, "later");
   expect(answers(platform, ada)).toEqual(["later"]);
 });

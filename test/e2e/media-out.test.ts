@@ -3,13 +3,12 @@ import { mkdirSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
+import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import type { OutboundMedia, TurnEvent } from "../../core/sdk/contract.ts";
-import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import echo from "../../plugins/echo/index.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
-import { createEngine, startGateway } from "../support/gateway.ts";
 import { openChannel, openPlatform, people } from "./room.ts";
 
 test("what may be sent arrives as what it is, what may not is told, and the operator can see why", async () => {
@@ -37,16 +36,17 @@ test("what may be sent arrives as what it is, what may not is told, and the oper
     for (const each of media) yield { type: "media", media: each };
     yield { type: "done" };
   }
-  const start = async (engine: string) => {
-    const config = {
-      agents: { defaults: { engine, workspace: work } },
+  const host = await createTestHost({
+    directory,
+    plugins: [botchat, echo],
+    answer,
+    config: {
+      agents: { defaults: { engine: "test-engine", workspace: work } },
       plugins: { entries: { echo: { options: { delayMs: 0 } } } },
       channels: { botchat: openChannel(platform, { streamMode: "off" }) },
-    };
-    const { gateway } = await startGateway({ directory, config, plugins: [botchat, echo, createEngine(() => answer())] });
-    onTestFinished(() => gateway.close());
-    return gateway;
-  };
+    },
+  });
+  onTestFinished(() => host.close());
   const said = () =>
     [...([...platform.world.rooms.values()].find((room) => room.chat.id === ada)?.messages.values() ?? [])].filter(
       ({ from }) => from?.is_bot === true,
@@ -58,7 +58,6 @@ test("what may be sent arrives as what it is, what may not is told, and the oper
     return said().slice(before);
   };
 
-  const scripted = await start("scripted");
   expect(await says("the report, please", 1)).toMatchObject([{ caption: "Here you are.", document: { file_name: "report.pdf" } }]);
   const [refused] = await says("and what you may not", 1);
   expect(String(refused?.text).split("\n\n").sort()).toEqual([
@@ -68,16 +67,14 @@ test("what may be sent arrives as what it is, what may not is told, and the oper
     "[media unavailable: token, its address is not public]",
   ]);
   expect(asked).toBe(0);
-  await scripted.close();
-  const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
-  const [last] = await store.events({ limit: 1 });
-  const why = ((await store.event(last?.id ?? ""))?.decisions ?? []).filter(({ code }) => code === "media_unavailable");
-  await store.close();
+  await host.advance(0);
+  const last = host.ended().at(-1);
+  const why = (last?.decisions ?? []).filter(({ code }) => code === "media_unavailable");
   expect(last).toMatchObject({ outcome: "answered" });
   expect(why).toHaveLength(3);
   expect(why.map(({ detail }) => detail).join()).toContain("127.0.0.1 is an address of this machine (127.0.0.0/8)");
 
-  await start("echo");
+  await host.configure({ agents: { defaults: { engine: "echo" } } });
   expect(await says("show media", 1)).toMatchObject([{ caption: "A yellow disc.", photo: expect.anything() }]);
   const album = await says("show album", 3);
   expect(album.map(({ photo, caption }) => [photo !== undefined, caption])).toEqual([
@@ -104,15 +101,13 @@ test("an answer whose files are being fetched when /stop comes is not sent: what
     yield { type: "media", media: { path: "huge.bin" } };
     yield { type: "done" };
   }
-  const { gateway } = await startGateway({
+  const host = await createTestHost({
     directory,
-    config: {
-      agents: { defaults: { engine: "scripted", workspace: work } },
-      channels: { botchat: openChannel(platform, { mediaMaxMb: 4_000 }) },
-    },
-    plugins: [botchat, createEngine(() => answer())],
+    plugins: [botchat],
+    answer,
+    config: { agents: { defaults: { workspace: work } }, channels: { botchat: openChannel(platform, { mediaMaxMb: 4_000 }) } },
   });
-  onTestFinished(() => gateway.close());
+  onTestFinished(() => host.close());
   const said = () =>
     [...([...platform.world.rooms.values()].find((room) => room.chat.id === ada)?.messages.values() ?? [])]
       .filter(({ from }) => from?.is_bot === true)

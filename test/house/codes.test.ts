@@ -107,7 +107,10 @@ describe("codes", () => {
         "",
         table(
           ["code", "outcome", "meaning", "what to do"],
-          Object.entries(codes).map(([code, { outcome = "", meaning, hint }]) => [`\`${code}\``, outcome, cell(meaning), cell(hint)]),
+          Object.entries(codes).map(([code, { outcome = "", meaning, hint, hintWhileRetrying }]) => {
+            const retrying = hintWhileRetrying === undefined ? "" : ` While the gateway retries: ${hintWhileRetrying}`;
+            return [`\`${code}\``, outcome, cell(meaning), cell(hint + retrying)];
+          }),
         ),
       ]),
       "",

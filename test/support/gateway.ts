@@ -1,6 +1,8 @@
 /**
- * A whole gateway in this process, for tests of what a test host hides: the gateway object, clocks that go back, other stores, errors of the
- * configuration at the start, and events that are handed in while they wait. All others use `createTestHost` of the testkit.
+ * A whole gateway in this process, for tests of what a test host hides or does by itself: the gateway object (readiness, waiting sends, events
+ * that are handed in), a gateway that stops and starts later, on a configuration or a state that was changed meanwhile, clocks that are set
+ * back, deadlines on played timers of vitest, other stores, previews, and accounts that report a state. All others use `createTestHost` of the
+ * testkit.
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";

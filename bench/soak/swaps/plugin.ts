@@ -2,7 +2,7 @@
  * The plugin that the soak replaces: a channel with a timer, an engine, a tap and a command, all of which name their version. It is copied
  * with another version for each swap.
  */
-import { definePlugin, type Json, Type } from "service-gateway/sdk";
+import { definePlugin, type EngineDefinition, type Json, type Reply, Type } from "service-gateway/sdk";
 import type { ChannelAccount } from "service-gateway/sdk/channel";
 
 /** What the soak and every instance share: instances come and go, the outside world stays. */
@@ -11,6 +11,8 @@ export interface Outside {
   readonly lines: ((text: string) => Promise<unknown>)[];
   timers: number;
   instances: number;
+  /** A part of an instance, which nothing refers to once the instance is closed. */
+  watch(part: object): void;
   onSent(text: string): void;
 }
 
@@ -23,6 +25,7 @@ interface Update {
 }
 
 function open(account: ChannelAccount<object>) {
+  outside.watch(account);
   let timer: NodeJS.Timeout | undefined;
   const line = (text: string) => {
     const update: Update = { id: account.newId(), text };
@@ -70,6 +73,7 @@ export default definePlugin({
   host: "^0.1.0",
   setup(host) {
     outside.instances += 1;
+    outside.watch(host);
     host.onClose(() => {
       outside.instances -= 1;
     });
@@ -79,15 +83,19 @@ export default definePlugin({
       capabilities: { maxChars: 4_000, markup: "plain" },
       open,
     } as never);
-    host.engine({
+    const engine: EngineDefinition = {
       id: "swapped",
       async *run(turn) {
         await new Promise((resolve) => setTimeout(resolve, 5));
         yield { type: "text", delta: `${version}: ${turn.messages.at(-1)?.text ?? ""}` };
         yield { type: "done" };
       },
-    });
-    host.tap("formatting", (reply) => ({ ...reply, text: `${version}, ${reply.text}` }));
+    };
+    outside.watch(engine);
+    host.engine(engine);
+    const addVersion = (reply: Reply) => ({ ...reply, text: `${version}, ${reply.text}` });
+    outside.watch(addVersion);
+    host.tap("formatting", addVersion);
     host.command({ name: "version", summary: "Says the version.", role: "allowed", run: async () => String(version) });
   },
 });

@@ -1,5 +1,5 @@
 /** What the operator reads of an account's state, where a channel gives the reason as a code. */
-import { asSentence, type CodeTable, findCode } from "../../contract/index.ts";
+import { asSentence, type CodeDefinition, type CodeTable, findCode, hintOfCode } from "../../contract/index.ts";
 import type { ChannelStatus } from "../../sdk/contract.ts";
 
 /**
@@ -14,7 +14,7 @@ export function explainedStatus(status: ChannelStatus, codes: CodeTable = {}): C
   const code = given ?? (meaning === undefined ? undefined : lead);
   const known = code === undefined ? undefined : find(code);
   const what = meaning === undefined ? (detail ?? known?.meaning) : `${meaning}${tail}`;
-  const remedy = remedyOf(code, hint, known?.hint);
+  const remedy = remedyOf(code, hint, hintOfCode(known, { retrying: status.state === "waiting" }));
   return {
     ...rest,
     ...(code !== undefined && { code }),
@@ -25,7 +25,8 @@ export function explainedStatus(status: ChannelStatus, codes: CodeTable = {}): C
 
 /** An error has the gateway's hint where its author wrote none. That of the channel's own code is closer to the cause. */
 function remedyOf(code: string | undefined, hint: string | undefined, known = ""): string {
-  return hint === undefined || (code !== undefined && hint === findCode(code)?.hint) ? known || (hint ?? "") : hint;
+  const general: Partial<CodeDefinition> = (code !== undefined && findCode(code)) || {};
+  return hint === undefined || hint === general.hint || hint === general.hintWhileRetrying ? known || (hint ?? "") : hint;
 }
 
 /** Why an account is as it is, and what can be done about it, as one text. `undefined` if it gives no reason. */

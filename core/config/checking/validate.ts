@@ -113,7 +113,7 @@ function defaultOf(schema: SchemaNode, to: Walk): unknown {
 function wrong(schema: SchemaNode, value: unknown, to: Walk): unknown {
   const allowed = describeAllowed(schema);
   const message = to.secret ? `must be ${allowed}` : `is ${describeValue(value)}, but must be ${allowed}`;
-  report(to, "error", message, to.secret ? undefined : quotesHint(schema, value));
+  report(to, "error", message, (to.secret ? undefined : quotesHint(schema, value)) ?? patternHint(schema));
   return insteadOf(schema, to);
 }
 
@@ -133,6 +133,11 @@ function quotesHint(schema: SchemaNode, value: unknown): string | undefined {
   const numeric = (schema.type === "integer" || schema.type === "number") && value.trim() !== "" && isNumber(schema, Number(value));
   const truth = schema.type === "boolean" && (value === "true" || value === "false");
   return numeric || truth ? "Write it without quotes." : undefined;
+}
+
+/** A regular expression alone does not say what to write, so the description of the option goes with it. */
+function patternHint({ pattern, expects, description }: SchemaNode): string | undefined {
+  return pattern === undefined || expects !== undefined || description === undefined ? undefined : `The option is: ${description}`;
 }
 
 function isText(schema: SchemaNode, value: unknown): value is string {
@@ -198,7 +203,7 @@ function walkObject(schema: SchemaNode, value: unknown, to: Walk): unknown {
     if (checked !== absent) result[key] = checked;
     else if (schema.required?.includes(key)) {
       whole = false;
-      if (given === undefined) report(child, "error", `is missing; it must be ${describeAllowed(inner)}`);
+      if (given === undefined) report(child, "error", `is missing; it must be ${describeAllowed(inner)}`, patternHint(inner));
     }
   }
   for (const key of Object.keys(value)) {

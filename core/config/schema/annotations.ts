@@ -10,7 +10,7 @@ export interface Annotations {
   readonly protectsSecrets?: true;
   /** Replaces an invalid value where `default` would allow more than was intended. */
   readonly fallback?: unknown;
-  /** Describes the allowed values in words if the pattern alone is not clear, such as `a time such as 30m`. */
+  /** Describes the allowed values in words where errors would otherwise quote the pattern, such as `a time such as 30m`. */
   readonly expects?: string;
   /** `/config` in a chat may write this key and everything below it. Absent means that it may not. */
   readonly chatWritable?: true;

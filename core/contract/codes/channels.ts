@@ -34,7 +34,7 @@ export const channelCodes = {
   },
   chat_not_found: {
     meaning: "The platform does not know the chat, or the bot is not in it.",
-    hint: "Check the id. Many platforms let a bot write only to people who wrote to it first, and to groups of which it is a member.",
+    hint: "Let the person write to the bot first, or add the bot to the group. If that is done, correct the id: /whoami in the chat shows it, and so does `{command} events list`.",
     outcome: "failed",
   },
   conflict: {
@@ -89,6 +89,7 @@ export const channelCodes = {
   unauthorized: {
     meaning: "The platform rejected the account's credentials.",
     hint: "Set the account's current credentials.",
+    hintWhileRetrying: "The gateway tries again by itself. If the platform keeps rejecting them, set the account's current credentials.",
     outcome: "failed",
   },
   worker_down: {

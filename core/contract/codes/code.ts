@@ -16,6 +16,11 @@ export interface CodeDefinition {
    * What to do about it, in one or two sentences; empty if nothing is wrong. `{command}` is replaced by the command that runs the gateway.
    */
   readonly hint: string;
+  /**
+   * What to do about it while the gateway tries again by itself: after an error that is `retryable`, and while the account is `waiting`.
+   * Default: `hint`.
+   */
+  readonly hintWhileRetrying?: string;
   /** The outcome of an event that ends with this code. Absent for codes of intermediate steps and of actions. */
   readonly outcome?: Outcome;
 }

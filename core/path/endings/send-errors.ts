@@ -1,6 +1,6 @@
 /** What the error of a send or a removal means for the part. */
 import type { LiveAccount } from "../../channels/index.ts";
-import { ChannelError, findCode, PluginError, reasonOf } from "../../contract/index.ts";
+import { ChannelError, findCode, hintOfCode, PluginError, reasonOf } from "../../contract/index.ts";
 
 /** A leftover preview is a nuisance, but a chat that waits for its removal would be worse. */
 const mostRemovals = 5;
@@ -13,8 +13,8 @@ export function channelError(thrown: unknown): ChannelError {
 }
 
 /** The error itself knows only the hints of the gateway's own codes. */
-export function hintOf({ hint, reason }: ChannelError, account: LiveAccount | undefined): string | undefined {
-  return hint ?? (findCode(reason, { channel: account?.codes ?? {} })?.hint || undefined);
+export function hintOf({ hint, reason, retryable }: ChannelError, account: LiveAccount | undefined): string | undefined {
+  return hint ?? hintOfCode(findCode(reason, { channel: account?.codes ?? {} }), { retrying: retryable });
 }
 
 /** If the outcome is unknown but a repetition is harmless, a few attempts treat the part as not sent. */

@@ -248,7 +248,9 @@ export function createTestChannel(): TestChannel {
             if (life < deaths) return await new Promise(() => {});
             const content = part.body as unknown as Content;
             const at = { chat, ...(thread === undefined ? {} : { thread }) };
+            const answered = given.calling();
             await attempt(part, content, at);
+            answered();
             const messageId = part.replaces ?? `out-${outbox.length + 1}`;
             const references = {
               ...(part.replyTo === undefined ? {} : { replyTo: part.replyTo }),

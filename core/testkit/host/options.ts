@@ -85,6 +85,7 @@ export interface TestHost extends AsyncDisposable {
   advance(ms: number): Promise<void>;
   /**
    * A person writes in the loopback channel, with or without files, or edits or presses; see `Said`. Resolves when the event has ended, with its outcome; rejects when it has not after 10 s.
+   * An event that is under way at a `restart` may end on the gateway after it.
    *
    * @example
    * const { outcome, reason } = await host.say("/pair", { from: "stranger" });

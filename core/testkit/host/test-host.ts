@@ -110,6 +110,20 @@ function createHost(
     }
   }
 
+  let restarting: Promise<void> = Promise.resolve();
+  /** An event that waits at a restart ends on the gateway after it. */
+  async function endOf(eventId: string): Promise<Ended> {
+    for (;;) {
+      const asked = endings;
+      try {
+        return note(await asked.wait(eventId));
+      } catch (error) {
+        await restarting;
+        if (asked === endings) throw error;
+      }
+    }
+  }
+
   let closing: Promise<void> | undefined;
   const host: TestHost = {
     get url() {
@@ -128,26 +142,17 @@ function createHost(
       await rest();
       for (const end of await endings.all()) note(end);
     },
-    say: async (text, said = {}) => note(await endings.wait(await channel.say(text, said))),
+    say: async (text, said = {}) => await endOf(await channel.say(text, said)),
     async press(button, by = {}) {
       const { chat, value, messageId } = channel.buttonOf(button, by);
-      return note(await endings.wait(await channel.say(`callback_data: ${value}`, { ...by, chat, mention: true }, { press: messageId })));
+      return endOf(await channel.say(`callback_data: ${value}`, { ...by, chat, mention: true }, { press: messageId }));
     },
     deliver: async (path, body, { headers = {} } = {}) => {
       const { path: base } = gateway.config().hooks;
-      const isText = typeof body === "string";
-      const response = await fetch(`${gateway.url}${base}/${path}`, {
-        method: "POST",
-        headers: {
-          authorization: `Bearer ${hookToken(lasting)}`,
-          "content-type": isText && !isJson(body) ? "text/plain" : "application/json",
-          ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
-        },
-        body: isText ? body : JSON.stringify(body),
-      });
+      const response = await postHook(`${gateway.url}${base}/${path}`, body, { authorization: `Bearer ${hookToken(lasting)}`, ...headers });
       const answer = parseAnswer(await response.text());
       const ends: Ended[] = [];
-      for (const eventId of eventIdsOf(answer)) ends.push(note(await endings.wait(eventId)));
+      for (const eventId of eventIdsOf(answer)) ends.push(await endOf(eventId));
       return { status: response.status, body: answer, ended: ends };
     },
     async fetch(path, init = {}) {
@@ -176,14 +181,17 @@ function createHost(
       return problems.map(({ severity, path, message, hint }) => ({ severity, path, message, ...(hint !== undefined && { hint }) }));
     },
     async restart(how) {
-      ({ directory, configFile, gateway, endings } = await restart(how));
+      restarting = restart(how).then((again) => {
+        ({ directory, configFile, gateway, endings } = again);
+      });
+      await restarting;
     },
     outbox: () => [...channel.outbox],
     beforeSend: (ask) => {
       channel.beforeSend = ask;
     },
     ended: () => [...ended.values()],
-    settled: async (eventId) => note(await endings.wait(eventId)),
+    settled: endOf,
     async why(event) {
       const eventId = typeof event === "string" ? event : event.eventId;
       const found = await endings.find(eventId);
@@ -200,6 +208,19 @@ function createHost(
 }
 
 const hookToken = ({ settings: { hooks } }: Lasting) => String((hooks as { readonly token?: unknown } | undefined)?.token);
+
+/** The headers that come last win, however they are written. */
+function postHook(url: string, body: Json, headers: Readonly<Record<string, string>>): Promise<Response> {
+  const isText = typeof body === "string";
+  return fetch(url, {
+    method: "POST",
+    headers: {
+      "content-type": isText && !isJson(body) ? "text/plain" : "application/json",
+      ...Object.fromEntries(Object.entries(headers).map(([name, value]) => [name.toLowerCase(), value])),
+    },
+    body: isText ? body : JSON.stringify(body),
+  });
+}
 
 /** The answer of a reload: the result, or why the file cannot be read. */
 interface Applied {

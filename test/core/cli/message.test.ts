@@ -65,7 +65,9 @@ test("what is refused is an error in one sentence, and JSON for programs", async
   expect(refused).toEqual({ code: 1, out: "", err: "error: channels.botchat.actions.sticker is false.\n" });
   const json = await message("send", "--target", "424242", "--message", "x", "--json");
   expect(json.code).toBe(1);
-  const error = expect.stringMatching(/^sendMessage: 400 Bad Request: chat not found\. Check the id\. Many platforms .+\.$/);
+  const error = expect.stringMatching(
+    /^sendMessage: 400 Bad Request: chat not found\. Let the person write to the bot first, .+ events list`\.$/,
+  );
   expect(JSON.parse(json.out)).toEqual({ ok: false, code: "chat_not_found", error });
 });
 

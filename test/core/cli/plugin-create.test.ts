@@ -29,6 +29,7 @@ describe("plugins create", () => {
     if (kind !== "transform") expect(read(exports)).toContain('id: "acme-chat"');
     expect(read("README.md")).toMatch(/^# Acme chat\n/);
     expect(existsSync(join(folder, ".github", "workflows", "ci.yml"))).toBe(true);
+    expect(read(".editorconfig")).toContain("indent_size = 2");
     const all = readdirSync(folder, { recursive: true, encoding: "utf8" }).filter((path) => /\.\w+$/.test(path) && path !== ".github");
     for (const path of all) expect(read(path)).not.toMatch(/\{\{[a-z]+\}\}/);
   });

@@ -68,7 +68,16 @@ describe("the command line", () => {
     [["logs", "--level", "loud"], "Allowed choices are trace, debug, info, warn, error"],
     [["logs", "--lines", "many"], '"many" is not a whole number'],
     [["dev", "--port", "99999"], "99999 is not a port: use a number from 0 to 65535"],
-    [["status", "--nonsense"], "Unknown option '--nonsense'"],
+    [["status", "--jsn"], "Unknown option '--jsn'\n(Did you mean --json?)"],
+    [
+      ["status", "--nonsense"],
+      "Unknown option '--nonsense'; the options of this command are --json, --help, --config, --state, --version\n",
+    ],
+    [
+      ["logs", "--count", "5"],
+      "Unknown option '--count'; the options of this command are --json, --follow, --lines, --since, --level, --help, ",
+    ],
+    [["pairing", "--nonsense"], "Unknown option '--nonsense'; the options of this command are --help, --config, --state, --version\n"],
   ])("wrong usage exits with 2 and says what is right: %j", async (args, said) => {
     const { code, out, err } = await run(args, { home: temporaryHome() });
     expect(code).toBe(2);
@@ -84,6 +93,7 @@ describe("the command line", () => {
     [["plugins", "check", "./absent", "--json"], 1, "plugin_not_found"],
     [["status", "--json", "--config", "absent.jsonc"], 1, "config_missing"],
     [["logs", "--lines", "many", "--json"], 2, "usage"],
+    [["status", "--nonsense", "--json"], 2, "usage"],
     [["pairing", "approve", "chat", "--json"], 2, "usage"],
   ])("who asks for JSON reads why there is none as JSON: %j", async (args, exit, name) => {
     const { code, out } = await run(args, { home: temporaryHome() });

@@ -44,6 +44,21 @@ describe("options of plugins", () => {
     expect(problemsOf(value)).toEqual(expected);
   });
 
+  test("a text that does not match a pattern is told what is allowed in words, or what the option is", () => {
+    const schema = Type.Object({
+      room: Type.String({ pattern: "^#[\\w-]+$", expects: "a room such as #general", description: "Room that the bot joins." }),
+      nick: Type.String({ pattern: "^[a-z]+$", description: "Name of the bot, in small letters." }),
+    });
+    const said = (value: unknown) => validateSection(schema, value, "p").problems.map(({ message, hint }) => [message, hint]);
+    expect(said({ room: "general", nick: "Ada" })).toEqual([
+      ['is "general", but must be a room such as #general', undefined],
+      ['is "Ada", but must be a text that matches ^[a-z]+$', "The option is: Name of the bot, in small letters."],
+    ]);
+    expect(said({ room: "#general" })).toEqual([
+      ["is missing; it must be a text that matches ^[a-z]+$", "The option is: Name of the bot, in small letters."],
+    ]);
+  });
+
   test("named secrets are never quoted, whatever is wrong with them", () => {
     const schema = Type.Object({ botToken: Type.String({ minLength: 100 }), proxy: Type.Object({ key: Type.String() }) });
     const { problems } = validateSection(schema, { botToken: "hunter22", proxy: { key: 22_333 } }, "p", { secrets: ["botToken", "proxy"] });

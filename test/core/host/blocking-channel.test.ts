@@ -2,12 +2,17 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { removeDirectory } from "../../support/directory.ts";
-import { createDesk } from "../../support/faults.ts";
-import { repeat, startGateway } from "../../support/gateway.ts";
+import { createTestHost, type TestHost } from "../../../core/testkit/index.ts";
+import { createDesk, type Desk } from "../../support/faults.ts";
 
 function block(): void {
   for (const end = performance.now() + 1_250; performance.now() < end; );
+}
+
+async function startWith({ plugin }: Desk): Promise<TestHost> {
+  const host = await createTestHost({ plugins: [plugin], config: { channels: { desk: { dmPolicy: "open", allowFrom: ["*"] } } } });
+  onTestFinished(() => host.close());
+  return host;
 }
 
 test.each(["parse", "render", "send"] as const)("in %s", async (call) => {
@@ -19,14 +24,9 @@ test.each(["parse", "render", "send"] as const)("in %s", async (call) => {
       return (good[call] as (...args: readonly never[]) => unknown)(...args);
     },
   }));
-  const config = { channels: { desk: { dmPolicy: "open", allowFrom: ["*"] } } };
-  const { gateway, directory, settled } = await startGateway({ config, plugins: [desk.plugin, repeat] });
-  onTestFinished(async () => {
-    await gateway.close();
-    removeDirectory(directory);
-  });
-  await settled(await desk.say("hi"));
-  const log = () => readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8");
+  const host = await startWith(desk);
+  await host.settled(await desk.say("hi"));
+  const log = () => readFileSync(join(host.directory, "state", "logs", "gateway.log"), "utf8");
   await vi.waitFor(() => expect(log()).toContain("the event loop was blocked"), { timeout: 5_000 });
   expect(log()).toMatch(
     new RegExp(`"plugin":"acme","hook":"${call} of desk:default".*blocked for 1.[0-9] s by the plugin acme at ${call} of desk:default`),
@@ -41,13 +41,8 @@ test("in send, after it has waited", async () => {
       return await good.send(...args);
     },
   }));
-  const config = { channels: { desk: { dmPolicy: "open", allowFrom: ["*"] } } };
-  const { gateway, directory, settled } = await startGateway({ config, plugins: [desk.plugin, repeat] });
-  onTestFinished(async () => {
-    await gateway.close();
-    removeDirectory(directory);
-  });
-  await settled(await desk.say("hi"));
-  const log = () => readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8");
+  const host = await startWith(desk);
+  await host.settled(await desk.say("hi"));
+  const log = () => readFileSync(join(host.directory, "state", "logs", "gateway.log"), "utf8");
   await vi.waitFor(() => expect(log()).toContain("a tap of acme at send of desk:default was running"), { timeout: 5_000 });
 });

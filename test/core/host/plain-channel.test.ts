@@ -188,13 +188,22 @@ test("an account that fails after it was connected reads as its code in the log,
 test("the gateway's codes need no declaration, the channel's own is preferred, and an unknown one is named in the log", async () => {
   const { account, directory, state } = await open();
   account.status({ state: "waiting", code: "unauthorized" });
-  const general = { detail: "The platform rejected the account's credentials.", hint: "Set the account's current credentials." };
-  expect(await state()).toMatchObject({ code: "unauthorized", ...general });
+  const detail = "The platform rejected the account's credentials.";
+  expect(await state()).toMatchObject({
+    code: "unauthorized",
+    detail,
+    hint: expect.stringContaining("The gateway tries again by itself."),
+  });
+  const error = new ChannelError("unauthorized", { retryable: true });
+  account.status({ state: "waiting", detail: error.message, code: error.reason, ...(error.hint && { hint: error.hint }) });
+  expect(await state()).toMatchObject({ hint: expect.stringContaining("The gateway tries again by itself.") });
+  account.status({ state: "failed", code: "unauthorized" });
+  expect(await state()).toMatchObject({ detail, hint: "Set the account's current credentials." });
   account.status({ state: "waiting", code: "door_shut", hint: "Ring the bell." });
   expect(await state()).toMatchObject({ detail: "The door of the platform is shut.", hint: "Ring the bell." });
   account.status({ state: "waiting", detail: "door_shut. The next attempt is in 2 s." });
-  const detail = "The door of the platform is shut. The next attempt is in 2 s.";
-  expect(await state()).toEqual({ state: "waiting", code: "door_shut", detail, hint: "Knock." });
+  const nextAttempt = "The door of the platform is shut. The next attempt is in 2 s.";
+  expect(await state()).toEqual({ state: "waiting", code: "door_shut", detail: nextAttempt, hint: "Knock." });
   account.status({ state: "waiting", detail: "door_shut is what the server says." });
   expect(await state()).toEqual({ state: "waiting", detail: "door_shut is what the server says." });
   account.status({ state: "connected" });

@@ -13,8 +13,8 @@ import type { OutboxRow } from "../../../core/state/outbox-row.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 import { createHooks } from "../../../core/stations/stations.ts";
+import { createTestHost } from "../../../core/testkit/index.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
-import { createLoopback, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const textPart = (text: string, more: Partial<Part> = {}): Part => ({ kind: "text", chars: text.length, body: text, ...more });
 const addressOf = (chat: string): Address => ({ channel: "loopback", account: "default", chat });
@@ -26,23 +26,20 @@ async function say(store: Store, chat: string, parts: readonly Part[], first?: "
   const event = { source: "loopback", kind: "update", account: "default", lane, authority: "channel" as const, body: {} };
   await store.accept({ event, id: chat, at: 1 });
   await store.claim(lane, { now: 1, limit: 10 });
-  const rows = parts.map((part) => ({ address: addressOf(chat), operation: "send" as const, part }));
+  // As the channel of a test host renders them.
+  const rendered = parts.map((part) => ({ ...part, body: { text: String(part.body), buttons: [], media: [] } }));
+  const rows = rendered.map((part) => ({ address: addressOf(chat), operation: "send" as const, part }));
   return store.say({ unitId: chat, at: 1, rows, ending: answered, ...(first !== undefined && { first }) });
 }
 
 describe("a process that died while it sent", () => {
   let directory: string;
-  let running: TestGateway | undefined;
 
   beforeEach(() => {
     directory = temporaryDirectory();
   });
 
-  afterEach(async () => {
-    await running?.gateway.close();
-    running = undefined;
-    removeDirectory(directory);
-  });
+  afterEach(() => removeDirectory(directory));
 
   test("is followed by one that knows of a part that failed, repeats changes, and has no doubt about what waited", async () => {
     const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
@@ -56,17 +53,20 @@ describe("a process that died while it sent", () => {
     await say(store, "doubtful", [textPart("five")]);
     await store.close();
 
-    const loopback = createLoopback();
-    const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
-    running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat] });
-    const [failed, waited, changed, doubtful] = await Promise.all(["failed", "waited", "changed", "doubtful"].map(running.settled));
+    await using host = await createTestHost({ directory });
+    const [failed, waited, changed, doubtful] = await Promise.all(["failed", "waited", "changed", "doubtful"].map(host.settled));
     expect(failed).toMatchObject({ outcome: "failed", reason: "too_long" });
     for (const report of [waited, changed, doubtful]) expect(report?.outcome).toBe("answered");
     const repeated = [failed, waited, changed, doubtful].map((report) =>
       report?.decisions.some(({ code }) => code === "possibly_repeated"),
     );
     expect(repeated).toEqual([false, false, false, true]);
-    expect(loopback.sent.map(({ text }) => text).toSorted()).toEqual(["five", "four", "three", "two"]);
+    expect(
+      host
+        .outbox()
+        .map(({ text }) => text)
+        .toSorted(),
+    ).toEqual(["five", "four", "three", "two"]);
   });
 
   test("over a part again and again is followed by one that sends it, a fixed number of times in all, and each possible repetition is told", async () => {
@@ -85,11 +85,9 @@ describe("a process that died while it sent", () => {
     await store.sending(await sayDoubted("begun again", 2));
     await store.close();
 
-    const loopback = createLoopback();
-    const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
-    running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat] });
+    await using host = await createTestHost({ directory });
     const chats = ["planned", "begun", "planned again", "begun again"];
-    const ends = await Promise.all(chats.map(running.settled));
+    const ends = await Promise.all(chats.map(host.settled));
     expect(ends.map(({ outcome, reason }) => `${outcome} ${reason}`)).toEqual([
       "answered answered",
       "answered answered",
@@ -98,7 +96,12 @@ describe("a process that died while it sent", () => {
     ]);
     const doubts = ends.map(({ decisions }) => decisions.filter(({ code }) => code === "possibly_repeated").length);
     expect(doubts).toEqual([1, 2, 2, 2]);
-    expect(loopback.sent.map(({ text }) => text).toSorted()).toEqual(["begun", "planned", "planned again"]);
+    expect(
+      host
+        .outbox()
+        .map(({ text }) => text)
+        .toSorted(),
+    ).toEqual(["begun", "planned", "planned again"]);
   });
 });
 

@@ -5,28 +5,23 @@ import type { Part } from "../../../core/contract/types.ts";
 import type { OutboxRow } from "../../../core/state/outbox-row.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Ending, Store } from "../../../core/state/store.ts";
+import { createTestHost } from "../../../core/testkit/index.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
-import { createLoopback, type Loopback, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 const address = { channel: "loopback", account: "default", chat: "7" };
 const lane = "loopback:default:7";
 const answered: Ending = { outcome: "answered", reason: "answered" };
 
 let directory: string;
-let running: TestGateway | undefined;
 
 beforeEach(() => {
   directory = temporaryDirectory();
 });
 
-afterEach(async () => {
-  await running?.gateway.close();
-  running = undefined;
-  removeDirectory(directory);
-});
+afterEach(() => removeDirectory(directory));
 
 async function say(store: Store, text: string, ending: Ending): Promise<OutboxRow> {
-  const part: Part = { kind: "text", chars: text.length, body: text };
+  const part: Part = { kind: "text", chars: text.length, body: { text, buttons: [], media: [] } };
   const rows = [{ address, operation: "send" as const, part }];
   const [row] = await store.say({ unitId: "e", at: 1, rows, first: "waiting", ending });
   return row ?? expect.fail("no row");
@@ -46,13 +41,10 @@ async function leave(then?: (store: Store) => Promise<unknown>): Promise<void> {
   await store.close();
 }
 
-async function nextStart(prepare: (loopback: Loopback) => void = () => {}): Promise<readonly string[]> {
-  const loopback = createLoopback();
-  prepare(loopback);
-  const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
-  running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat] });
-  expect(await running.settled("e")).toMatchObject({ outcome: "failed", reason: "media_refused" });
-  return loopback.sent.map(({ text }) => text);
+async function nextStart(): Promise<readonly string[]> {
+  await using host = await createTestHost({ directory });
+  expect(await host.settled("e")).toMatchObject({ outcome: "failed", reason: "media_refused" });
+  return host.outbox().map(({ text }) => text);
 }
 
 const failed: Ending = { outcome: "failed", reason: "media_refused" };
