@@ -3,7 +3,8 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
-import { type AtEnd, type Finished, run, type Started, start, temporaryHome } from "../core/cli/command.ts";
+import { type AtEnd, bundled, type Finished, type Started, start, temporaryHome } from "../core/cli/command.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
 import type { PostgresServer } from "../support/postgres-server.ts";
 
@@ -65,13 +66,13 @@ export async function createNodeGroup(
     async node(name, { config: given = { ...config, gateway: { port: 0, node: name } }, home = temporaryHome(atEnd), nodeArgs } = {}) {
       const file = join(home, "config.jsonc");
       writeFileSync(file, JSON.stringify(given));
-      const process = start(["gateway", "--config", file], { home, env, atEnd, ...(nodeArgs && { nodeArgs }) });
+      const process = start(["gateway", "--config", file], { home, env, atEnd, main: bundled, ...(nodeArgs && { nodeArgs }) });
       await process.until(/is ready at/);
       const description = join(home, "state", "gateway.json");
       return {
         ...{ name, home, file, process },
         url: () => (JSON.parse(readFileSync(description, "utf8")) as { readonly url: string }).url,
-        command: (...args) => run([...args, "--config", file], { home, env, atEnd }),
+        command: (...args) => run([...args, "--config", file], { home, env }),
       };
     },
     async ended() {

@@ -6,8 +6,8 @@ import { onTestFinished } from "vitest";
 
 const main = join("core", "cli", "main.js");
 const source = join(import.meta.dirname, "..", "..", "..", main);
-/** As the build bundles it, see `test/support/program.ts`. */
-const bundled = process.env.TEST_PROGRAM === undefined ? source : join(process.env.TEST_PROGRAM, main);
+/** The command line as the build bundles it, see `test/support/program.ts`. */
+export const bundled = process.env.TEST_PROGRAM === undefined ? source : join(process.env.TEST_PROGRAM, main);
 
 /**
  * What the processes of the tests inherit. Where Node keeps compiled code: a command switches that cache on for its main thread; by this
@@ -57,9 +57,9 @@ export function start(
   options: {
     readonly home: string;
     readonly env?: Readonly<Record<string, string>>;
-    /** Tests with flags look into the process: they start the source, where each module is a file. */
+    /** Flags of Node. With them, the source is started, where each module is a file, unless `main` says otherwise. */
     readonly nodeArgs?: readonly string[];
-    /** Another build of the program. */
+    /** What is started: `bundled`, or another build of the program. */
     readonly main?: string;
     /** When the process is killed; default: at the end of the test. */
     readonly atEnd?: AtEnd;

@@ -3,11 +3,10 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, vi } from "vitest";
-import { type Finished, type Started, start, temporaryHome } from "../../core/cli/command.ts";
+import { bundled, type Finished, inherited, type Started, start, temporaryHome } from "../../core/cli/command.ts";
 import { run } from "../../core/cli/command-runner.ts";
 import { type Google, startGoogle } from "../../support/mail/google.ts";
 
-const main = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");
 const consentPage = /http:\/\/127\.0\.0\.1:\d+\/o\/oauth2\/v2\/auth\?\S+/;
 
 export const hasTerminals = existsSync("/usr/bin/script");
@@ -91,8 +90,8 @@ export function createSetupRoom() {
 
     /** Starts a command at a terminal of its own. */
     atTerminal(command: readonly string[], { path }: { readonly path?: string } = {}) {
-      const child = spawn("script", ["-qec", [process.execPath, main, ...command].join(" "), "/dev/null"], {
-        env: { PATH: [...(path === undefined ? [] : [path]), process.env.PATH].join(":"), HOME: home, NO_COLOR: "1" },
+      const child = spawn("script", ["-qec", [process.execPath, bundled, ...command].join(" "), "/dev/null"], {
+        env: { PATH: [...(path === undefined ? [] : [path]), process.env.PATH].join(":"), HOME: home, NO_COLOR: "1", ...inherited },
       });
       let shown = "";
       child.stdout.setEncoding("utf8").on("data", (text: string) => {
