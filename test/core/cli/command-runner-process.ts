@@ -9,12 +9,17 @@ const { runCommandLine } = (await import(program)) as typeof import("../../../co
 
 let out = "";
 let err = "";
+/** Whether the other side hears what a command prints while it runs. */
+let isHeard = false;
+const hear = () => isHeard && process.send?.({ said: out + err });
 process.stdout.write = (chunk: string | Uint8Array) => {
   out += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
+  hear();
   return true;
 };
 process.stderr.write = (chunk: string | Uint8Array) => {
   err += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
+  hear();
   return true;
 };
 // Each command listens to it, because each has the process for itself.
@@ -23,11 +28,19 @@ process.stdout.setMaxListeners(0);
 /** What would keep a process alive, besides the runner's own. */
 const open = (): number => process.getActiveResourcesInfo().length;
 
-process.on("message", async ({ args, env }: { readonly args: readonly string[]; readonly env: NodeJS.ProcessEnv }) => {
+export interface CommandLine {
+  readonly args: readonly string[];
+  readonly env: NodeJS.ProcessEnv;
+  readonly isHeard: boolean;
+}
+
+process.on("message", async (line: CommandLine) => {
+  const { args, env } = line;
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, env);
   out = "";
   err = "";
+  isHeard = line.isHeard;
   const before = open();
   const code = await runCommandLine(args);
   // A command ends when nothing is left that its process would wait for.

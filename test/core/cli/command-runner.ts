@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { type Finished, inherited } from "./command.ts";
+import type { CommandLine } from "./command-runner-process.ts";
 
 interface Runner {
   readonly child: ChildProcess;
@@ -28,27 +29,36 @@ function openRunner(): Runner {
   return { child, last: Promise.resolve() };
 }
 
-function ask({ child }: Runner, args: readonly string[], env: object): Promise<Finished> {
+type Heard = (said: string) => void;
+
+function ask({ child }: Runner, line: Omit<CommandLine, "isHeard">, heard?: Heard): Promise<Finished> {
   return new Promise((resolve, reject) => {
-    const ended = (code: number | null) => reject(new Error(`the process ended with ${code} in ${args.join(" ")}`));
+    const ended = (code: number | null) => reject(new Error(`the process ended with ${code} in ${line.args.join(" ")}`));
     child.once("exit", ended);
-    child.once("message", (finished) => {
-      child.off("exit", ended);
-      resolve(finished as Finished);
+    child.on("message", function listen(message: Finished | { readonly said: string }) {
+      if ("said" in message) return heard?.(message.said);
+      child.off("exit", ended).off("message", listen);
+      resolve(message);
     });
-    child.send({ args, env });
+    child.send({ ...line, isHeard: heard !== undefined });
   });
 }
 
 /** Like `run` of `command.ts`, for commands that look, change something and end; what they print and return is the same. */
 export async function run(
   args: readonly string[],
-  { home, env = {} }: { readonly home: string; readonly env?: Readonly<Record<string, string>> },
+  options: {
+    readonly home: string;
+    readonly env?: Readonly<Record<string, string>>;
+    /** Called with everything that the command has printed so far, each time that it prints. */
+    readonly heard?: Heard;
+  },
 ): Promise<Finished> {
+  const { home, env = {}, heard } = options;
   runner ??= openRunner();
   const mine = runner;
   const finished = mine.last.then(() =>
-    ask(mine, args, { PATH: process.env.PATH, HOME: home, NO_COLOR: "1", TZ: "UTC", ...inherited, ...env }),
+    ask(mine, { args, env: { PATH: process.env.PATH, HOME: home, NO_COLOR: "1", TZ: "UTC", ...inherited, ...env } }, heard),
   );
   mine.last = finished.catch(() => {});
   return await finished;
