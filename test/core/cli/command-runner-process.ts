@@ -11,15 +11,24 @@ let out = "";
 let err = "";
 /** Whether the other side hears what a command prints while it runs. */
 let isHeard = false;
-const hear = () => isHeard && process.send?.({ said: out + err });
+const hear = (text: string) => isHeard && process.send?.({ said: text });
+const exit = process.exit;
+/** A gateway that has ended ends its process a little later, whatever a plugin has left open. */
+let isOver = false;
+process.exit = ((code?: number) => {
+  if (code !== undefined) exit(code);
+  isOver = true;
+}) as typeof process.exit;
 process.stdout.write = (chunk: string | Uint8Array) => {
-  out += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
-  hear();
+  const text = typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
+  out += text;
+  hear(text);
   return true;
 };
 process.stderr.write = (chunk: string | Uint8Array) => {
-  err += typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
-  hear();
+  const text = typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
+  err += text;
+  hear(text);
   return true;
 };
 // Each command listens to it, because each has the process for itself.
@@ -34,17 +43,20 @@ export interface CommandLine {
   readonly isHeard: boolean;
 }
 
-process.on("message", async (line: CommandLine) => {
+process.on("disconnect", () => exit(1));
+process.on("message", async (line: CommandLine | { readonly signal: NodeJS.Signals }) => {
+  if ("signal" in line) return void process.emit(line.signal, line.signal);
   const { args, env } = line;
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, env);
   out = "";
   err = "";
   isHeard = line.isHeard;
+  isOver = false;
   const before = open();
   const code = await runCommandLine(args);
   // A command ends when nothing is left that its process would wait for.
-  while (open() > before) await wait(2);
+  while (open() > before && !isOver) await wait(2);
   // A gateway that refuses to start leaves its listeners to the end of its process.
   for (const event of ["SIGINT", "SIGTERM", "unhandledRejection", "uncaughtExceptionMonitor"]) process.removeAllListeners(event);
   process.send?.({ code, out, err });

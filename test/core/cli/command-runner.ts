@@ -12,17 +12,23 @@ interface Runner {
 
 let runner: Runner | undefined;
 
-function openRunner(): Runner {
+/** A process for command lines, one after the other. */
+export function openProcess(execArgv: readonly string[] = []): ChildProcess {
   const { PATH, TEST_PROGRAM } = process.env;
   const env = { PATH, ...(TEST_PROGRAM === undefined ? {} : { TEST_PROGRAM }), ...inherited };
   const child = fork(join(import.meta.dirname, "command-runner-process.ts"), {
-    execArgv: [],
+    execArgv: [...execArgv],
     env,
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   // It goes with the process that has the tests.
   child.unref();
   child.channel?.unref();
+  return child;
+}
+
+function openRunner(): Runner {
+  const child = openProcess();
   child.once("exit", () => {
     if (runner?.child === child) runner = undefined;
   });
@@ -31,12 +37,23 @@ function openRunner(): Runner {
 
 type Heard = (said: string) => void;
 
-function ask({ child }: Runner, line: Omit<CommandLine, "isHeard">, heard?: Heard): Promise<Finished> {
+/** The environment of a command. */
+export const environmentOf = (home: string, more: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
+  ...{ PATH: process.env.PATH, HOME: home, NO_COLOR: "1", TZ: "UTC" },
+  ...inherited,
+  ...more,
+});
+
+export function ask(child: ChildProcess, line: Omit<CommandLine, "isHeard">, heard?: Heard): Promise<Finished> {
+  let said = "";
   return new Promise((resolve, reject) => {
     const ended = (code: number | null) => reject(new Error(`the process ended with ${code} in ${line.args.join(" ")}`));
     child.once("exit", ended);
     child.on("message", function listen(message: Finished | { readonly said: string }) {
-      if ("said" in message) return heard?.(message.said);
+      if ("said" in message) {
+        said += message.said;
+        return heard?.(said);
+      }
       child.off("exit", ended).off("message", listen);
       resolve(message);
     });
@@ -57,9 +74,7 @@ export async function run(
   const { home, env = {}, heard } = options;
   runner ??= openRunner();
   const mine = runner;
-  const finished = mine.last.then(() =>
-    ask(mine, { args, env: { PATH: process.env.PATH, HOME: home, NO_COLOR: "1", TZ: "UTC", ...inherited, ...env } }, heard),
-  );
+  const finished = mine.last.then(() => ask(mine.child, { args, env: environmentOf(home, env) }, heard));
   mine.last = finished.catch(() => {});
   return await finished;
 }
