@@ -11,7 +11,7 @@ let out = "";
 let err = "";
 /** Whether the other side hears what a command prints while it runs. */
 let isHeard = false;
-const hear = (text: string) => isHeard && process.send?.({ said: text });
+const hear = (said: Partial<Printed>) => isHeard && process.send?.({ said });
 const exit = process.exit;
 /** A gateway that has ended ends its process a little later, whatever a plugin has left open. */
 let isOver = false;
@@ -22,13 +22,13 @@ process.exit = ((code?: number) => {
 process.stdout.write = (chunk: string | Uint8Array) => {
   const text = typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
   out += text;
-  hear(text);
+  hear({ out: text });
   return true;
 };
 process.stderr.write = (chunk: string | Uint8Array) => {
   const text = typeof chunk === "string" ? chunk : Buffer.from(chunk).toString();
   err += text;
-  hear(text);
+  hear({ err: text });
   return true;
 };
 // Each command listens to it, because each has the process for itself.
@@ -36,6 +36,11 @@ process.stdout.setMaxListeners(0);
 
 /** What would keep a process alive, besides the runner's own. */
 const open = (): number => process.getActiveResourcesInfo().length;
+
+export interface Printed {
+  readonly out: string;
+  readonly err: string;
+}
 
 export interface CommandLine {
   readonly args: readonly string[];

@@ -2,7 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { type Finished, inherited } from "./command.ts";
-import type { CommandLine } from "./command-runner-process.ts";
+import type { CommandLine, Printed } from "./command-runner-process.ts";
 
 interface Runner {
   readonly child: ChildProcess;
@@ -35,7 +35,7 @@ function openRunner(): Runner {
   return { child, last: Promise.resolve() };
 }
 
-type Heard = (said: string) => void;
+type Heard = (printed: Printed) => void;
 
 /** The environment of a command. */
 export const environmentOf = (home: string, more: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
@@ -45,14 +45,15 @@ export const environmentOf = (home: string, more: Readonly<Record<string, string
 });
 
 export function ask(child: ChildProcess, line: Omit<CommandLine, "isHeard">, heard?: Heard): Promise<Finished> {
-  let said = "";
+  let printed: Printed = { out: "", err: "" };
   return new Promise((resolve, reject) => {
     const ended = (code: number | null) => reject(new Error(`the process ended with ${code} in ${line.args.join(" ")}`));
     child.once("exit", ended);
-    child.on("message", function listen(message: Finished | { readonly said: string }) {
+    child.on("message", function listen(message: Finished | { readonly said: Partial<Printed> }) {
       if ("said" in message) {
-        said += message.said;
-        return heard?.(said);
+        const { out = "", err = "" } = message.said;
+        printed = { out: printed.out + out, err: printed.err + err };
+        return heard?.(printed);
       }
       child.off("exit", ended).off("message", listen);
       resolve(message);

@@ -2,11 +2,13 @@
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { onTestFinished } from "vitest";
-import { createOutput, type Finished, ownFlags, type Started } from "./command.ts";
+import { type AtEnd, createOutput, type Finished, ownFlags, type Started } from "./command.ts";
 import { ask, environmentOf, openProcess } from "./command-runner.ts";
 
 /** How long a gateway has at the end of a test before its process is killed. */
 const patienceMs = 1_000;
+/** Two gateways of a test run at the same time; more processes would only occupy memory. */
+const mostIdle = 2;
 /** Processes in which no gateway runs. */
 const idle: ChildProcess[] = [];
 
@@ -15,7 +17,7 @@ function takeIdle(): ChildProcess | undefined {
   return at < 0 ? undefined : idle.splice(at, 1)[0];
 }
 
-/** The process of a gateway: SIGKILL is for the process, every other signal for the gateway. */
+/** The process of a gateway. SIGTERM and SIGINT end the gateway, other signals are for the process. */
 export type GatewayProcess = Pick<ChildProcess, "pid" | "kill" | "signalCode">;
 
 /**
@@ -24,23 +26,30 @@ export type GatewayProcess = Pick<ChildProcess, "pid" | "kill" | "signalCode">;
  */
 export function startGateway(
   args: readonly string[],
-  { home, env = {} }: { readonly home: string; readonly env?: Readonly<Record<string, string>> },
+  options: {
+    readonly home: string;
+    readonly env?: Readonly<Record<string, string>>;
+    /** When the gateway is ended; default: at the end of the test. */
+    readonly atEnd?: AtEnd;
+  },
 ): Started<GatewayProcess> {
+  const { home, env = {}, atEnd = onTestFinished } = options;
   const host = takeIdle() ?? openProcess(ownFlags);
   const output = createOutput();
   let isRunning = true;
-  let said = "";
-  const heard = (all: string) => {
-    said = all;
-    output.heard(all);
+  let printed = { out: "", err: "" };
+  const heard = (all: typeof printed) => {
+    printed = all;
+    output.heard(all.out + all.err);
   };
   const finished = ask(host, { args, env: environmentOf(home, env) }, heard).then(
     (result): Finished => {
       isRunning = false;
-      idle.push(host);
+      if (idle.length < mostIdle) idle.push(host);
+      else host.kill();
       return result;
     },
-    (): Finished => ({ code: host.exitCode, out: said, err: "" }),
+    (): Finished => ({ code: host.exitCode, ...printed }),
   );
   const child: GatewayProcess = {
     ...{ pid: host.pid, kill },
@@ -50,9 +59,9 @@ export function startGateway(
   };
   function kill(signal: NodeJS.Signals | number = "SIGTERM"): boolean {
     if (!isRunning || !host.connected) return false;
-    return signal === "SIGKILL" ? host.kill(signal) : host.send({ signal });
+    return signal === "SIGTERM" || signal === "SIGINT" ? host.send({ signal }) : host.kill(signal);
   }
-  onTestFinished(async () => {
+  atEnd(async () => {
     kill("SIGTERM");
     await Promise.race([finished, sleep(patienceMs, undefined, { ref: false })]);
     kill("SIGKILL");

@@ -3,8 +3,9 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, vi } from "vitest";
-import { bundled, type Finished, inherited, type Started, start, temporaryHome } from "../../core/cli/command.ts";
+import { bundled, type Finished, inherited, type Started, temporaryHome } from "../../core/cli/command.ts";
 import { run } from "../../core/cli/command-runner.ts";
+import { type GatewayProcess, startGateway } from "../../core/cli/gateway-runner.ts";
 import { type Google, startGoogle } from "../../support/mail/google.ts";
 
 const consentPage = /http:\/\/127\.0\.0\.1:\d+\/o\/oauth2\/v2\/auth\?\S+/;
@@ -50,8 +51,8 @@ export function createSetupRoom() {
     /** Runs the setup, and allows what it asks for in a browser of its own. */
     async consent(...more: readonly string[]): Promise<Finished> {
       let answer: Promise<string> | undefined;
-      const heard = (said: string) => {
-        const [page] = consentPage.exec(said) ?? [];
+      const heard = ({ out, err }: { readonly out: string; readonly err: string }) => {
+        const [page] = consentPage.exec(out + err) ?? [];
         if (page !== undefined) answer ??= fetch(page).then((response) => response.text());
       };
       const finished = await run(room.setupArgs("--no-browser", ...more), { home, heard });
@@ -63,8 +64,8 @@ export function createSetupRoom() {
     atGoogle: () =>
       JSON.stringify([[...google.pubsub.topics], [...google.pubsub.subscriptions].map(([name, { settings }]) => [name, settings])]),
 
-    async startGateway(): Promise<Started & { readonly url: string }> {
-      const gateway = start(["gateway"], { home });
+    async startGateway(): Promise<Started<GatewayProcess> & { readonly url: string }> {
+      const gateway = startGateway(["gateway"], { home });
       const said = await gateway.until(/ready at http:\/\/[^\s,]+/);
       return { ...gateway, url: /ready at (http:\/\/[^\s,/]+)/.exec(said)?.[1] ?? "" };
     },
