@@ -1,10 +1,8 @@
-// After `tsc`: the program in few files. Node finds, reads and links each module by itself, which was a quarter of every start. What is
-// imported by its path keeps its file: the doors, the plugins, the threads and processes that the program starts.
-const { existsSync, mkdirSync, readdirSync, rmSync, writeFileSync } = require("node:fs");
+// The program in few files. Node finds, reads and links each module by itself, which was a quarter of every start. What is imported by its
+// path keeps its file: the doors, the plugins, the threads and processes that the program starts.
+const { existsSync, globSync, mkdirSync, readdirSync, writeFileSync } = require("node:fs");
 const { dirname, join, posix, relative, sep } = require("node:path");
 const { pathToFileURL } = require("node:url");
-
-const root = join(__dirname, "..");
 
 /** Loaded by their paths, and able to load plugins: all of them share their modules. */
 const entries = [
@@ -23,14 +21,14 @@ const entries = [
 /** The store's thread starts with every gateway and shares no object with it: it is one file, because it starts sooner the less it loads. */
 const thread = "core/state/sqlite/writer";
 /** Modules that the engine of the transforms reads as text. */
-const isGuest = (name) => name.startsWith("core/transforms/guest/") || name === "core/contract/product";
+const guest = "core/transforms/guest/*.ts";
 
 /** The index of each bundled plugin. A folder with a manifest is a package of its own; stores are bundled too. */
-function plugins(from, extension) {
-  return readdirSync(join(root, "plugins"))
-    .filter((name) => name.startsWith("store-") || !existsSync(join(root, "plugins", name, "package.json")))
+function plugins(from) {
+  return readdirSync(join(from, "plugins"))
+    .filter((name) => name.startsWith("store-") || !existsSync(join(from, "plugins", name, "package.json")))
     .map((name) => `plugins/${name}/index`)
-    .filter((name) => existsSync(join(from, `${name}${extension}`)));
+    .filter((name) => existsSync(join(from, `${name}.ts`)));
 }
 
 /** The path of a module below `from`, without its extension and with slashes. */
@@ -69,14 +67,26 @@ function ownPlace(from, remains) {
 }
 
 /** The package's own name leads to the same modules as a path. */
-function ownName(from, extension) {
+function ownName(from) {
   return {
     name: "own-name",
     resolveId(id) {
       const [, name] = /^service-gateway\/(sdk|sdk\/channel|sdk\/store|testkit)$/.exec(id) ?? [];
-      return name && join(from, "core", `${name.includes("/") ? name : `${name}/index`}${extension}`);
+      return name && join(from, "core", `${name.includes("/") ? name : `${name}/index`}.ts`);
     },
   };
+}
+
+/** The schema library is a file of the package, at this path. */
+const packagedSchemas = (path) => ({
+  name: "packaged-schemas",
+  renderChunk: (code, { fileName }) =>
+    code.replaceAll(/^(import .*)"typebox";$/gm, (_, names) => `${names}"${relativeTo(posix.dirname(fileName), path)}";`),
+});
+
+function relativeTo(directory, path) {
+  const found = posix.relative(directory, path);
+  return found.startsWith(".") ? found : `./${found}`;
 }
 
 /**
@@ -94,49 +104,52 @@ const namedBuiltins = {
 
 /**
  * Writes the program below `to`.
- * @param {{ from: string, to: string, extension: string, remains?: (name: string) => boolean, more?: readonly string[] }} options
- *   `from`: where the modules are, with `extension`. `remains`: modules that look for files beside their source. `more`: entries.
- * @returns {Promise<ReadonlySet<string>>} the paths of the files.
+ * @param {{ from: string, to: string, schemas?: string, remains?: (name: string) => boolean, more?: readonly string[] }} options
+ *   `from`: the repository. `schemas`: where the schema library is below `to`; without it, it becomes part of the program.
+ *   `remains`: modules that look for files beside their source. `more`: entries.
  */
-async function bundleProgram({ from, to, extension, remains = () => false, more = [] }) {
+async function bundleProgram({ from, to, schemas, remains = () => false, more = [] }) {
   const { rolldown } = await import("rolldown");
-  // `dist` contains the schema library as a file of its own. Beside the source, it becomes part of the program.
-  const isOwn = (id) => /^(?:[./]|service-gateway\/|typebox$)/.test(id) && !id.endsWith("libraries/typebox.js");
+  const isOwn = (id) => /^(?:[./]|service-gateway\/)/.test(id) || (id === "typebox" && schemas === undefined);
   const write = async (names, ...others) => {
     const input = Object.fromEntries(
-      names.map((name) => [name.replace(/\.js$/, ""), join(from, name.endsWith(".js") ? name : `${name}${extension}`)]),
+      names.map((name) => [name.replace(/\.js$/, ""), join(from, name.endsWith(".js") ? name : `${name}.ts`)]),
     );
     const bundle = await rolldown({
       input,
       platform: "node",
       tsconfig: false,
       external: (id, importer) => importer !== undefined && !isOwn(id),
-      makeAbsoluteExternalsRelative: true,
-      plugins: [ownName(from, extension), ownPlace(from, remains), ...others],
+      plugins: [ownName(from), ownPlace(from, remains), ...(schemas === undefined ? [] : [packagedSchemas(schemas)]), ...others],
     });
     const { output } = await bundle.generate({ format: "esm", entryFileNames: "[name].js", chunkFileNames: "chunks/[name].js" });
     await bundle.close();
-    return output;
+    writeOutput(output, to);
   };
-  const program = await write([...entries, ...more, ...plugins(from, extension)]);
-  const files = [...program, ...(await write([thread], namedBuiltins))];
-  for (const { fileName, code } of files) {
+  await write([...entries, ...more, ...plugins(from)]);
+  await write([thread], namedBuiltins);
+}
+
+/** Writes what the engine of the transforms reads: each module as a file of its own, with what it imports. */
+async function bundleGuest({ from, to }) {
+  const { rolldown } = await import("rolldown");
+  const bundle = await rolldown({
+    input: globSync(guest, { cwd: from }).map((path) => join(from, path)),
+    tsconfig: false,
+    treeshake: false,
+  });
+  const options = { format: "esm", preserveModules: true, preserveModulesRoot: from, entryFileNames: "[name].js" };
+  const { output } = await bundle.generate(options);
+  await bundle.close();
+  writeOutput(output, to);
+}
+
+function writeOutput(output, to) {
+  for (const { fileName, code } of output) {
     const file = join(to, fileName);
     mkdirSync(dirname(file), { recursive: true });
     writeFileSync(file, code);
   }
-  return new Set(files.map(({ fileName }) => join(to, fileName)));
 }
 
-/** Bundles what `tsc` wrote to a directory, and removes the modules that it compiled for this. */
-async function bundleCompiled(target) {
-  const files = await bundleProgram({ from: target, to: target, extension: ".js" });
-  for (const path of readdirSync(target, { recursive: true })) {
-    const file = join(target, path);
-    const name = nameOf(target, file);
-    const isCompiled = path.endsWith(".js") && existsSync(join(target, `${name}.d.ts`));
-    if (isCompiled && !files.has(file) && !isGuest(name)) rmSync(file);
-  }
-}
-
-module.exports = { bundleProgram, bundleCompiled };
+module.exports = { bundleProgram, bundleGuest };

@@ -23,7 +23,7 @@ export function build(workshop: Workshop): string {
     "--outDir",
     join(target, "dist"),
   ]);
-  execFileSync(process.execPath, [join(root, ".ci/after-tsc.cjs"), join(target, "dist")]);
+  execFileSync(process.execPath, [join(root, ".ci/build-program.cjs"), join(target, "dist")]);
   return join(target, "dist/core/cli/main.js");
 }
 

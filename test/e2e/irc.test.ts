@@ -2,8 +2,9 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { start, temporaryHome } from "../core/cli/command.ts";
+import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
+import { startGateway } from "../core/cli/gateway-runner.ts";
 import { root } from "../house/sources.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { hasNgircd, type Ngircd, startNgircd } from "../support/irc/ngircd.ts";
@@ -26,7 +27,7 @@ interface Program {
   service(...args: readonly string[]): ReturnType<typeof run>;
 }
 
-/** The program in a process of its own, as the example configures it. */
+/** The program, as the example configures it. */
 async function launch(
   port: number,
   options: object = {},
@@ -55,7 +56,7 @@ async function launch(
     ...config,
   };
   writeFileSync(join(home, ".service", "config.jsonc"), JSON.stringify(written));
-  const gateway = start(["gateway"], { home });
+  const gateway = startGateway(["gateway"], { home });
   await gateway.until(/ready at/);
   return {
     home,
@@ -209,7 +210,7 @@ test("the example runs as it is written, but for its addresses: the owner by acc
   writeFileSync(config, text);
   const env = { IRC_PASSWORD: "correct horse" };
   expect((await run(["config", "validate", "--config", config], { home, env })).code).toBe(0);
-  const gateway = start(["gateway", "--config", config], { home, env });
+  const gateway = startGateway(["gateway", "--config", config], { home, env });
   await gateway.until(/ready at/);
   await expect.poll(() => server.lines).toContain("JOIN #bread");
   server.send("@account=ada :ada_!a@127.0.0.1 PRIVMSG breadbot :/config show");

@@ -3,7 +3,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
-import { start, temporaryHome } from "../core/cli/command.ts";
+import { bundled, ownFlags, start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { root } from "../house/sources.ts";
 import { type ScriptedServer, startScripted } from "../support/irc/scripted-server.ts";
@@ -74,7 +74,7 @@ async function openScene(channels: Parameters<Scene["config"]>[0]): Promise<Scen
   return {
     ...{ platform, server, file, config },
     ada: people(platform)[0] ?? 0,
-    gateway: () => start(["gateway", "--config", file], { home, nodeArgs: ["--import", crashes(crashFile)] }),
+    gateway: () => start(["gateway", "--config", file], { home, main: bundled, nodeArgs: ["--import", crashes(crashFile), ...ownFlags] }),
     crash: (plugin) => writeConfig(crashFile, plugin),
     service: (...args) => run([...args, "--config", file], { home }),
     say: (nick, target, text) => server.send(`:${nick}!${nick}@127.0.0.1 PRIVMSG ${target} :${text}`),

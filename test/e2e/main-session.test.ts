@@ -100,13 +100,15 @@ test("a person's message reads the wakes that wait, they end with it, and are to
 });
 
 test("what a heartbeat read and acknowledged is part of the conversation; the summary of a hook without a name reads Hook: ...", async () => {
-  const { server, platform, ada, url, wake, ends, asked, history } = await open();
+  const { server, platform, ada, url, wake, ends, asked, history, store } = await open();
   server.script(say("HEARTBEAT_OK"));
   const id = await wake("The door opened.", "now");
   await expect.poll(() => ends(id), { timeout: 10_000 }).toBe("silent");
   server.script(say("All is green."));
   await postHook(url, "agent", { message: "look at the build", deliver: false, wakeMode: "next-heartbeat" });
   await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(2);
+  // The summary, which is written when the run has ended.
+  await expect.poll(async () => (await store.stats()).waiting).toBe(1);
   platform.act.say(ada, ada, "anything new?");
   await answered(platform, ada, "You said: anything new?");
   expect(history(2)).toContain("The door opened.");

@@ -3,7 +3,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect } from "vitest";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
-import { type AtEnd, type Finished, run, type Started, start, temporaryHome } from "../core/cli/command.ts";
+import { type AtEnd, bundled, type Finished, type Started, start, temporaryHome } from "../core/cli/command.ts";
+import { run } from "../core/cli/command-runner.ts";
+import { type GatewayProcess, startGateway } from "../core/cli/gateway-runner.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
 import type { PostgresServer } from "../support/postgres-server.ts";
 
@@ -14,7 +16,7 @@ export interface Node {
   readonly name: string;
   readonly home: string;
   readonly file: string;
-  readonly process: Started;
+  readonly process: Started<GatewayProcess>;
   readonly url: () => string;
   /** Runs a command with the configuration of this node. */
   command(...args: readonly string[]): Promise<Finished>;
@@ -65,13 +67,15 @@ export async function createNodeGroup(
     async node(name, { config: given = { ...config, gateway: { port: 0, node: name } }, home = temporaryHome(atEnd), nodeArgs } = {}) {
       const file = join(home, "config.jsonc");
       writeFileSync(file, JSON.stringify(given));
-      const process = start(["gateway", "--config", file], { home, env, atEnd, ...(nodeArgs && { nodeArgs }) });
+      const options = { home, env, atEnd };
+      const args = ["gateway", "--config", file];
+      const process = nodeArgs === undefined ? startGateway(args, options) : start(args, { ...options, main: bundled, nodeArgs });
       await process.until(/is ready at/);
       const description = join(home, "state", "gateway.json");
       return {
         ...{ name, home, file, process },
         url: () => (JSON.parse(readFileSync(description, "utf8")) as { readonly url: string }).url,
-        command: (...args) => run([...args, "--config", file], { home, env, atEnd }),
+        command: (...args) => run([...args, "--config", file], { home, env }),
       };
     },
     async ended() {

@@ -94,7 +94,7 @@ test("reload says what became of the file, restart takes it over in the same pro
   const platform = await openPlatform();
   const [ada = 0] = people(platform);
   const config = { hooks: { enabled: true, token: hookToken }, channels: { botchat: openChannel(platform) } };
-  const gateway = await startGatewayProcess(config);
+  const gateway = await startGatewayProcess(config, { alone: true });
   const { home, file, state } = gateway;
   const ask = (...args: readonly string[]) => run([...args, "--config", file], { home });
   expect(await ask("reload")).toMatchObject({ code: 0, out: "The configuration in the file is already in effect.\n" });
@@ -148,7 +148,7 @@ test("reload says what became of the file, restart takes it over in the same pro
 }, 60_000);
 
 test("stop ends a gateway that does not answer, and never a stranger that has its process id by now", async () => {
-  const gateway = await startGatewayProcess({});
+  const gateway = await startGatewayProcess({}, { alone: true });
   const { home, file, state } = gateway;
   const address = JSON.parse(readFileSync(join(state, "gateway.json"), "utf8")) as object;
   writeFileSync(join(state, "gateway.json"), JSON.stringify({ ...address, url: "http://127.0.0.1:9" }));

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
 import { type Started, start, temporaryHome } from "../core/cli/command.ts";
+import { type GatewayProcess, startGateway } from "../core/cli/gateway-runner.ts";
 
 export const botToken = "4242:e2e-bot-token-AbCdEf";
 export const hookToken = "e2e-hook-token-0123456789";
@@ -57,39 +58,44 @@ export function withBasics(config: object): object {
   };
 }
 
-export interface Running extends Started {
+export interface Running extends Started<GatewayProcess> {
   readonly home: string;
   readonly file: string;
   readonly state: string;
   readonly url: string;
 }
 
-/** A gateway process that is up. */
-export async function startGatewayProcess(config: object, { home = temporaryHome() }: { readonly home?: string } = {}): Promise<Running> {
+/** A gateway that is up. `alone`: in a process that no other has used, for tests of the process itself. */
+export async function startGatewayProcess(
+  config: object,
+  { home = temporaryHome(), alone }: { readonly home?: string; readonly alone?: boolean } = {},
+): Promise<Running> {
   const file = configure(home, config);
-  return await restart({ home, file });
+  return await restart({ home, file, alone });
 }
 
 export async function restart({
   home,
   file,
   env = {},
+  alone = false,
 }: {
   readonly home: string;
   readonly file: string;
   readonly env?: Readonly<Record<string, string>>;
+  readonly alone?: boolean | undefined;
 }): Promise<Running> {
-  const gateway = start(["gateway", "--config", file], { home, env });
+  const gateway = (alone ? start : startGateway)(["gateway", "--config", file], { home, env });
   const url = /ready at (http:\S+)/.exec(await gateway.until(/ready at http:\S+ /))?.[1] ?? "";
   return { ...gateway, home, file, state: join(home, "state"), url };
 }
 
-export async function stop(gateway: Started): Promise<void> {
+export async function stop(gateway: Started<GatewayProcess>): Promise<void> {
   gateway.child.kill("SIGTERM");
   expect((await gateway.finished).code).toBe(0);
 }
 
-export async function kill(gateway: Started): Promise<void> {
+export async function kill(gateway: Started<GatewayProcess>): Promise<void> {
   gateway.child.kill("SIGKILL");
   await gateway.finished;
 }

@@ -35,7 +35,7 @@ beforeAll(() => {
   // The types are checked by `npm run check`.
   const how = ["-p", join(root, "tsconfig.build.json"), "--noCheck", "--outDir", join(directory, "dist")];
   execFileSync(process.execPath, [tsc, ...how], { encoding: "utf8" });
-  execFileSync(process.execPath, [join(root, ".ci", "after-tsc.cjs"), join(directory, "dist")]);
+  execFileSync(process.execPath, [join(root, ".ci", "build-program.cjs"), join(directory, "dist")]);
 }, 240_000);
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

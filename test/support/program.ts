@@ -44,7 +44,6 @@ interface Bundler {
   bundleProgram(options: {
     readonly from: string;
     readonly to: string;
-    readonly extension: string;
     readonly remains: (name: string) => boolean;
     readonly more: readonly string[];
   }): Promise<unknown>;
@@ -80,7 +79,7 @@ export default async function setup(): Promise<void> {
     const { copyAssets } = require("../../.ci/copy-assets.cjs") as Assets;
     const made = mkdtempSync(join(cache, "new-"));
     const remains = (name: string) => !moved.has(name);
-    await bundleProgram({ from: root, to: join(made, "dist"), extension: ".ts", remains, more });
+    await bundleProgram({ from: root, to: join(made, "dist"), remains, more });
     copyAssets(join(made, "dist"));
     copyFileSync(join(root, "package.json"), join(made, "package.json"));
     try {

@@ -2,6 +2,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { join } from "node:path";
 import { type Finished, inherited } from "./command.ts";
+import type { CommandLine, Printed } from "./command-runner-process.ts";
 
 interface Runner {
   readonly child: ChildProcess;
@@ -11,45 +12,70 @@ interface Runner {
 
 let runner: Runner | undefined;
 
-function openRunner(): Runner {
+/** A process for command lines, one after the other. */
+export function openProcess(execArgv: readonly string[] = []): ChildProcess {
   const { PATH, TEST_PROGRAM } = process.env;
   const env = { PATH, ...(TEST_PROGRAM === undefined ? {} : { TEST_PROGRAM }), ...inherited };
   const child = fork(join(import.meta.dirname, "command-runner-process.ts"), {
-    execArgv: [],
+    execArgv: [...execArgv],
     env,
     stdio: ["ignore", "ignore", "inherit", "ipc"],
   });
   // It goes with the process that has the tests.
   child.unref();
   child.channel?.unref();
+  return child;
+}
+
+function openRunner(): Runner {
+  const child = openProcess();
   child.once("exit", () => {
     if (runner?.child === child) runner = undefined;
   });
   return { child, last: Promise.resolve() };
 }
 
-function ask({ child }: Runner, args: readonly string[], env: object): Promise<Finished> {
+type Heard = (printed: Printed) => void;
+
+/** The environment of a command. */
+export const environmentOf = (home: string, more: Readonly<Record<string, string>>): NodeJS.ProcessEnv => ({
+  ...{ PATH: process.env.PATH, HOME: home, NO_COLOR: "1", TZ: "UTC" },
+  ...inherited,
+  ...more,
+});
+
+export function ask(child: ChildProcess, line: Omit<CommandLine, "isHeard">, heard?: Heard): Promise<Finished> {
+  let printed: Printed = { out: "", err: "" };
   return new Promise((resolve, reject) => {
-    const ended = (code: number | null) => reject(new Error(`the process ended with ${code} in ${args.join(" ")}`));
+    const ended = (code: number | null) => reject(new Error(`the process ended with ${code} in ${line.args.join(" ")}`));
     child.once("exit", ended);
-    child.once("message", (finished) => {
-      child.off("exit", ended);
-      resolve(finished as Finished);
+    child.on("message", function listen(message: Finished | { readonly said: Partial<Printed> }) {
+      if ("said" in message) {
+        const { out = "", err = "" } = message.said;
+        printed = { out: printed.out + out, err: printed.err + err };
+        return heard?.(printed);
+      }
+      child.off("exit", ended).off("message", listen);
+      resolve(message);
     });
-    child.send({ args, env });
+    child.send({ ...line, isHeard: heard !== undefined });
   });
 }
 
 /** Like `run` of `command.ts`, for commands that look, change something and end; what they print and return is the same. */
 export async function run(
   args: readonly string[],
-  { home, env = {} }: { readonly home: string; readonly env?: Readonly<Record<string, string>> },
+  options: {
+    readonly home: string;
+    readonly env?: Readonly<Record<string, string>>;
+    /** Called with everything that the command has printed so far, each time that it prints. */
+    readonly heard?: Heard;
+  },
 ): Promise<Finished> {
+  const { home, env = {}, heard } = options;
   runner ??= openRunner();
   const mine = runner;
-  const finished = mine.last.then(() =>
-    ask(mine, args, { PATH: process.env.PATH, HOME: home, NO_COLOR: "1", TZ: "UTC", ...inherited, ...env }),
-  );
+  const finished = mine.last.then(() => ask(mine.child, { args, env: environmentOf(home, env) }, heard));
   mine.last = finished.catch(() => {});
   return await finished;
 }

@@ -6,8 +6,8 @@ import { onTestFinished } from "vitest";
 
 const main = join("core", "cli", "main.js");
 const source = join(import.meta.dirname, "..", "..", "..", main);
-/** As the build bundles it, see `test/support/program.ts`. */
-const bundled = process.env.TEST_PROGRAM === undefined ? source : join(process.env.TEST_PROGRAM, main);
+/** The command line as the build bundles it, see `test/support/program.ts`. */
+export const bundled = process.env.TEST_PROGRAM === undefined ? source : join(process.env.TEST_PROGRAM, main);
 
 /**
  * What the processes of the tests inherit. Where Node keeps compiled code: a command switches that cache on for its main thread; by this
@@ -44,8 +44,8 @@ export function temporaryHome(atEnd: AtEnd = onTestFinished): string {
   return home;
 }
 
-export interface Started {
-  readonly child: ChildProcess;
+export interface Started<Child = ChildProcess> {
+  readonly child: Child;
   /** Resolves with the output so far, once it matches. */
   until(pattern: RegExp): Promise<string>;
   readonly finished: Promise<Finished>;
@@ -57,9 +57,9 @@ export function start(
   options: {
     readonly home: string;
     readonly env?: Readonly<Record<string, string>>;
-    /** Tests with flags look into the process: they start the source, where each module is a file. */
+    /** Flags of Node. With them, the source is started, where each module is a file, unless `main` says otherwise. */
     readonly nodeArgs?: readonly string[];
-    /** Another build of the program. */
+    /** What is started: `bundled`, or another build of the program. */
     readonly main?: string;
     /** When the process is killed; default: at the end of the test. */
     readonly atEnd?: AtEnd;
@@ -73,10 +73,8 @@ export function start(
   });
   let out = "";
   let err = "";
-  const watchers = new Set<() => void>();
-  const heard = () => {
-    for (const watcher of watchers) watcher();
-  };
+  const output = createOutput();
+  const heard = () => output.heard(out + err);
   child.stdout.setEncoding("utf8").on("data", (text: string) => {
     out += text;
     heard();
@@ -92,20 +90,30 @@ export function start(
     child.kill("SIGKILL");
     await finished;
   });
+  return { child, finished, until: (pattern) => output.until(pattern, finished) };
+}
+
+/** What a process has printed so far, and who waits for it. */
+export function createOutput() {
+  let said = "";
+  const watchers = new Set<() => void>();
   return {
-    child,
-    finished,
-    async until(pattern) {
+    /** It has printed more: `all` is everything so far. */
+    heard(all: string) {
+      said = all;
+      for (const watcher of watchers) watcher();
+    },
+    async until(pattern: RegExp, finished: Promise<Finished>): Promise<string> {
       const matched = new Promise<string>((resolve) => {
         const look = () => {
-          if (!pattern.test(out + err)) return;
+          if (!pattern.test(said)) return;
           watchers.delete(look);
-          resolve(out + err);
+          resolve(said);
         };
         watchers.add(look);
         look();
       });
-      const ended = finished.then(({ code }) => Promise.reject(new Error(`ended with ${code} before ${pattern}:\n${out}${err}`)));
+      const ended = finished.then(({ code }) => Promise.reject(new Error(`ended with ${code} before ${pattern}:\n${said}`)));
       return await Promise.race([matched, ended]);
     },
   };

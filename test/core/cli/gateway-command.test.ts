@@ -7,7 +7,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { programCommand } from "../../../core/contract/command.ts";
-import { start, temporaryHome } from "./command.ts";
+import { bundled, start, temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 
 function homeWith(config: object): { readonly home: string; readonly state: string } {
@@ -62,7 +62,7 @@ describe("gateway", () => {
   test("bounds the young generation and the helpers of its process, under the process id that was started, unless the user chose", async () => {
     const { home } = homeWith({ gateway: { port: 0 } });
     const flagsOf = async (args: readonly string[], nodeArgs: readonly string[] = []) => {
-      const gateway = start(args, { home, nodeArgs });
+      const gateway = start(args, { home, main: bundled, nodeArgs });
       await gateway.until(ready);
       const line = execFileSync("ps", ["-ww", "-o", "args=", "-p", String(gateway.child.pid)], { encoding: "utf8" });
       gateway.child.kill("SIGTERM");

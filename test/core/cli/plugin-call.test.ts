@@ -4,7 +4,7 @@ import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
-import { start, temporaryHome } from "./command.ts";
+import { bundled, inherited, start, temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 
 /** A plugin `notes` with a preset of that name, whose commands are given as text. */
@@ -162,10 +162,9 @@ test.skipIf(!hasScript)("at a terminal a command asks; a password is not shown w
       return say([\`\${name} \${secret.length} \${await call.terminal.confirm("Sure?")}\`]);
     })`,
   );
-  const main = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");
   const { spawn } = await import("node:child_process");
-  const child = spawn("script", ["-qec", `${process.execPath} ${main} notes ask`, "/dev/null"], {
-    env: { PATH: process.env.PATH, HOME: home, NO_COLOR: "1" },
+  const child = spawn("script", ["-qec", `${process.execPath} ${bundled} notes ask`, "/dev/null"], {
+    env: { PATH: process.env.PATH, HOME: home, NO_COLOR: "1", ...inherited },
     stdio: ["pipe", "pipe", "pipe"],
   });
   let shown = "";

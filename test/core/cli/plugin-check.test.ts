@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -81,13 +81,17 @@ test("what is not there is told in a sentence, and what is no plugin is a findin
 
 // The contract runs in a test runner of its own, which other work on the machine can hold up.
 describe("the package of a plugin", { timeout: 120_000 }, () => {
-  /** A new plugin, changed by replacements of text in its files. */
-  async function packageWith(kind: "channel" | "preset", changes: Readonly<Record<string, (text: string) => string>>) {
+  /** A new plugin, changed by replacements of text in its files; `undefined` removes a file. */
+  async function packageWith(kind: "channel" | "preset", changes: Readonly<Record<string, ((text: string) => string) | undefined>>) {
     const home = temporaryHome();
     const folder = join(home, "acme-chat");
     expect((await run(["plugins", "create", "acme-chat", "--kind", kind, "--dir", folder], { home })).code).toBe(0);
     for (const [path, change] of Object.entries(changes)) {
       const file = join(folder, path);
+      if (change === undefined) {
+        rmSync(file);
+        continue;
+      }
       const before = existsSync(file) ? readFileSync(file, "utf8") : "";
       expect(change(before)).not.toBe(before);
       writeFileSync(file, change(before));
@@ -126,7 +130,7 @@ describe("the package of a plugin", { timeout: 120_000 }, () => {
             "const options = Type.Object({\n  allowFrom: Type.Optional(Type.String()),\n  retries: Type.Integer({ default: -1, minimum: 0, description: 'How often.' }),",
           ),
       // Without fixtures, only what is declared is judged.
-      "test/fixtures.ts": () => "",
+      "test/fixtures.ts": undefined,
     });
     const { ok, findings } = await found();
     expect(ok).toBe(false);
@@ -136,6 +140,7 @@ describe("the package of a plugin", { timeout: 120_000 }, () => {
         "option-name src/index.ts:8",
         "option-default src/index.ts:9",
         "option-secret src/index.ts:12",
+        expect.stringMatching(/^contract-not-run src\/index\.ts:\d+$/),
       ]),
     );
   });

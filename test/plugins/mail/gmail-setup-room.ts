@@ -3,11 +3,11 @@ import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, onTestFinished, vi } from "vitest";
-import { type Finished, type Started, start, temporaryHome } from "../../core/cli/command.ts";
+import { bundled, type Finished, inherited, type Started, temporaryHome } from "../../core/cli/command.ts";
 import { run } from "../../core/cli/command-runner.ts";
+import { type GatewayProcess, startGateway } from "../../core/cli/gateway-runner.ts";
 import { type Google, startGoogle } from "../../support/mail/google.ts";
 
-const main = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");
 const consentPage = /http:\/\/127\.0\.0\.1:\d+\/o\/oauth2\/v2\/auth\?\S+/;
 
 export const hasTerminals = existsSync("/usr/bin/script");
@@ -50,19 +50,22 @@ export function createSetupRoom() {
 
     /** Runs the setup, and allows what it asks for in a browser of its own. */
     async consent(...more: readonly string[]): Promise<Finished> {
-      const setup = start(room.setupArgs("--no-browser", ...more), { home });
-      const said = await setup.until(consentPage);
-      const [page = ""] = consentPage.exec(said) ?? [];
-      expect(await (await fetch(page)).text()).toContain("You can close this window");
-      return await setup.finished;
+      let answer: Promise<string> | undefined;
+      const heard = ({ out, err }: { readonly out: string; readonly err: string }) => {
+        const [page] = consentPage.exec(out + err) ?? [];
+        if (page !== undefined) answer ??= fetch(page).then((response) => response.text());
+      };
+      const finished = await run(room.setupArgs("--no-browser", ...more), { home, heard });
+      expect(await answer).toContain("You can close this window");
+      return finished;
     },
 
     /** Topics and subscriptions at Google. */
     atGoogle: () =>
       JSON.stringify([[...google.pubsub.topics], [...google.pubsub.subscriptions].map(([name, { settings }]) => [name, settings])]),
 
-    async startGateway(): Promise<Started & { readonly url: string }> {
-      const gateway = start(["gateway"], { home });
+    async startGateway(): Promise<Started<GatewayProcess> & { readonly url: string }> {
+      const gateway = startGateway(["gateway"], { home });
       const said = await gateway.until(/ready at http:\/\/[^\s,]+/);
       return { ...gateway, url: /ready at (http:\/\/[^\s,/]+)/.exec(said)?.[1] ?? "" };
     },
@@ -91,8 +94,8 @@ export function createSetupRoom() {
 
     /** Starts a command at a terminal of its own. */
     atTerminal(command: readonly string[], { path }: { readonly path?: string } = {}) {
-      const child = spawn("script", ["-qec", [process.execPath, main, ...command].join(" "), "/dev/null"], {
-        env: { PATH: [...(path === undefined ? [] : [path]), process.env.PATH].join(":"), HOME: home, NO_COLOR: "1" },
+      const child = spawn("script", ["-qec", [process.execPath, bundled, ...command].join(" "), "/dev/null"], {
+        env: { PATH: [...(path === undefined ? [] : [path]), process.env.PATH].join(":"), HOME: home, NO_COLOR: "1", ...inherited },
       });
       let shown = "";
       child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSy
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { temporaryHome } from "../../core/cli/command.ts";
+import { bundled, inherited, temporaryHome } from "../../core/cli/command.ts";
 import { run } from "../../core/cli/command-runner.ts";
 import { makeCertificate } from "../../support/mail/certificate.ts";
 import { hasDovecot, startDovecot } from "../../support/mail/dovecot.ts";
@@ -254,9 +254,10 @@ test.skipIf(!hasDovecot || !existsSync("/usr/bin/script"))(
   "at a terminal a typed password goes into a file of its own, and the newest subject is shown",
   async () => {
     const typed = async (password: string, ...more: readonly string[]): Promise<string> => {
-      const main = join(import.meta.dirname, "..", "..", "..", "core", "cli", "main.js");
-      const line = [process.execPath, main, "webhooks", "imap", "setup", "--account", "ada", ...more].join(" ");
-      const child = spawn("script", ["-qec", line, "/dev/null"], { env: { PATH: process.env.PATH, HOME: home, NO_COLOR: "1" } });
+      const line = [process.execPath, bundled, "webhooks", "imap", "setup", "--account", "ada", ...more].join(" ");
+      const child = spawn("script", ["-qec", line, "/dev/null"], {
+        env: { PATH: process.env.PATH, HOME: home, NO_COLOR: "1", ...inherited },
+      });
       let shown = "";
       let isAnswered = false;
       child.stdout.setEncoding("utf8").on("data", (text: string) => {

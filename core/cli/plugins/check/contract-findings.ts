@@ -98,6 +98,18 @@ interface Report {
   }[];
 }
 
+/** Settings of the test runner by which a package that runs from its source is found. Node loads it, as it does in an installation. */
+function ownSource(): string {
+  if (!fromSource) return "";
+  const core = join(packageDirectory(), "core");
+  const doors = ["sdk/channel", "sdk/store", "sdk", "testkit"].map((door) => [
+    `${product.packageName}/${door}`,
+    join(core, `${door.includes("/") ? door : `${door}/index`}.ts`),
+  ]);
+  const external = `new RegExp(${JSON.stringify(`^${core.replaceAll(/[^\w/]/g, "\\$&")}/`)})`;
+  return `resolve: { alias: ${JSON.stringify(Object.fromEntries(doors))} }, test: { server: { deps: { external: [${external}] } } }`;
+}
+
 async function runTests(files: {
   readonly vitest: string;
   readonly kit: string;
@@ -115,15 +127,7 @@ import * as given from ${fixtures};
 channelContract({ channel, options: given.options ?? {}, fixtures: given.fixtures, functions: given.functions ?? [], skip: given.skip ?? [] });
 `,
   );
-  const alias = fromSource
-    ? Object.fromEntries(
-        ["sdk/channel", "sdk/store", "sdk", "testkit"].map((door) => [
-          `${product.packageName}/${door}`,
-          join(packageDirectory(), "core", `${door.includes("/") ? door : `${door}/index`}.ts`),
-        ]),
-      )
-    : {};
-  writeFileSync(join(directory, "vitest.config.mjs"), `export default ${JSON.stringify({ root: directory, resolve: { alias } })};`);
+  writeFileSync(join(directory, "vitest.config.mjs"), `export default { root: ${JSON.stringify(directory)}, ${ownSource()} };`);
   const report = join(directory, "report.json");
   const child = spawn(process.execPath, [vitest, "run", "--config", "vitest.config.mjs", "--reporter=json", `--outputFile=${report}`], {
     cwd: directory,
