@@ -125,7 +125,10 @@ export async function openRoom(
   const open = { dmPolicy: "open", allowFrom: ["*"] };
   const config = {
     gateway: { port: 0 },
-    plugins: { load: ids.map((id) => `./${id}`), entries: Object.fromEntries(faulty.map((id) => [id, { isolation }])) },
+    plugins: {
+      load: ids.map((id) => `./${id}`),
+      entries: { ...Object.fromEntries(faulty.map((id) => [id, { isolation }])), echo: { options: { delayMs: 0 } } },
+    },
     channels: Object.fromEntries(ids.map((id) => [id, { port: ports.get(id), ...open }])),
   };
   writeFileSync(join(directory, "config.jsonc"), JSON.stringify(config));
