@@ -5,6 +5,7 @@ import MarkdownIt from "markdown-it";
 import { expect, vi } from "vitest";
 import { type Context, messageLimit, type Said } from "../../transforms/message.ts";
 import { root } from "../house/sources.ts";
+import { anyCharacter } from "../support/any-character.ts";
 
 export type Transform = (context: Context) => Said | null | undefined;
 
@@ -53,7 +54,7 @@ const junk: fc.Arbitrary<unknown> = fc.oneof(
     "```\n# x\n> y\n- z\n1. a",
     "@all\u202Etxt\u0000",
   ),
-  fc.string({ unit: "binary", maxLength: 30 }),
+  fc.string({ unit: anyCharacter, maxLength: 30 }),
   fc.integer({ min: 1, max: 100_000 }).map((length) => "x_*[<".repeat(length).slice(0, length)),
   fc
     .integer({ min: 1, max: 400 })

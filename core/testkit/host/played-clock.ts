@@ -13,6 +13,8 @@ interface Entry {
   /** Milliseconds between two runs; absent if it runs once. */
   readonly every?: number;
   readonly run: () => void;
+  /** It has run while the clock moved, so its real time means nothing unless it is refreshed. `ref`: it kept the process alive. */
+  played?: { readonly ref: boolean } | undefined;
   /** A time limit of `AbortSignal.timeout`: it ends on its own, and keeps nothing alive. */
   readonly isLimit?: true;
 }
@@ -70,6 +72,7 @@ function start(kind: "once" | "repeated" | "limit", run: Callback, ms: unknown, 
   const kinds = { ...(kind === "repeated" && { every: delay }), ...(kind === "limit" && { isLimit: true as const }) };
   const entry: Entry = { due: now() + delay, ...kinds, run: () => run(...values) };
   const fire = () => {
+    if (entry.played !== undefined) return;
     if (kind !== "repeated") entries.delete(handle);
     else entry.due = now() + delay;
     entry.run();
@@ -80,6 +83,8 @@ function start(kind: "once" | "repeated" | "limit", run: Callback, ms: unknown, 
   handle.refresh = () => {
     entry.due = now() + delay;
     if (kind !== "repeated") entries.set(handle, entry);
+    if (entry.played?.ref === true) handle.ref();
+    entry.played = undefined;
     return refresh.call(handle);
   };
   handle.close = () => {
@@ -88,6 +93,13 @@ function start(kind: "once" | "repeated" | "limit", run: Callback, ms: unknown, 
   };
   handle[Symbol.dispose] = () => void handle.close();
   return handle;
+}
+
+/** A timer that was cleared could not be refreshed any more, as undici refreshes the one with which it counts its time limits. */
+function setAside(handle: NodeJS.Timeout, entry: Entry): void {
+  entries.delete(handle);
+  entry.played = { ref: handle.hasRef() };
+  handle.unref();
 }
 
 /** Timers may also be stopped by their number. */
@@ -151,7 +163,7 @@ async function advance(ms: number): Promise<void> {
   for (let next = nextDue(until); next !== undefined; next = nextDue(until)) {
     const [handle, entry] = next;
     offsetMs += Math.max(0, entry.due - now());
-    if (entry.every === undefined) stop(handle);
+    if (entry.every === undefined) setAside(handle, entry);
     else {
       const count = (runs.get(entry) ?? 0) + 1;
       runs.set(entry, count);

@@ -15,6 +15,8 @@ export const faults = {
   exit: "process.exit(3);",
   // Longer than the heartbeats of a worker may be missed.
   loop: "const end = Date.now() + (isMainThread ? 1_500 : 10_000); while (Date.now() < end);",
+  // As long, without work for the processor.
+  wait: "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, isMainThread ? 1_500 : 10_000);",
   memory: "const all = []; for (;;) all.push(new Array(1_000_000).fill(all.length)); ",
   // Heartbeats are answered between the buffers: on a busy machine the whole takes longer than they may be missed.
   buffers:
@@ -125,7 +127,10 @@ export async function openRoom(
   const open = { dmPolicy: "open", allowFrom: ["*"] };
   const config = {
     gateway: { port: 0 },
-    plugins: { load: ids.map((id) => `./${id}`), entries: Object.fromEntries(faulty.map((id) => [id, { isolation }])) },
+    plugins: {
+      load: ids.map((id) => `./${id}`),
+      entries: { ...Object.fromEntries(faulty.map((id) => [id, { isolation }])), echo: { options: { delayMs: 0 } } },
+    },
     channels: Object.fromEntries(ids.map((id) => [id, { port: ports.get(id), ...open }])),
   };
   writeFileSync(join(directory, "config.jsonc"), JSON.stringify(config));

@@ -78,12 +78,12 @@ test("eight waits of 500 ms at once end after 600 ms", async () => {
 });
 
 test("the first call after a rest takes 40 ms more at most, though the threads but one have ended", async () => {
-  const shop = open({ idleMs: 100 });
+  const shop = open({ idleMs: 50, cpuMs: 300 });
   await Promise.allSettled([...Array.from({ length: 4 }, () => shop.run("mixed.mjs", { loop: true })), shop.run("good.mjs", { n: 0 })]);
   const busy = await timeOf(() => shop.run("good.mjs", { n: 1 }));
   const rested: number[] = [];
   for (let round = 0; round < 5; round += 1) {
-    await sleep(400);
+    await sleep(200);
     rested.push(await timeOf(() => shop.run("good.mjs", { n: round })));
   }
   // What else the machine does may spoil a call or two; what a rest costs it costs in each.

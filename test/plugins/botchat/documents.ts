@@ -1,5 +1,6 @@
 /** Random Markdown documents: words and marks that make sense, marks that do not, and any character there is. */
 import fc from "fast-check";
+import { anyCharacter } from "../../support/any-character.ts";
 
 const word = fc.oneof(
   fc.constantFrom(
@@ -36,7 +37,7 @@ const word = fc.oneof(
     "\t",
   ),
   fc.string({ unit: "grapheme", maxLength: 8 }),
-  fc.string({ unit: "binary", maxLength: 4 }),
+  fc.string({ unit: anyCharacter, maxLength: 4 }),
 );
 const inline = fc.array(word, { maxLength: 14 }).map((words) => words.join(" "));
 const wrapped = fc.oneof(

@@ -85,7 +85,7 @@ test("kills, stops longer than a lease, and crashes of the server lose and repea
         }
         await sleep(50);
       }
-      await sleep(30);
+      await sleep(60);
     }
   };
   try {

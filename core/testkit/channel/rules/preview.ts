@@ -168,8 +168,9 @@ async function survivesOutage(bench: Bench): Promise<void> {
 async function leavesNoTimer(bench: Bench): Promise<void> {
   const { address } = await bench.meet("Hello");
   const own = await bench.timersAtRest();
-  // One timer more may belong to a library; one for each preview does not.
-  const previews = 4;
+  // A few timers more may belong to a library; one for each preview does not. Before, one of the channel's own may have been active throughout.
+  const previews = 5;
+  const most = previews - 2;
   for (let count = 0; count < previews; count += 1) {
     const { preview } = openPreview(bench, address);
     for (let words = 0; words < 20; words += 1) preview.update(grown(words));
@@ -179,7 +180,7 @@ async function leavesNoTimer(bench: Bench): Promise<void> {
   await bench.until(
     async () => {
       left = (await bench.timersAtRest()) - own;
-      return left < previews;
+      return left <= most;
     },
     () => `After ${previews} previews were closed, ${left} more timers are active than before.`,
   );

@@ -1,4 +1,5 @@
 /** Tries for ever to connect, and says nothing. */
+import { setTimeout as sleep } from "node:timers/promises";
 import { createPostbox } from "../postbox/channel.ts";
 import type { Broken } from "./index.ts";
 
@@ -9,7 +10,7 @@ const channel = createPostbox(({ start }, account) => ({
         () => true,
         () => false,
       );
-    while (!account.signal.aborted && !(await answers()));
+    while (!account.signal.aborted && !(await answers())) await sleep(20);
     await start();
   },
 }));

@@ -458,6 +458,24 @@ describe("the played clock", () => {
     expect(seen).toEqual(["minute 60", "minute 120", "put off 150", "minute 180"]);
   });
 
+  test("a timer that ran while the clock moved runs again once it is refreshed, also when no clock is played any more", async () => {
+    let runs = 0;
+    const again = await (async () => {
+      await using host = await createTestHost();
+      const once = setTimeout(() => {
+        runs += 1;
+      }, 200);
+      await host.advance(200);
+      expect(runs).toBe(1);
+      once.refresh();
+      await host.advance(200);
+      expect(runs).toBe(2);
+      return once;
+    })();
+    expect(again.refresh().hasRef()).toBe(true);
+    await expect.poll(() => runs).toBe(3);
+  });
+
   test("a month passes in one step", async () => {
     await using host = await createTestHost();
     const before = host.now();

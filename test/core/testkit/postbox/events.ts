@@ -64,7 +64,7 @@ export function createPolling(account: Account, call: Call) {
       account.log.debug({ name: (error as Error).name }, "the postbox was not read");
       account.status({ state: "waiting", detail: "The postbox does not answer; it is asked again." });
     }
-    if (!stopped.signal.aborted) timer = setTimeout(run, 20);
+    if (!stopped.signal.aborted) timer = setTimeout(run, 50);
   }
 
   function run(): void {
