@@ -15,14 +15,14 @@ storeContract({
   name: "the embedded store",
   async open(options) {
     const directory = await newDirectory();
-    const store = await openSqliteStore({ directory, ...options });
+    // With a thread, as in a gateway.
+    const store = await openSqliteStore({ directory, writerThread: true, ...options });
     directories.set(store, directory);
     return store;
   },
   async reopen(store, options) {
     const directory = directories.get(store);
     if (directory === undefined) throw new Error("This store was not opened here.");
-    // With a thread, as in a gateway. The messages to the writer are the same in both, and are copied on their way.
     return openSqliteStore({ directory, writerThread: true, ...options });
   },
 });
