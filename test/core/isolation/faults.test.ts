@@ -32,12 +32,11 @@ interface Examined {
 
 describe("in a worker", () => {
   test("each fault of several at once ends its own thread only, is named, and its channel comes back", async () => {
-    const room = await openRoom("worker", { faulty: ["exit", "uncaught", "wait", "parse", "rejection"] });
+    const room = await openRoom("worker", { faulty: ["exit", "uncaught", "loop", "parse", "rejection"] });
     await Promise.all([
       endsItsThread(room, "exit", /exit code 3/),
       endsItsThread(room, "uncaught", /thrown by a timer/),
-      // An endless loop is ended in the same way; see delays.timed.test.ts.
-      endsItsThread(room, "wait", /did not answer for 5 s/),
+      endsItsThread(room, "loop", /did not answer for 5 s/),
       (async () => {
         // Tried once more in the next thread, then it fails with the reason.
         send(room, "parse", "exit in parse");

@@ -15,8 +15,6 @@ export const faults = {
   exit: "process.exit(3);",
   // Longer than the heartbeats of a worker may be missed.
   loop: "const end = Date.now() + (isMainThread ? 1_500 : 10_000); while (Date.now() < end);",
-  // As long, without work for the processor.
-  wait: "Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, isMainThread ? 1_500 : 10_000);",
   memory: "const all = []; for (;;) all.push(new Array(1_000_000).fill(all.length)); ",
   // Heartbeats are answered between the buffers: on a busy machine the whole takes longer than they may be missed.
   buffers:
