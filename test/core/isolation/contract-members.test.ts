@@ -45,6 +45,7 @@ test("commands, taps, the store, routes, checks and reports", async () => {
       export default definePlugin({ id: "all", version: "1.0.0", host: "^0.1.0", setup(host) {
         host.command({ name: "count", summary: "Counts.", role: "anyone",
           run: async ({ args }) => "counted " + await host.store.update("n", (n) => Number(n ?? 0) + Number(args)) });
+        host.command({ name: "duty", summary: "Takes a duty.", role: "anyone", run: async () => "taken: " + await host.takeDuty("count") });
         host.tap("formatting", (reply) => ({ ...reply, text: reply.text + "!" }));
         host.tap("settled", () => { ended += 1; });
         host.route({ method: "POST", path: "/bytes", access: "public", rawBody: true,
@@ -58,7 +59,8 @@ test("commands, taps, the store, routes, checks and reports", async () => {
   );
   await host.say("/count 2");
   await host.say("/count 3");
-  expect(texts(host)).toEqual(["counted 2!", "counted 5!"]);
+  await host.say("/duty");
+  expect(texts(host)).toEqual(["counted 2!", "counted 5!", "taken: true!"]);
   const post = await fetch(`${host.url}/bytes`, {
     method: "POST",
     body: "abc",
@@ -68,7 +70,7 @@ test("commands, taps, the store, routes, checks and reports", async () => {
   expect((await fetch(`${host.url}/stream`)).status).toBe(500);
   await expect
     .poll(async () => await (await host.fetch("/gateway/describe")).json(), { timeout: 5_000 })
-    .toMatchObject({ gateway: { watched: { all: [{ reason: "2" }] } } });
+    .toMatchObject({ gateway: { watched: { all: [{ reason: "3" }] } } });
 });
 
 test("an engine streams its turn, and one whose thread ends apologizes with the reason in the trace", async () => {
