@@ -1,7 +1,7 @@
 /** What the bot does on a network: it signs in, joins, listens and speaks. */
 import { type ChannelAccount, ChannelError, type LineProtocol } from "service-gateway/sdk/channel";
 import { type Handlers, type Line, parseLine } from "./line.ts";
-import { fold, messageOf, renderReply } from "./message.ts";
+import { messageOf, renderReply } from "./message.ts";
 import type { Options } from "./options.ts";
 import { type Here, signInHandlers } from "./sign-in.ts";
 
@@ -17,14 +17,16 @@ export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProt
   }
 
   /** The account at the network's services that the sender is signed in to, where the server knows it. */
-  async function accountOf({ nick, tags }: Line, { link, caps }: Here) {
-    const [account = ""] = caps.has("account-tag") ? [tags.account] : caps.has("WHOX") ? await link.ask(`WHO ${nick} %na`) : [];
-    return account === "" ? {} : { from: account, address: nick };
+  async function accountOf({ nick, place, tags }: Line, { link, caps }: Here) {
+    const answers = caps.has("WHOX") && !caps.has("account-tag") ? await link.ask(`WHO ${nick} %uhna`) : [];
+    // By now the nick may belong to another, who is at another place.
+    const known = answers.find((answer) => answer.startsWith(`${place} `))?.slice(place.length + 1);
+    const account = caps.has("account-tag") ? tags.account : known;
+    return account === undefined || account === "0" ? {} : { from: account, address: nick };
   }
 
   function handlersOf(here: Here): Handlers {
     const { link } = here;
-    const isMe = (nick = "") => fold(nick) === fold(link.name);
     return {
       ...signInHandlers(here, options),
       PING: ({ params }) => link.write(`PONG :${params.at(-1)}`),
@@ -34,12 +36,12 @@ export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProt
         if (/^\cA(?!ACTION )/.test(line.params[1] ?? "")) ctcp(line, here);
         else link.receive(messageOf(line, link.name), { complete: () => accountOf(line, here) });
       },
-      JOIN: ({ nick, params: [room = ""] }) => void (isMe(nick) && link.inRoom(room)),
-      PART: ({ nick, params: [room = ""] }) => void (isMe(nick) && link.outOfRoom(room, "The server took it out")),
-      KICK: ({ nick, params: [room = "", who, why] }) => void (isMe(who) && link.outOfRoom(room, `${nick} removed it: ${why}`)),
+      JOIN: ({ nick, params: [room = ""] }) => void (link.isBot(nick) && link.inRoom(room)),
+      PART: ({ nick, params: [room = ""] }) => void (link.isBot(nick) && link.outOfRoom(room, "The server took it out")),
+      KICK: ({ nick, params: [room = "", who = "", why] }) => void (link.isBot(who) && link.outOfRoom(room, `${nick} removed it: ${why}`)),
       NICK: ({ nick, params: [next = ""] }) => link.renamed(nick, next),
       QUIT: ({ nick }) => link.left(nick),
-      354: ({ params: [, , account = "0"] }) => link.answer(account === "0" ? "" : account),
+      354: ({ params: [, user, host, , account] }) => link.answer(`${user}@${host} ${account}`),
       ...{ 315: () => link.answered(), 263: () => link.answered() },
     };
   }

@@ -15,8 +15,13 @@ type ErrorOptions = ConstructorParameters<typeof ChannelError>[1];
  * if (line === "WELCOME") link.welcome({ id: "bot", username: "bot" });
  */
 export interface LineLink<E extends object = LineMessage> extends Pick<LineConnection, "write" | "fail" | "lost"> {
-  /** The name that the bot has, or that it asked for last. Empty if the protocol has no `name`. */
+  /**
+   * The name that the bot has; before the server lets it in, the one that it asked for last. While the bot asks for the wanted name, it has the other
+   * one. Empty if the protocol has no `name`.
+   */
   readonly name: string;
+  /** Whether the bot has this name, in the form of `identity.fold`. */
+  isBot(name: string): boolean;
   /**
    * The server lets the bot in: the account is connected, its rooms are joined, and messages are sent. Call it when the protocol knows what it has to
    * know before the first message, such as what the server can do. `identity` is who the bot is; by default `name` is its id and its name, and without
@@ -61,11 +66,12 @@ export interface LineLink<E extends object = LineMessage> extends Pick<LineConne
   /**
    * Submits what a person wrote, for `parse`, as `ChannelAccount.receive` does, in the order of the calls. `complete` is for what takes a question to
    * the server, such as one about the sender: it is called when the events before are complete, and what it returns replaces members of the event. If
-   * it rejects, or takes 30 s, the event is stored as it is, so leave out of it what only the answer may grant. If an event cannot be stored, the log
-   * says so, and the line of `askAgain` is written.
+   * it rejects, or takes 30 s, the event is stored as it is, so leave out of it what only the answer may grant. The name of the sender may belong to
+   * another when the server answers: compare what it says with what the line said. If an event cannot be stored, the log says so, and the line of
+   * `askAgain` is written.
    *
    * @example
-   * link.receive({ from: `~${nick}`, text }, { complete: async () => ({ from: await accountOf(nick) }) });
+   * link.receive({ from: `~${nick}`, text, address: nick }, { complete: async () => ({ from: await accountOf(nick, host) }) });
    */
   receive(event: E, more?: NonNullable<Parameters<ChannelAccount["receive"]>[1]> & { readonly complete?: () => Promise<Partial<E>> }): void;
   /**

@@ -10,6 +10,7 @@ type Reports = Pick<LineLink, "welcome" | "inRoom" | "outOfRoom" | "nameTaken" |
 
 export interface ConnectionReports extends Reports {
   currentName(): string;
+  isBot(name: string): boolean;
   /** Asks again for what the bot lacks: its name, and rooms. */
   askForMissing(): void;
 }
@@ -27,12 +28,14 @@ export function createReports(
   const report = (identity = named()) => {
     if (!welcomed) return;
     const [other, missing] = [name?.problem(), rooms.missing()];
-    const detail = [own.detail, other, missing?.detail].filter((text) => text !== undefined).join(" ");
+    // The hint of the name follows the details, so the name is the last of them.
+    const detail = [own.detail, missing?.detail, other].filter((text) => text !== undefined).join(" ");
     link.welcome(identity, detail || undefined, own.code ?? (other === undefined ? missing?.code : "name_taken"));
   };
   void link.lost.then(rooms.close);
   return {
     currentName: () => name?.current() ?? "",
+    isBot: (other) => name?.isOwn(other) ?? false,
     welcome(identity, detail, code) {
       welcomed = true;
       own = { detail, code };

@@ -286,6 +286,7 @@ test("while its name is taken, the bot has another one, says so, and asks for it
           if (word === "LETIN") link.welcome();
           if (word === "TAKEN") link.nameTaken();
           if (word === "CALLED") link.renamed(first, second);
+          if (word === "WHOM") link.write(`BOT ${link.isBot(first)}`);
           if (word === "GONE") link.left(first);
           if (word === "PONG") link.confirm(first);
         },
@@ -305,6 +306,8 @@ test("while its name is taken, the bot has another one, says so, and asks for it
   });
   // Once as it was let in.
   await expect.poll(asked).toHaveLength(4);
+  say("WHOM BREAD_3");
+  await expect.poll(() => lines).toContain("BOT true");
   say("TAKEN");
   say("CALLED eve ada");
   say("GONE ada");

@@ -99,14 +99,21 @@ test("a channel that the bot is removed from is joined again, and the operator r
 });
 
 describe("who a sender is", () => {
-  test("is asked of a server that knows accounts by WHOX, before the message is taken in", async () => {
+  /** A server that knows one account: of ada, where she is. */
+  async function serveAccounts(place = "a 127.0.0.1") {
     const server = await serve({ caps: "server-time", isupport: "WHOX" });
     server.script = (line, socket) => {
-      const [, nick] = /^WHO (\S+) %na$/.exec(line) ?? [];
+      const [, nick] = /^WHO (\S+) %uhna$/.exec(line) ?? [];
       if (nick === undefined) return false;
-      socket.write(`:irc.test 354 bot ${nick} ${nick === "ada" ? "ada" : "0"}\r\n:irc.test 315 bot ${nick} :End of WHO\r\n`);
+      const who = nick === "ada" ? `${place} ada ada` : `e 127.0.0.1 ${nick} 0`;
+      socket.write(`:irc.test 354 bot ${who}\r\n:irc.test 315 bot ${nick} :End of WHO\r\n`);
       return true;
     };
+    return server;
+  }
+
+  test("is asked of a server that knows accounts by WHOX, before the message is taken in", async () => {
+    const server = await serveAccounts();
     const { state } = await open(server, { dmPolicy: "allowlist", allowFrom: ["ada", "~eve"] });
     await connected(state);
     server.send(message("one"));
@@ -119,6 +126,15 @@ describe("who a sender is", () => {
       "ada heard: one",
       "eve heard: two",
     ]);
+  });
+
+  test("is not the account of another who has the nick when the server answers", async () => {
+    const server = await serveAccounts("ada example.org");
+    const { state } = await open(server, { dmPolicy: "allowlist", allowFrom: ["ada"] });
+    await connected(state);
+    server.send(message("by whoever had the nick"));
+    server.send(":ada!ada@example.org PRIVMSG bot :by ada");
+    await expect.poll(() => server.said).toEqual([{ target: "ada", text: "heard: by ada" }]);
   });
 
   test("cannot be feigned by a text that looks like a line of the server", async () => {
