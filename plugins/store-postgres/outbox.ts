@@ -118,8 +118,10 @@ export function outboxReads(database: Database, now: () => number, sentRecords: 
       return rows.flatMap(({ chat, message_ids }) => message_ids.map((messageId) => ({ chat, messageId })));
     },
     async findSent(where) {
+      // Asked for before the query: a record may be committed after the query has looked, and its write end before the query does.
+      const recorded = sentRecords.done();
       const found = await findSent(where);
-      return found === null && (await sentRecords.done()) ? findSent(where) : found;
+      return found === null && (await recorded) ? findSent(where) : found;
     },
   } satisfies Partial<Store>;
 }
