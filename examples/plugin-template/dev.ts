@@ -28,13 +28,13 @@ let gateway = start();
 
 /** An editor saves a file in several steps: only the last one restarts. */
 let saved: NodeJS.Timeout | undefined;
-watch(join(folder, "src"), { recursive: true }, () => {
+const watcher = watch(join(folder, "src"), { recursive: true }, () => {
   clearTimeout(saved);
   saved = setTimeout(() => {
     gateway = gateway.then((running) => running.close()).then(start);
     gateway.then(() => console.log("Restarted with the saved files."), console.error);
   }, 100);
-}).unref();
+});
 
 await gateway;
 console.log("Write a line. Saved files in src apply at once; Ctrl+C ends it.");
@@ -44,6 +44,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   written += 1;
 }
 await repliesSent(written);
+watcher.close();
 await (await gateway).close();
 await platform.close();
 

@@ -117,7 +117,8 @@ function eventsOf<E extends object>(
 ): Intake & { readonly schema: TSchema } {
   const again = askAgain && { askAgain: (given: object) => askAgain(given as E) };
   if (event === undefined || parse === undefined) {
-    if (event !== parse) throw new TypeError("A protocol of lines that has its own event needs its own parse, and the other way round.");
+    if (event !== undefined || parse !== undefined)
+      throw new TypeError("A protocol of lines that has its own event needs its own parse, and the other way round.");
     return {
       schema: lineMessage,
       parse: (given) => parseLineMessage(given as Static<typeof lineMessage>, { letters, fold }),

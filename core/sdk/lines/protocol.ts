@@ -76,8 +76,8 @@ export interface LineLink<E extends object = LineMessage> extends Pick<LineConne
   receive(event: E, more?: NonNullable<Parameters<ChannelAccount["receive"]>[1]> & { readonly complete?: () => Promise<Partial<E>> }): void;
   /**
    * Writes a line that asks the server, and resolves with what `answer` is called with until `answered` is called, or the connection is lost. Call
-   * `answered` also where the server refuses to answer: one that says nothing for 20 s is left. One question is under way at a time. Rejects only for
-   * a line that `write` refuses.
+   * `answered` also where the server refuses to answer: one that says nothing for 20 s is left. One question is under way at a time. The
+   * `pace` does not delay it, so remember answers where each message of a busy room would ask. Rejects only for a line that `write` refuses.
    *
    * @example
    * const [account] = await link.ask(`WHO ${nick}`);

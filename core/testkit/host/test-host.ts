@@ -116,7 +116,10 @@ function createHost(
     for (;;) {
       const asked = endings;
       try {
-        return note(await asked.wait(eventId));
+        const end = await asked.wait(eventId);
+        // The taps of `settled` run when the gateway's own write is answered, and it is once a later one is.
+        await channel.barrier().catch(() => {});
+        return note(end);
       } catch (error) {
         await restarting;
         if (asked === endings) throw error;
