@@ -69,7 +69,7 @@ test("commands, taps, the store, routes, checks and reports", async () => {
   expect([post.status, await post.text()]).toEqual([200, "cba"]);
   expect((await fetch(`${host.url}/stream`)).status).toBe(500);
   await expect
-    .poll(async () => await (await host.fetch("/gateway/describe")).json(), { timeout: 5_000 })
+    .poll(async () => await (await host.fetch("/gateway/describe")).json())
     .toMatchObject({ gateway: { watched: { all: [{ reason: "3" }] } } });
 });
 
