@@ -34,7 +34,7 @@ export { keepConnected, type LiveConnection } from "./keep-connected.ts";
 export { defineLineChannel, type LineChannelDefinition } from "./lines/channel.ts";
 export { connectLines, type LineConnection } from "./lines/connection.ts";
 export type { LineMessage } from "./lines/message.ts";
-export type { LineLink, LineProtocol } from "./lines/protocol.ts";
+export type { LineHandlers, LineLink, LineProtocol, ReadLine } from "./lines/protocol.ts";
 export { filePath, secretText } from "./marked-options.ts";
 export { paceOptions, serverOptions } from "./server-options.ts";
 export { cutText } from "./text/cut-text.ts";

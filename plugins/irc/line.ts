@@ -9,9 +9,6 @@ export interface Line {
   readonly params: readonly string[];
 }
 
-/** What the bot does about a line, by its command. */
-export type Handlers = Readonly<Record<string, (line: Line) => void>>;
-
 const shape = /^(?:@(\S+) +)?(?::([^\s!@\0]+)(?:[!@](\S*))? +)?(\S+)(?: +(.*))?$/s;
 
 /** Total: a line that is none has an empty command. */

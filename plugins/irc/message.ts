@@ -1,6 +1,6 @@
 /** What people say, and what the bot says. */
 import type { Address, Inbound, Reply } from "service-gateway/sdk";
-import { type LineMessage, type Part, textParts } from "service-gateway/sdk/channel";
+import { type LineLink, type LineMessage, type Part, textParts } from "service-gateway/sdk/channel";
 import { type Line, withoutFormatting } from "./line.ts";
 
 /** Bytes of the longest line, less CR LF, the longest `:nick!user@host ` that a server adds, `PRIVMSG ` and ` :`. */
@@ -9,13 +9,13 @@ export const maxChars = 512 - 2 - (1 + 30 + 1 + 11 + 1 + 63 + 1) - 8 - 2;
 /** Only ASCII: some servers take more letters for the same, and taking two people for one is the worse mistake. */
 export const fold = (id: string): string => id.replace(/[A-Z]/g, (letter) => letter.toLowerCase());
 
-/** What a nick says to the bot, `me`, or in a channel. A nick can change hands: its id has a `~`, which neither nicks nor accounts begin with. */
-export function messageOf({ nick, tags, params: [target = "", text = ""] }: Line, me: string): LineMessage {
+/** What a nick says to the bot or in a channel. A nick can change hands: its id has a `~`, which neither nicks nor accounts begin with. */
+export function messageOf({ nick, tags, params: [target = "", text = ""] }: Line, { isBot }: Pick<LineLink, "isBot">): LineMessage {
   const action = /^\cAACTION ([^\cA]*)/.exec(text)?.[1];
   return {
     from: `~${nick}`,
     name: nick,
-    room: fold(target) === fold(me) ? undefined : target,
+    room: isBot(target) ? undefined : target,
     text: withoutFormatting(action === undefined ? text : `* ${nick} ${action}`),
     id: tags.msgid,
     at: Date.parse(tags.time ?? ""),

@@ -1,11 +1,11 @@
 /** What the bot does on a network: it signs in, joins, listens and speaks. */
-import { type ChannelAccount, ChannelError, type LineProtocol } from "service-gateway/sdk/channel";
-import { type Handlers, type Line, parseLine } from "./line.ts";
+import type { ChannelAccount, LineLink, LineProtocol } from "service-gateway/sdk/channel";
+import { type Line, parseLine } from "./line.ts";
 import { messageOf, renderReply } from "./message.ts";
 import type { Options } from "./options.ts";
 import { type Here, signInHandlers } from "./sign-in.ts";
 
-export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProtocol {
+export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProtocol<Line> {
   const keys = new Map((options.channelKeys ?? "").split(/\s+/).map((pair) => [pair.split("=", 1)[0], pair.slice(pair.indexOf("=") + 1)]));
   let lastCtcp = Number.NEGATIVE_INFINITY;
 
@@ -25,50 +25,42 @@ export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProt
     return account === undefined || account === "0" ? {} : { from: account, address: nick };
   }
 
-  function handlersOf(here: Here): Handlers {
-    const { link } = here;
-    return {
-      ...signInHandlers(here, options),
-      PING: ({ params }) => link.write(`PONG :${params.at(-1)}`),
-      PONG: ({ params }) => link.confirm(params.at(-1) ?? ""),
-      ERROR: ({ params }) => link.fail(new Error(`The server ended the connection: ${params.at(-1)}`)),
-      PRIVMSG(line) {
-        if (/^\cA(?!ACTION )/.test(line.params[1] ?? "")) ctcp(line, here);
-        else link.receive(messageOf(line, link.name), { complete: () => accountOf(line, here) });
-      },
-      JOIN: ({ nick, params: [room = ""] }) => void (link.isBot(nick) && link.inRoom(room)),
-      PART: ({ nick, params: [room = ""] }) => void (link.isBot(nick) && link.outOfRoom(room, "The server took it out")),
-      KICK: ({ nick, params: [room = "", who = "", why] }) => void (link.isBot(who) && link.outOfRoom(room, `${nick} removed it: ${why}`)),
-      NICK: ({ nick, params: [next = ""] }) => link.renamed(nick, next),
-      QUIT: ({ nick }) => link.left(nick),
-      354: ({ params: [, user, host, , account] }) => link.answer(`${user}@${host} ${account}`),
-      ...{ 315: () => link.answered(), 263: () => link.answered() },
-    };
-  }
-
-  /** An error names what it is about behind the bot's nick. 404 is about a message alone, and comes after its send was given up. */
-  function refused({ command, params }: Line, { link }: Here): void {
-    const [, target = ""] = params;
-    const words = `${params.at(-1)} (${command})`;
+  /** An error names what it is about behind the bot's nick. */
+  function refused({ command, params: [, about = "", ...words] }: Line, link: LineLink): void {
     const code = command === "401" || command === "403" ? "chat_not_found" : "irc_refused";
-    const detail = `The server says of ${target}: ${words}`;
-    if (!link.reject(target, code, { detail }) && command !== "404") link.outOfRoom(target, words);
+    if (/^[45]\d\d$/.test(command)) link.reject(about, code, { detail: `${words.at(-1)} (${command})` });
   }
 
   return {
+    read: parseLine,
     begin(link) {
       const here: Here = { link, caps: new Set() };
-      const handlers = handlersOf(here);
       if (options.serverPassword !== undefined) link.write(`PASS :${options.serverPassword}`);
       for (const line of ["CAP LS 302", `NICK ${options.nick}`, `USER ${options.nick} 0 * :${options.nick}`]) link.write(line);
       return {
-        onLine(text) {
-          const line = parseLine(text);
-          handlers[line.command]?.(line);
-          if (/^[45]\d\d$/.test(line.command)) refused(line, here);
+        ...signInHandlers(here, options),
+        PING: ({ params }) => link.write(`PONG :${params.at(-1)}`),
+        PONG: ({ params }) => link.confirm(params.at(-1) ?? ""),
+        ERROR: ({ params }) => link.fail(new Error(`The server ended the connection: ${params.at(-1)}`)),
+        PRIVMSG(line) {
+          if (/^\cA(?!ACTION )/.test(line.params[1] ?? "")) ctcp(line, here);
+          else link.receive(messageOf(line, link), { complete: () => accountOf(line, here) });
+        },
+        JOIN: ({ nick, params: [room = ""] }) => link.inRoom(room, nick),
+        PART: ({ nick, params: [room = ""] }) => link.outOfRoom(room, "The server took it out", nick),
+        KICK: ({ nick, params: [room = "", who = "", why] }) => link.outOfRoom(room, `${nick} removed it: ${why}`, who),
+        NICK: ({ nick, params: [next = ""] }) => link.renamed(nick, next),
+        QUIT: ({ nick }) => link.left(nick),
+        354: ({ params: [, user, host, , account] }) => link.answer(`${user}@${host} ${account}`),
+        ...{ 315: () => link.answered(), 263: () => link.answered() },
+        437(line) {
+          // A nick or a channel that is held back after a split of the network.
+          link.nameTaken();
+          refused(line, link);
         },
       };
     },
+    otherwise: refused,
     name: { wanted: options.nick, ask: (nick) => `NICK ${nick}` },
     nameLetters: "[]\\`^{|}",
     rooms: { names: options.channels, join: (room) => `JOIN ${room} ${keys.get(room) ?? ""}`.trim() },
@@ -76,13 +68,8 @@ export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProt
     goodbye: "QUIT",
     message: (text, to) => `PRIVMSG ${to} :${text}`,
     askAgain: ({ name: nick }) => `NOTICE ${nick} :I could not take that in. Please say it again later.`,
-    reach(chat, address = chat.replace(/^~/, "")) {
-      if (/^[^\s\p{Cc},:]+$/u.test(address)) return address;
-      throw new ChannelError("chat_not_found", {
-        detail: "This is neither a nick nor a channel",
-        hint: "Use a nick, or a channel such as #bread.",
-      });
-    },
+    // The nick that is called like an account may be another person's.
+    reach: (chat, address) => address ?? (/^[~#&!+]/.test(chat) ? chat.replace(/^~/, "") : undefined),
     render: renderReply,
   };
 }

@@ -1,6 +1,6 @@
 /** Signing in: capabilities, SASL PLAIN, and a nick that is free. */
-import type { LineLink } from "service-gateway/sdk/channel";
-import type { Handlers, Line } from "./line.ts";
+import type { LineHandlers, LineLink } from "service-gateway/sdk/channel";
+import type { Line } from "./line.ts";
 import type { Options } from "./options.ts";
 
 /** What is known on one connection: what the server grants and can do. */
@@ -8,7 +8,7 @@ export type Here = { readonly link: LineLink; readonly caps: Set<string> };
 
 const wanted = ["message-tags", "server-time", "account-tag", "sasl"];
 
-export function signInHandlers(here: Here, { nick, saslUser = nick, saslPassword }: Options): Handlers {
+export function signInHandlers(here: Here, { nick, saslUser = nick, saslPassword }: Options): LineHandlers<Line> {
   const { link, caps } = here;
   const offered = new Set<string>();
   const needsSasl = saslPassword !== undefined;
@@ -16,6 +16,7 @@ export function signInHandlers(here: Here, { nick, saslUser = nick, saslPassword
   const noSasl = () => refuse("The server offers no SASL, and saslPassword is set");
   const saslFailed = ({ params }: Line) => refuse(`SASL failed: ${params.at(-1)}`);
   const shutOut = ({ params }: Line) => refuse(`The server does not let the bot in: ${params.at(-1)}`);
+  const badNick = ({ params }: Line) => link.refuse("name_refused", { detail: `The server does not take the nick: ${params.at(-1)}` });
   const ready = () => link.welcome();
   const nickTaken = () => link.nameTaken();
   return {
@@ -39,7 +40,7 @@ export function signInHandlers(here: Here, { nick, saslUser = nick, saslPassword
     },
     903: () => link.write("CAP END"),
     ...{ 902: saslFailed, 904: saslFailed, 905: saslFailed, 908: saslFailed },
-    ...{ 464: shutOut, 465: shutOut, 432: shutOut, 433: nickTaken, 436: nickTaken, 437: nickTaken },
+    ...{ 464: shutOut, 465: shutOut, 432: badNick, 433: nickTaken, 436: nickTaken },
     "001"({ params: [nick = link.name] }) {
       link.renamed(link.name, nick);
       // A server that does not know CAP would let the bot in without its account.

@@ -11,7 +11,7 @@ import { renameGroup } from "./repairs.ts";
 
 const nameOf = ({ channel, account }: { readonly channel: string; readonly account: string }): string => `${channel}:${account}`;
 
-export function checkPlatforms({ probes, accounts }: Patient): readonly Finding[] {
+export function checkPlatforms({ probes, accounts, description }: Patient): readonly Finding[] {
   const found: Finding[] = [];
   for (const report of probes) {
     const { probe, path } = report;
@@ -23,11 +23,22 @@ export function checkPlatforms({ probes, accounts }: Patient): readonly Finding[
       found.push({ check: "platform", verdict: "warn", path, reason: `${nameOf(report)}: ${name}: ${visibleLine(reason, 500)}`, fix });
   }
   if (accounts.length === 0) return orOk(found, "platform", "no channel is configured");
-  return orOk([...found, ...twins(probes)], "platform", probes.length === 0 ? "no account is enabled" : probes.map(described).join("; "));
+  return orOk(
+    [...found, ...twins(probes)],
+    "platform",
+    probes.length === 0 ? "no account is enabled" : probes.map((report) => described(report, description)).join("; "),
+  );
 }
 
-const described = (report: ProbeReport): string =>
-  `${nameOf(report)} is ${visibleLine(report.probe?.detail ?? "not available for a check", 300)}`;
+/** A channel without a probe is known by what the gateway reports; `checkGateway` reports an account that is not connected. */
+function described(report: ProbeReport, description: Patient["description"]): string {
+  const name = nameOf(report);
+  if (report.probe !== undefined) return `${name} is ${visibleLine(report.probe.detail, 300)}`;
+  if (description === null) return `${name} shows its connection only while the gateway runs`;
+  const status = description.accounts.find(({ channel, account }) => channel === report.channel && account === report.account)?.status;
+  const as = status?.identity?.username;
+  return `${name} is ${status?.state ?? "unknown to the gateway"}${as === undefined ? "" : ` as ${visibleLine(as, 100)}`}`;
+}
 
 /** Two accounts that receive for the same bot take each other's events, even with different tokens. */
 function twins(probes: readonly ProbeReport[]): readonly Finding[] {

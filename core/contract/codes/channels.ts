@@ -54,6 +54,11 @@ export const channelCodes = {
     hint: "Update the server of the platform, or check its address.",
     outcome: "failed",
   },
+  name_refused: {
+    meaning: "The server does not take the bot's name.",
+    hint: "Choose another name for the account.",
+    outcome: "failed",
+  },
   name_taken: {
     meaning: "The server does not give the bot the name that it wants.",
     hint: "The bot asks for it again every minute. If another has it for good, choose another name, or register it at the server.",

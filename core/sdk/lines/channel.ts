@@ -9,7 +9,7 @@ import { createTokenBucket } from "../token-bucket.ts";
 import { connectLines } from "./connection.ts";
 import { createIntake, type Intake } from "./intake.ts";
 import { type LineMessage, lineMessage, parseLineMessage } from "./message.ts";
-import type { LineProtocol } from "./protocol.ts";
+import type { LineLink, LineProtocol, ReadLine } from "./protocol.ts";
 import { createServerQuestions } from "./question.ts";
 import { createReports } from "./reports.ts";
 import { createSession } from "./session.ts";
@@ -20,10 +20,10 @@ import { createSession } from "./session.ts";
  * @example
  * const definition: LineChannelDefinition = { ...declared, protocol: ({ options }) => acmeProtocol(options) };
  */
-export interface LineChannelDefinition<O extends TObject = TObject, E extends object = LineMessage>
+export interface LineChannelDefinition<O extends TObject = TObject, L extends ReadLine = ReadLine, E extends object = LineMessage>
   extends Omit<ChannelDefinition<O>, "open"> {
   /** The protocol of one account. Opens nothing yet. It may throw: that account is `failed`, the others run. */
-  protocol(account: ChannelAccount<Static<O>>): LineProtocol<E>;
+  protocol(account: ChannelAccount<Static<O>>): LineProtocol<L, E>;
 }
 
 /**
@@ -42,14 +42,13 @@ export interface LineChannelDefinition<O extends TObject = TObject, E extends ob
  *   protocol: ({ options }) => acmeProtocol(options),
  * });
  */
-export function defineLineChannel<O extends TObject, E extends object = LineMessage>({
+export function defineLineChannel<O extends TObject, L extends ReadLine, E extends object = LineMessage>({
   protocol,
   ...definition
-}: LineChannelDefinition<O, E>): PluginDefinition {
+}: LineChannelDefinition<O, L, E>): PluginDefinition {
   const { identity, capabilities } = definition;
-  const fold = identity?.fold ?? ((name: string) => name);
   const open = (account: ChannelAccount<Static<O>>) =>
-    createLineConnection(account, protocol(account), { fold, maxChars: capabilities.maxChars });
+    createLineConnection(account, protocol(account), { identity, maxChars: capabilities.maxChars });
   return defineChannel({ ...definition, open });
 }
 
@@ -58,13 +57,14 @@ type LineAccount = Pick<
   "options" | "signal" | "status" | "now" | "newId" | "calling" | "receive" | "log" | "store"
 >;
 
-/** The connection of one account. `fold` is the form in which names compare. */
-export function createLineConnection<E extends object>(
+/** The connection of one account. `identity` is that of the declaration. */
+export function createLineConnection<L extends ReadLine, E extends object>(
   account: LineAccount,
-  protocol: LineProtocol<E>,
-  { fold, maxChars }: { fold(name: string): string; readonly maxChars: number },
+  protocol: LineProtocol<L, E>,
+  { identity = {}, maxChars }: { readonly identity?: ChannelDefinition["identity"]; readonly maxChars: number },
 ): ChannelConnection {
-  const { message, name, reach = oneWord, pace = paceOf(account.options) } = protocol;
+  const { fold = (id: string) => id } = identity;
+  const { message, name, pace = paceOf(account.options) } = protocol;
   const { render = (reply) => textParts(reply, { limit: maxChars, unit: "bytes", eachLine: true }) } = protocol;
   const { schema, ...intake } = eventsOf(protocol, fold);
   const people = createAddressBook(account, fold);
@@ -74,9 +74,14 @@ export function createLineConnection<E extends object>(
     ...protocol,
     begin(link) {
       const turn = (signal: AbortSignal) => bucket?.take(signal);
-      const { currentName, askForMissing, ...reports } = createReports(protocol, link, { fold, now: account.now, turn, people });
+      const { currentName, askForMissing, roomRefused, ...reports } = createReports(protocol, link, {
+        fold,
+        now: account.now,
+        turn,
+        people,
+      });
       const base = () => (protocol.event === undefined && name !== undefined ? { names: [currentName(), name.wanted] } : {});
-      const conversation = protocol.begin({
+      const whole: LineLink<E> = {
         ...link,
         ...reports,
         ...createServerQuestions(link),
@@ -84,16 +89,13 @@ export function createLineConnection<E extends object>(
           return currentName();
         },
         refuse: (reason, more) => link.refuse(new ChannelError(reason, more)),
-        reject: (to, reason, more) => link.reject(fold(to), new ChannelError(reason, more)),
-        receive: createIntake(account, intake, { ...link, people, base }),
-      });
-      return {
-        onLine: (line) => conversation.onLine(line),
-        tend() {
-          askForMissing();
-          conversation.tend?.();
+        reject(to, reason, more) {
+          const error = new ChannelError(reason, more);
+          if (!link.reject(fold(to), error)) roomRefused(to, error.message);
         },
+        receive: createIntake(account, intake, { ...link, people, base }),
       };
+      return { onLine: handlerOf(protocol, whole), tend: askForMissing };
     },
   });
   return {
@@ -102,7 +104,7 @@ export function createLineConnection<E extends object>(
     parse: (raw) => (fits(schema, raw) ? intake.parse(raw) : undefined),
     render,
     async send({ body }, { chat }, signal) {
-      const to = await reach(chat, await people.find(chat));
+      const to = await recipientOf(chat, await people.find(chat), protocol.reach, identity);
       await session.send(message(String(body), to), { about: fold(to), signal });
       return { messageId: account.newId() };
     },
@@ -112,7 +114,7 @@ export function createLineConnection<E extends object>(
 
 /** How the events of a protocol are read: its own, or those of `LineMessage`. */
 function eventsOf<E extends object>(
-  { event, parse, address, askAgain, nameLetters: letters = "" }: LineProtocol<E>,
+  { event, parse, address, askAgain, nameLetters: letters = "" }: Omit<LineProtocol<ReadLine, E>, "read" | "begin" | "otherwise">,
   fold: (name: string) => string,
 ): Intake & { readonly schema: TSchema } {
   const again = askAgain && { askAgain: (given: object) => askAgain(given as E) };
@@ -135,9 +137,41 @@ function fits(schema: TSchema, raw: unknown): raw is object {
   return Value.Check(schema, raw);
 }
 
-function oneWord(chat: string, address = chat): string {
-  if (/^[^\s\p{Cc}]+$/u.test(address)) return address;
-  throw new ChannelError("chat_not_found", { detail: "A recipient is one word", hint: "Use the name of a person or of a room." });
+/** Begins the conversation, and returns what handles each of its lines. */
+function handlerOf<L extends ReadLine, E extends object>(
+  { read, begin, otherwise }: LineProtocol<L, E>,
+  link: LineLink<E>,
+): (text: string) => void {
+  const handlers = begin(link);
+  return (text) => {
+    const line = read(text);
+    // A server may send any word, also one that every object has, such as `constructor`.
+    if (Object.hasOwn(handlers, line.command)) handlers[line.command]?.(line);
+    else otherwise?.(line, link);
+  };
+}
+
+/** Where a chat is reached: one word. */
+async function recipientOf(
+  chat: string,
+  known: string | undefined,
+  reach: NonNullable<LineProtocol["reach"]> = (id, address = id) => address,
+  { pattern, groupPattern }: NonNullable<ChannelDefinition["identity"]>,
+): Promise<string> {
+  const isWholly = (shape = "[^]*") => new RegExp(`^(?:${shape})$`, "u").test(chat);
+  if (isWholly(pattern) || isWholly(groupPattern)) {
+    const to = await reach(chat, known);
+    if (to === undefined)
+      throw new ChannelError("chat_not_found", {
+        detail: "It is not known where this person is reached",
+        hint: "They have to write to the bot first.",
+      });
+    if (/^[^\s\p{Cc}]+$/u.test(to)) return to;
+  }
+  throw new ChannelError("chat_not_found", {
+    detail: "This is the id of neither a person nor a room",
+    hint: "Use the id of a person or of a room, as `{command} events list` shows it.",
+  });
 }
 
 type Server = Parameters<typeof connectLines>[0];

@@ -24,8 +24,8 @@ export interface LineLink<E extends object = LineMessage> extends Pick<LineConne
   isBot(name: string): boolean;
   /**
    * The server lets the bot in: the account is connected, its rooms are joined, and messages are sent. Call it when the protocol knows what it has to
-   * know before the first message, such as what the server can do. `identity` is who the bot is; by default `name` is its id and its name, and without
-   * a `name` the identity of the last call stays. `detail` is what the operator should know all the same, as a sentence, and `code` the code of it,
+   * know before the first message, such as what the server can do. `identity` is who the bot is; by default that of the call before, else `name` is its
+   * id and its name. `detail` is what the operator should know all the same, as a sentence, and `code` the code of it,
    * whose hint the operator reads behind it. Call it again when this changes: a call without a detail clears it. Calls after the connection is lost
    * have no effect.
    */
@@ -39,18 +39,21 @@ export interface LineLink<E extends object = LineMessage> extends Pick<LineConne
   confirm(token: string): void;
   /**
    * The server does not take what was sent to `to`, in the spelling of `reach` or in another one that `identity.fold` makes the same. The oldest send
-   * to it that waits fails with a `ChannelError` of this reason, so `retryable` and `hint` of `more` decide what happens to the message. Returns whether
-   * such a send waits; if none does, the refusal is about something else, such as a room that was joined (`outOfRoom`).
+   * to it that waits fails with a `ChannelError` of this reason, so `retryable` and `hint` of `more` decide what happens to the message. If none waits,
+   * and `to` is one of `rooms` that the bot is not in, the server does not let it in: the operator reads `detail` of `more` behind "The bot is not in
+   * <room>: ", and the room is asked again every minute. Anything else is ignored, so each refusal of the server may be handed in.
    */
-  reject(to: string, reason: string, more?: ErrorOptions): boolean;
-  /** The bot is in this room now. Rooms that `rooms` does not name are ignored, here and in `outOfRoom`. */
-  inRoom(room: string): void;
+  reject(to: string, reason: string, more?: ErrorOptions): void;
   /**
-   * The bot is not in this room, because it was removed or not let in. `detail` says why: the operator reads it behind "The bot is not in <room>: ",
-   * until the bot is in the room. After a removal the bot joins again after 1 s, then after longer waits up to 60 s; a room that does not let it in is
-   * asked again every minute. Returns whether `rooms` names the room.
+   * Someone is in this room now. Only the bot counts, and it is meant if `who` is left out; rooms that `rooms` does not name are ignored. The same holds
+   * for `outOfRoom`.
    */
-  outOfRoom(room: string, detail: string): boolean;
+  inRoom(room: string, who?: string): void;
+  /**
+   * Someone is no longer in this room. `detail` says why the bot is not: the operator reads it behind "The bot is not in <room>: ", until the bot is in
+   * the room again. After a removal the bot joins again after 1 s, then after longer waits up to 60 s.
+   */
+  outOfRoom(room: string, detail: string, who?: string): void;
   /** Another has the name that the bot asked for. The bot asks for a similar one, and later for its own again; the operator reads so. */
   nameTaken(): void;
   /**
@@ -89,38 +92,57 @@ export interface LineLink<E extends object = LineMessage> extends Pick<LineConne
   answered(): void;
 }
 
+/** A line of the server, as `LineProtocol.read` returns it: its command, and what else the protocol's handlers want to know of it. */
+export interface ReadLine {
+  readonly command: string;
+}
+
 /**
- * A protocol of lines: how the bot signs in, what a line means, and how a message is written.
+ * What the bot does about a line, by the line's command.
  *
  * @example
- * const protocol: LineProtocol = {
- *   ping: (token) => `PING ${token}`,
+ * const handlers: LineHandlers<Line> = { PONG: ({ words: [token = ""] }) => link.confirm(token) };
+ */
+export type LineHandlers<L extends ReadLine> = Readonly<Record<string, (line: L) => void>>;
+
+/**
+ * A protocol of lines: how the bot signs in, what a line means, and how a message is written. `L` is what `read` makes of a line, `E` the protocol's
+ * event.
+ *
+ * @example
+ * const protocol: LineProtocol<Line> = {
+ *   read(text) {
+ *     const [command = "", ...words] = text.split(" ");
+ *     return { command, words };
+ *   },
  *   begin(link) {
  *     link.write("HELLO bot");
  *     return {
- *       onLine(line) {
- *         const [, word, first = "", rest = ""] = /^(\S+) ?(\S*) ?(.*)$/.exec(line) ?? [];
- *         if (word === "WELCOME") link.welcome();
- *         if (word === "PONG") link.confirm(first);
- *         if (word === "MESSAGE") link.receive({ from: first, text: rest });
- *       },
+ *       WELCOME: () => link.welcome(),
+ *       PONG: ({ words: [token = ""] }) => link.confirm(token),
+ *       MESSAGE: ({ words: [from = "", ...words] }) => link.receive({ from, text: words.join(" ") }),
  *     };
  *   },
+ *   ping: (token) => `PING ${token}`,
  *   message: (text, to) => `SAY ${to} ${text}`,
  * };
  */
-export interface LineProtocol<E extends object = LineMessage> {
+export interface LineProtocol<L extends ReadLine = ReadLine, E extends object = LineMessage> {
+  /** Reads a line of the server, which comes without its end. Of a line that is none, the command may be empty. */
+  read(text: string): L;
+  /**
+   * Begins a connection: writes the first lines and returns what handles those of the server. What one of them throws costs the connection, not the
+   * gateway.
+   */
+  begin(link: LineLink<E>): LineHandlers<L>;
+  /** Handles a line whose command has no handler, such as the many errors that a server may report. Default: such a line is ignored. */
+  otherwise?(line: L, link: LineLink<E>): void;
   /** Opens a connection. It must not call `onLine` before it returns. Default: `connectLines` with the account's `serverOptions`. */
   connect?(onLine: (line: string) => void): LineConnection;
   /** A line that the server answers with its token, after all that was sent before. It is written behind each message, and every minute. */
   ping(token: string): string;
   /** The last line that the bot sends. */
   readonly goodbye?: string;
-  /**
-   * Begins a connection: writes the first lines and returns what handles those of the server. `tend`, where there is one, is called once the bot was let in and
-   * then every minute, for what has to be asked for again. What one of them throws costs the connection, not the gateway.
-   */
-  begin(link: LineLink<E>): { onLine(line: string): void; tend?(): void };
   /**
    * The name that the bot wants, where another may have it, and the line that asks for a name. The first time `begin` writes that line, where the
    * protocol wants it. While another has the name (`link.nameTaken`), the bot has a similar one, `link.name`, and asks for its own every minute, and
@@ -143,18 +165,15 @@ export interface LineProtocol<E extends object = LineMessage> {
   /** The line that says `text` to `to`. */
   message(text: string, to: string): string;
   /**
-   * Where a chat is reached, such as under which name. `address` is the latest one of this person, by the event and `link.renamed`. Throws a
-   * `ChannelError`, such as `chat_not_found`. Default: by the address, else by the chat's id, if it is one word. A webhook may name any text as the
-   * recipient, so what the protocol writes in front of it or behind it must not be part of one: where a comma separates recipients, `ada,eve` would
-   * reach two.
+   * Where a chat is reached, such as under which name; `undefined` where that is not known (`chat_not_found`). `address` is the latest one of this
+   * person, by the event and `link.renamed`. Default: the address, else the chat's id. What is reached must be one word, and a chat must have an id that
+   * `identity.pattern` or `identity.groupPattern` allows. A webhook may name any text as the recipient, so declare both where a server reads more into
+   * one: where a comma separates recipients, `ada,eve` would reach two.
    *
    * @example
-   * reach(chat, address = chat) {
-   *   if (/^#?[\w-]+$/.test(address)) return address;
-   *   throw new ChannelError("chat_not_found", { detail: "A recipient is a name or a room" });
-   * },
+   * reach: (chat, address) => (chat.startsWith("#") ? chat : address),
    */
-  reach?(chat: string, address: string | undefined): string | Promise<string>;
+  reach?(chat: string, address: string | undefined): string | undefined | Promise<string | undefined>;
   /** The line that asks the sender of an event to repeat it, for a server that keeps no messages. Default: none is written. */
   askAgain?(event: E): string;
   /** `render` of `ChannelConnection`. Default: plain text, a message for each line, of at most `maxChars` bytes. */

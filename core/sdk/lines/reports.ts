@@ -11,6 +11,8 @@ type Reports = Pick<LineLink, "welcome" | "inRoom" | "outOfRoom" | "nameTaken" |
 export interface ConnectionReports extends Reports {
   currentName(): string;
   isBot(name: string): boolean;
+  /** The server does not let the bot into this room, if it is one that the bot asked for. */
+  roomRefused(room: string, detail: string): void;
   /** Asks again for what the bot lacks: its name, and rooms. */
   askForMissing(): void;
 }
@@ -23,23 +25,25 @@ export function createReports(
   const rooms = createRooms({ ...pacing, names, join: (room) => link.write(join(room)) });
   const name = wanted && createBotName(wanted, { write: link.write, fold: pacing.fold });
   let welcomed = false;
-  let own: { readonly detail?: string | undefined; readonly code?: string | undefined } = {};
+  let own: { readonly [Name in keyof Omit<LiveConnection, "lost">]?: LiveConnection[Name] | undefined } = {};
   const named = (): LiveConnection["identity"] => name && { id: name.current(), username: name.current() };
-  const report = (identity = named()) => {
+  const report = () => {
     if (!welcomed) return;
     const [other, missing] = [name?.problem(), rooms.missing()];
     // The hint of the name follows the details, so the name is the last of them.
     const detail = [own.detail, missing?.detail, other].filter((text) => text !== undefined).join(" ");
-    link.welcome(identity, detail || undefined, own.code ?? (other === undefined ? missing?.code : "name_taken"));
+    link.welcome(own.identity ?? named(), detail || undefined, own.code ?? (other === undefined ? missing?.code : "name_taken"));
   };
+  const isBot = (other: string) => name?.isOwn(other) ?? false;
+  const isMeant = (who: string | undefined) => who === undefined || isBot(who);
   void link.lost.then(rooms.close);
   return {
     currentName: () => name?.current() ?? "",
-    isBot: (other) => name?.isOwn(other) ?? false,
+    isBot,
     welcome(identity, detail, code) {
       welcomed = true;
-      own = { detail, code };
-      report(identity);
+      own = { identity: identity ?? own.identity, detail, code };
+      report();
     },
     nameTaken() {
       // After the welcome the bot has a name, and asked for the one that it wants.
@@ -58,14 +62,21 @@ export function createReports(
       people.forget(gone);
       if (welcomed) name?.left(gone);
     },
-    inRoom(room) {
+    inRoom(room, who) {
+      if (!isMeant(who)) return;
       rooms.inRoom(room);
       report();
     },
-    outOfRoom(room, detail) {
-      const isNamed = rooms.outOfRoom(room, detail);
-      if (isNamed) report();
-      return isNamed;
+    outOfRoom(room, detail, who) {
+      if (!isMeant(who)) return;
+      rooms.outOfRoom(room, detail);
+      report();
+    },
+    roomRefused(room, detail) {
+      // What a room that the bot is in refuses is a message.
+      if (rooms.isIn(room)) return;
+      rooms.outOfRoom(room, detail);
+      report();
     },
     askForMissing() {
       name?.askBack();

@@ -5,9 +5,11 @@ import { pause } from "../keep-connected.ts";
 export interface Rooms {
   /** Asks for every room that the bot is not in. */
   joinMissing(): void;
+  isIn(room: string): boolean;
+  /** The bot is in this room now. Ignores a room that is not one of these, as `outOfRoom` does. */
   inRoom(room: string): void;
-  /** Returns whether the room is one that the bot should be in. */
-  outOfRoom(room: string, detail: string): boolean;
+  /** The bot was removed from the room, or is not let in. */
+  outOfRoom(room: string, detail: string): void;
   /** What the operator should know: the rooms that the bot is not in, why, and the code of the first reason. */
   missing(): { readonly detail: string; readonly code: string } | undefined;
   /** Ends every wait. */
@@ -66,6 +68,7 @@ export function createRooms(options: {
 
   return {
     joinMissing: () => void ask([...rooms.values()].filter(({ joinedAt }) => joinedAt === undefined)),
+    isIn: (name) => rooms.get(fold(name))?.joinedAt !== undefined,
     inRoom(name) {
       const room = rooms.get(fold(name));
       if (room === undefined) return;
@@ -74,14 +77,13 @@ export function createRooms(options: {
     },
     outOfRoom(name, detail) {
       const room = rooms.get(fold(name));
-      if (room === undefined) return false;
+      if (room === undefined) return;
       // A room that the bot was removed from, and that does not let it in again, refuses it.
       room.why = { detail, code: room.joinedAt === undefined ? "room_refused" : "removed_from_room" };
-      if (room.joinedAt === undefined) return true;
+      if (room.joinedAt === undefined) return;
       room.removals = now() - room.joinedAt >= longestWaitMs ? 1 : room.removals + 1;
       room.joinedAt = undefined;
       void rejoin(room);
-      return true;
     },
     missing() {
       const outside = [...rooms.values()].flatMap(({ name, why }) => (why === undefined ? [] : [{ name, why }]));

@@ -2,7 +2,17 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { type Json, Type } from "service-gateway/sdk";
-import { type ChannelStatus, type LineProtocol, type Part, readMention, type Static, textParts } from "service-gateway/sdk/channel";
+import {
+  type ChannelDefinition,
+  type ChannelStatus,
+  type LineHandlers,
+  type LineLink,
+  type LineProtocol,
+  type Part,
+  readMention,
+  type Static,
+  textParts,
+} from "service-gateway/sdk/channel";
 import { expect, onTestFinished, test } from "vitest";
 import { createLineConnection } from "../../../core/sdk/lines/channel.ts";
 
@@ -13,9 +23,26 @@ const to = (chat: string) => ({ channel: "acme", account: "default", chat });
 const said = Type.Object({ from: Type.String(), text: Type.String() });
 type Said = Static<typeof said>;
 
+/** A line of the server: its words. */
+interface Line {
+  readonly command: string;
+  readonly words: readonly string[];
+}
+
+function read(text: string): Line {
+  const [command = "", ...words] = text.split(" ");
+  return { command, words };
+}
+
+/** What every protocol of these tests understands. */
+function basics<E extends object>(link: LineLink<E>): LineHandlers<Line> {
+  link.write("HELLO");
+  return { WELCOME: () => link.welcome(), PONG: ({ words: [token = ""] }) => link.confirm(token) };
+}
+
 /** A server, and a channel at it that differs by `change`. `kept` is what its store has. */
 async function open(
-  { fold = (name) => name, ...change }: Partial<LineProtocol<Said>> & { readonly fold?: (name: string) => string } = {},
+  { identity = {}, ...change }: Partial<LineProtocol<Line, Said>> & Pick<ChannelDefinition, "identity"> = {},
   receive: (raw: Json) => Promise<unknown> = async () => ({}),
   kept = new Map<string, Json>(),
 ) {
@@ -59,24 +86,19 @@ async function open(
     receive: receive as never,
     store: store as never,
   };
-  const protocol: LineProtocol<Said> = {
+  const protocol: LineProtocol<Line, Said> = {
+    read,
     ping: (token) => `PING ${token}`,
-    begin(link) {
-      link.write("HELLO");
-      return {
-        onLine(line) {
-          const [word, rest = ""] = line.split(" ");
-          if (word === "WELCOME") link.welcome({ id: "1" }, "It is Sunday.");
-          if (word === "PONG") link.confirm(rest);
-          if (word === "NO") link.reject(rest, "no");
-          if (word === "IN") link.inRoom(rest);
-          if (word === "OUT") link.outOfRoom(rest, "It is closed");
-          if (word === "MESSAGE") link.receive({ from: rest, text: "hi" });
-          if (word === "RENAMED") link.renamed("ada_here", rest);
-          if (word === "LEFT") link.left(rest);
-        },
-      };
-    },
+    begin: (link) => ({
+      ...basics(link),
+      WELCOME: () => link.welcome({ id: "1" }, "It is Sunday."),
+      NO: ({ words: [about = ""] }) => link.reject(about, "no", { detail: "It is full" }),
+      IN: ({ words: [room = "", who] }) => link.inRoom(room, who),
+      OUT: ({ words: [room = "", who] }) => link.outOfRoom(room, "It is closed", who),
+      MESSAGE: ({ words: [from = ""] }) => link.receive({ from, text: "hi" }),
+      RENAMED: ({ words: [next = ""] }) => link.renamed("ada_here", next),
+      LEFT: ({ words: [who = ""] }) => link.left(who),
+    }),
     message: (text, recipient) => `SAY ${recipient} ${text}`,
     event: said,
     address: ({ from }) => (from.startsWith("#") ? undefined : `${from}_here`),
@@ -84,7 +106,7 @@ async function open(
     render: (reply) => textParts(reply, { limit: 10 }),
     ...change,
   };
-  const connection = createLineConnection(account, protocol, { fold, maxChars: 10 });
+  const connection = createLineConnection(account, protocol, { identity, maxChars: 10 });
   onTestFinished(async () => {
     closing.abort();
     await connection.close();
@@ -117,8 +139,34 @@ test("a chat is reached where the protocol says; an id that is not one word is r
   expect(other.lines).toContain("SAY ada_away hi");
 });
 
+test("a chat is an id of a person or of a room; one whose address is not known is refused, and the operator reads why", async () => {
+  const { connection, lines } = await open({
+    identity: { pattern: "~?[a-z]+", groupPattern: "#[a-z]+" },
+    reach: (chat, address) => address ?? /^[~#](.*)/.exec(chat)?.[0],
+  });
+  await connection.start();
+  for (const chat of ["ada,eve", "#hall,#bar", "$*", "ada b"])
+    await expect(connection.send(part, to(chat), never)).rejects.toThrow("This is the id of neither a person nor a room");
+  await expect(connection.send(part, to("ada"), never)).rejects.toMatchObject({
+    reason: "chat_not_found",
+    message: "It is not known where this person is reached",
+    hint: "They have to write to the bot first.",
+  });
+  for (const chat of ["~ada", "#bar"]) await connection.send(part, to(chat), never);
+  expect(lines.filter((line) => line.startsWith("SAY"))).toEqual(["SAY ~ada hi", "SAY #bar hi"]);
+});
+
+test("a line without a handler is handled otherwise, also one that is called like what every object has", async () => {
+  const others: string[] = [];
+  const { connection, say } = await open({ otherwise: ({ command }) => void others.push(command) });
+  await connection.start();
+  for (const line of ["constructor", "toString x", "", "MESSAGE ada", "NEWS"]) say(line);
+  await expect.poll(() => others).toEqual(["constructor", "toString", "", "NEWS"]);
+  await connection.send(part, to("ada"), never);
+});
+
 test("a refusal is known by the folded recipient", async () => {
-  const { connection } = await open({ fold: (recipient) => recipient.toLowerCase() });
+  const { connection } = await open({ identity: { fold: (recipient) => recipient.toLowerCase() } });
   await connection.start();
   await expect(connection.send(part, to("Hall"), never)).rejects.toMatchObject({ reason: "no" });
 });
@@ -147,7 +195,7 @@ test("only what fits the schema of its events reaches parse", async () => {
 
 test("a person is reached under the latest address, also after a change of it and after a restart", async () => {
   const kept = new Map<string, Json>();
-  const { connection, say, lines } = await open({ fold: (name) => name.toLowerCase() }, undefined, kept);
+  const { connection, say, lines } = await open({ identity: { fold: (name) => name.toLowerCase() } }, undefined, kept);
   await connection.start();
   say("MESSAGE Ada");
   await expect.poll(() => kept.size).toBe(1);
@@ -155,7 +203,7 @@ test("a person is reached under the latest address, also after a change of it an
   say("RENAMED ada_away");
   await expect.poll(() => [...kept.values()]).toEqual(["ada_away"]);
   await connection.send(part, to("ada"), never);
-  const later = await open({ fold: (name) => name.toLowerCase() }, undefined, kept);
+  const later = await open({ identity: { fold: (name) => name.toLowerCase() } }, undefined, kept);
   await later.connection.start();
   await later.connection.send(part, to("ada"), never);
   await later.connection.send(part, to("eve"), never);
@@ -178,25 +226,22 @@ test("of a person who has left the address is forgotten, because the name may be
 });
 
 /** A protocol that asks the server about the sender of each message but those of bob. */
-const asking: Pick<LineProtocol<Said>, "begin"> = {
-  begin(link) {
-    link.write("HELLO");
-    return {
-      onLine(line) {
-        const [word, from = ""] = line.split(" ");
-        if (word === "WELCOME") link.welcome();
-        if (word === "PONG") link.confirm(from);
-        if (word === "IS") link.answer(from);
-        if (word === "IS") link.answered();
-        const ask = async () => {
-          const [text] = await link.ask(`WHO ${from}`);
-          if (text === "nonsense") throw new Error("The answer made no sense");
-          return text === undefined ? {} : { text };
-        };
-        if (word === "MESSAGE") link.receive({ from, text: "hi" }, from === "bob" ? {} : { complete: ask });
-      },
-    };
-  },
+const asking: Pick<LineProtocol<Line, Said>, "begin"> = {
+  begin: (link) => ({
+    ...basics(link),
+    IS({ words: [answer = ""] }) {
+      link.answer(answer);
+      link.answered();
+    },
+    MESSAGE({ words: [from = ""] }) {
+      const complete = async () => {
+        const [text] = await link.ask(`WHO ${from}`);
+        if (text === "nonsense") throw new Error("The answer made no sense");
+        return text === undefined ? {} : { text };
+      };
+      link.receive({ from, text: "hi" }, from === "bob" ? {} : { complete });
+    },
+  }),
 };
 
 test("an event may take a question to the server, and those after it wait, so that they are stored in their order", async () => {
@@ -235,24 +280,21 @@ test("a question that fails, or that a lost connection leaves open, costs no mes
 test("a protocol without events of its own says who wrote what where, and the rest is done", async () => {
   const received: Json[] = [];
   const own = { event: undefined, parse: undefined, address: undefined, render: undefined } as object;
-  const plain: Partial<LineProtocol> = {
+  const plain: Partial<LineProtocol<Line>> = {
     name: { wanted: "Bot", ask: (name) => `NAME ${name}` },
     nameLetters: "[]",
-    begin(link) {
-      link.write("HELLO");
-      return {
-        onLine(line) {
-          const [, word, from = "", room = "", text = ""] = /^(\S+) ?(\S*) ?(\S*) ?(.*)$/.exec(line) ?? [];
-          if (word === "WELCOME") link.renamed("Bot", "Bot_");
-          if (word === "WELCOME") link.welcome();
-          if (word === "HEARD")
-            link.receive({ from, text, room: room === "-" ? undefined : room, at: Number.NaN, address: `${from}_here` });
-        },
-      };
-    },
+    begin: (link) => ({
+      ...basics(link),
+      WELCOME() {
+        link.renamed("Bot", "Bot_");
+        link.welcome();
+      },
+      HEARD: ({ words: [from = "", room = "", ...words] }) =>
+        link.receive({ from, text: words.join(" "), room: room === "-" ? undefined : room, at: Number.NaN, address: `${from}_here` }),
+    }),
   };
   const { connection, say } = await open(
-    { ...(plain as object), ...own, fold: (name: string) => name.toLowerCase() },
+    { ...(plain as object), ...own, identity: { fold: (name: string) => name.toLowerCase() } },
     async (raw) => void received.push(raw),
   );
   await connection.start();
@@ -276,22 +318,18 @@ test("a protocol without events of its own says who wrote what where, and the re
 test("while its name is taken, the bot has another one, says so, and asks for its own when that is free", async () => {
   const { connection, say, lines, statuses } = await open({
     name: { wanted: "Bread", ask: (name) => `NAME ${name}` },
-    fold: (name) => name.toLowerCase(),
-    begin(link) {
-      link.write("HELLO");
-      return {
-        onLine(line) {
-          const [word, first = "", second = ""] = line.split(" ");
-          if (word === "WELCOME") for (let attempt = 0; attempt < 3; attempt += 1) link.nameTaken();
-          if (word === "LETIN") link.welcome();
-          if (word === "TAKEN") link.nameTaken();
-          if (word === "CALLED") link.renamed(first, second);
-          if (word === "WHOM") link.write(`BOT ${link.isBot(first)}`);
-          if (word === "GONE") link.left(first);
-          if (word === "PONG") link.confirm(first);
-        },
-      };
-    },
+    identity: { fold: (name) => name.toLowerCase() },
+    begin: (link) => ({
+      ...basics(link),
+      WELCOME() {
+        for (let attempt = 0; attempt < 3; attempt += 1) link.nameTaken();
+      },
+      LETIN: () => link.welcome(),
+      TAKEN: () => link.nameTaken(),
+      CALLED: ({ words: [from = "", to = ""] }) => link.renamed(from, to),
+      WHOM: ({ words: [name = ""] }) => link.write(`BOT ${link.isBot(name)}`),
+      GONE: ({ words: [name = ""] }) => link.left(name),
+    }),
   });
   const started = connection.start();
   const asked = () => lines.filter((line) => line.startsWith("NAME"));
@@ -323,18 +361,22 @@ test("while its name is taken, the bot has another one, says so, and asks for it
 
 test("rooms are joined at once and again after a removal, and the operator reads which are missing and why", async () => {
   const { connection, say, lines, statuses } = await open({
+    name: { wanted: "bot", ask: (name) => `NAME ${name}` },
     rooms: { names: ["#Hall", "#bar"], join: (room) => `JOIN ${room}` },
-    fold: (name) => name.toLowerCase(),
+    identity: { fold: (name) => name.toLowerCase() },
   });
   await connection.start();
   const joins = () => lines.filter((line) => line.startsWith("JOIN"));
   await expect.poll(joins).toEqual(["JOIN #Hall", "JOIN #bar"]);
+  say("IN #hall eve");
   say("IN #hall");
-  say("OUT #bar");
-  say("OUT #elsewhere");
+  say("NO #bar");
+  say("NO #hall");
+  say("NO #elsewhere");
+  say("OUT #hall eve");
   await expect
     .poll(() => statuses.at(-1))
-    .toMatchObject({ detail: "It is Sunday. The bot is not in #bar: It is closed.", code: "room_refused" });
+    .toMatchObject({ detail: "It is Sunday. The bot is not in #bar: It is full.", code: "room_refused" });
   say("OUT #hall");
   await expect.poll(() => statuses.at(-1)?.detail).toContain("The bot is not in #Hall: It is closed. The bot is not in #bar");
   // The room that did not let it in is asked again a minute later, the one that it was removed from after a second.

@@ -70,9 +70,9 @@ describe("signing in", () => {
     isTaken = false;
     server.send(":bot!x@127.0.0.1 QUIT :gone");
     await expect.poll(() => server.lines.filter((line) => line === "NICK bot").length).toBeGreaterThan(2);
-    server.send(":irc.test 474 bot_ #room :Cannot join channel (+b)");
+    server.send(":eve!e@127.0.0.1 KICK #room bot_ :be quiet");
     server.send(":bot_!bot@127.0.0.1 NICK :bot");
-    const detail = "The bot is not in #room: Cannot join channel (+b) (474).";
+    const detail = "The bot is not in #room: eve removed it: be quiet.";
     const hint = "It joins again by itself. Let it in there, or correct the rooms of the account.";
     await expect.poll(state).toMatchObject({ state: "connected", identity: { username: "bot" }, code: "removed_from_room", detail, hint });
   });
