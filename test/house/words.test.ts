@@ -63,8 +63,8 @@ describe("words", () => {
   test("at most a tenth of the sentences, on pages and in doc comments, has more than 25 words", () => {
     const { all, long } = sentences();
     expect(all.length).toBeGreaterThan(5_000);
-    for (const of of [".md", ".ts"]) {
-      const count = (some: typeof all) => some.filter(({ at }) => at.endsWith(of)).length;
+    for (const ending of [".md", ".ts"]) {
+      const count = (some: typeof all) => some.filter(({ at }) => at.endsWith(ending)).length;
       expect(count(long) / count(all)).toBeLessThanOrEqual(0.1);
     }
   });

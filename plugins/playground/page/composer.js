@@ -134,7 +134,8 @@ export function createComposer(model) {
 
   async function send() {
     const text = entry.value.trim();
-    if (text === "" && files.length === 0) return;
+    const room = model.room();
+    if (room === undefined || (text === "" && files.length === 0)) return;
     const sent = { text: entry.value, files, replyTo, editing };
     const action = sent.editing
       ? { do: "edit", message: sent.editing.message_id, text }
@@ -142,7 +143,7 @@ export function createComposer(model) {
           do: "say",
           text,
           ...(sent.replyTo ? { replyTo: sent.replyTo.message_id } : {}),
-          ...(model.room().forum ? { thread: model.thread } : {}),
+          ...(room.forum ? { thread: model.thread } : {}),
         };
     files = [];
     replyTo = undefined;
@@ -163,6 +164,7 @@ export function createComposer(model) {
 
   function editLast() {
     const room = model.room();
+    if (room === undefined) return;
     const own = model.messages(room, model.thread).filter((message) => message.from.id === model.me && message.text !== undefined);
     if (own.length > 0) edit(own.at(-1));
   }
@@ -259,7 +261,8 @@ export function createComposer(model) {
       const next = placeNow();
       opener.hidden = menu().length === 0;
       if (next === place) return;
-      if (place !== "") drafts.set(place, editing ? "" : entry.value);
+      // What was written before the chats were loaded is for the first of them.
+      drafts.set(place === "" ? next : place, editing ? "" : entry.value);
       place = next;
       replyTo = undefined;
       editing = undefined;

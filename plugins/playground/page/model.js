@@ -83,10 +83,14 @@ export function createModel() {
   function connect() {
     const source = new EventSource("/_playground/events");
     source.onopen = () => {
-      model.connected = true;
-      // Events were missed while the connection was down, so the whole state is loaded again.
-      load().catch(() => undefined);
-      emit({ type: "connection" });
+      // Events were missed while the connection was down, so the whole state is loaded again. Before it is there, there is no chat to write in.
+      load().then(
+        () => {
+          model.connected = source.readyState === EventSource.OPEN;
+          emit({ type: "connection" });
+        },
+        () => undefined,
+      );
     };
     source.onerror = () => {
       model.connected = false;

@@ -346,6 +346,26 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await other.context().close();
   });
 
+  test("what is written before the chats are loaded stays, and is sent by the next Enter", async () => {
+    const early = await (await browser.newContext()).newPage();
+    watch(early);
+    const loaded = Promise.withResolvers<void>();
+    await early.route("**/_playground/state", async (route) => {
+      await loaded.promise;
+      await route.continue();
+    });
+    await early.goto(home.platform.url);
+    const entry = early.getByLabel("Message", { exact: true });
+    await entry.fill("an early word");
+    for (const key of ["Enter", "ArrowUp"]) await entry.press(key);
+    expect(await early.getByText("Connected", { exact: true }).count()).toBe(0);
+    loaded.resolve();
+    await early.getByText("Connected", { exact: true }).waitFor();
+    expect(await entry.inputValue()).toBe("an early word");
+    await entry.press("Enter");
+    await early.locator("article").filter({ hasText: "You said an early word" }).last().waitFor();
+  });
+
   test("the browser had nothing to complain of: no error, no policy violation, no request elsewhere", () => {
     expect(complaints).toEqual([]);
   });
