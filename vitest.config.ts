@@ -1,5 +1,4 @@
 import { fileURLToPath } from "node:url";
-import type { Plugin } from "vite";
 import { defineConfig } from "vitest/config";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -23,43 +22,17 @@ const otherStore = process.env.SERVICE_TEST_STORE !== undefined;
 /** They test the files of the embedded store, fill their disk, or crash its thread. */
 const ofEmbedded = ["mail-points", "earlier-state", "full-disk", "state-copy"].map((name) => `test/e2e/${name}.test.ts`);
 const left = otherStore ? ofEmbedded : [];
-const embedded = source("./core/state/sqlite/index.ts");
-const replacement = source("./test/support/store/replacement.ts");
-
-const replaceStore: Plugin = {
-  name: "another store in the place of the embedded one",
-  enforce: "pre",
-  async resolveId(name, importer, options) {
-    if (!name.endsWith("sqlite/index.ts")) return null;
-    const found = await this.resolve(name, importer, { ...options, skipSelf: true });
-    return found?.id === embedded ? replacement : null;
-  },
-};
-
-/** The store of a gateway inside a test starts the thread of the bundled program, as those in processes do. Most such gateways are this thread. */
-const bundledThread = {
-  name: "bundled-thread",
-  transform: (code: string, file: string) =>
-    file.endsWith("/core/state/sqlite/thread/queue.ts")
-      ? code.replaceAll("import.meta.url", '("file://" + process.env.TEST_PROGRAM + "/core/state/sqlite/thread/queue.js")')
-      : undefined,
-};
-
 export default defineConfig({
-  // The replacement is absent in other runs, because the cache of modules knows a plugin by its name alone.
-  plugins: [otherStore ? replaceStore : bundledThread],
-  resolve: {
-    alias: {
-      // The longer name first: a name matches as a prefix.
-      "service-gateway/sdk/channel": source("./core/sdk/channel.ts"),
-      "service-gateway/sdk/store": source("./core/sdk/store.ts"),
-      "service-gateway/sdk": source("./core/sdk/index.ts"),
-      "service-gateway/testkit": source("./core/testkit/index.ts"),
-    },
-  },
   test: {
     pool: "forks",
     globalSetup: [source("./test/support/temporary.ts"), source("./test/support/program.ts")],
+    // Node loads the modules, as it does for users: each test file would fetch them all from the test runner's own loader.
+    experimental: { viteModuleRunner: false, nodeLoader: false },
+    execArgv: [
+      "--import",
+      source("./test/support/modules.ts"),
+      ...(otherStore ? ["--import", source("./test/support/store/redirect.ts")] : []),
+    ],
     setupFiles: [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")],
     // Child processes and worker threads of the tests strip and compile each file once, not at every start.
     env: {

@@ -30,7 +30,7 @@ const moved: ReadonlySet<string> = new Set([
   "core/host/find",
   "core/host/load",
   "core/isolation/plugin-thread",
-  "core/state/sqlite/thread/queue",
+  "core/state/sqlite/thread/writer-side",
   "core/transforms/modules/compiler",
   "core/transforms/thread",
   "core/transforms/trusted",
@@ -72,6 +72,9 @@ function removeOld(): void {
 export default async function setup(): Promise<void> {
   // Another store takes the place of a module of the source.
   if (process.env.SERVICE_TEST_STORE !== undefined) return;
+  for (const name of moved)
+    if (!readFileSync(join(root, `${name}.ts`), "utf8").includes("import.meta."))
+      throw new Error(`${name}.ts no longer looks for files: correct the list in test/support/program.ts`);
   const directory = join(cache, fingerprint());
   if (!existsSync(directory)) {
     mkdirSync(cache, { recursive: true });

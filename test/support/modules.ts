@@ -1,0 +1,32 @@
+/**
+ * How a process that runs test files finds the modules of the house: Node loads them itself, from their source. Imported with `--import`.
+ */
+import { enableCompileCache, registerHooks } from "node:module";
+
+const root = new URL("../../", import.meta.url);
+/** As the plugin loader resolves them. A plugin that is a package of its own would look for an installed copy. */
+const doors = new Map(
+  ["sdk/index.ts", "sdk/channel.ts", "sdk/store.ts", "testkit/index.ts"].map((file) => [
+    `service-gateway/${file.replace(/(?:\/index)?\.ts$/, "")}`,
+    new URL(`core/${file}`, root).href,
+  ]),
+);
+const writerSide = new URL("core/state/sqlite/thread/writer-side.ts", root).href;
+const program = process.env.TEST_PROGRAM;
+
+// Each file is stripped of its types and compiled once, not by each process.
+enableCompileCache(process.env.NODE_COMPILE_CACHE ?? new URL("node_modules/.cache/tests", root).pathname);
+
+registerHooks({
+  resolve(name, context, next) {
+    const door = doors.get(name);
+    return door === undefined ? next(name, context) : { url: door, shortCircuit: true };
+  },
+  load(url, context, next) {
+    const loaded = next(url, context);
+    if (url !== writerSide || program === undefined) return loaded;
+    // The store of a gateway inside a test starts the thread of the bundled program, as those in processes do: it is one file.
+    const place = JSON.stringify(new URL(`file://${program}/core/state/sqlite/thread/writer-side.js`).href);
+    return { ...loaded, source: String(loaded.source).replaceAll("import.meta.url", place) };
+  },
+});
