@@ -1,18 +1,21 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
-/** What compares times: it is measured when nothing else of the suite runs, and again when the machine had other work. */
+/** What compares times: few files at once, when nothing else of the suite runs, and again when the machine had other work. */
 const timed = "test/**/*.timed.test.ts";
 /** What compares the processor time of one thread, in a process of its own: other work beside it changes little. */
 const costs = "test/**/*.cost.test.ts";
-/** Whole programs, mailboxes that are polled, and packages that are installed: much waiting, beside which the rest runs. */
+/** Much waiting, the longest first: for polls, leases and processes, beside which the other files run. */
 const long = [
-  "test/e2e/**/*.test.ts",
-  "test/plugins/mail/**/*.test.ts",
-  "test/core/isolation/faults.test.ts",
-  "test/house/published.test.ts",
+  /\/broken-channels\./,
+  /\/mail\/(?:mailbox|imap|gmail)/,
+  /\/isolation\//,
+  /\/published\./,
+  /contracts?\.test/,
+  /\/(?:e2e|mail)\//,
 ];
 /** Changes its own process, or measures it, so that it needs one that no other file has used. */
 const alone = ["test/e2e/hook-flood.test.ts", "test/core/testkit/broken-channels.test.ts"];
@@ -22,6 +25,18 @@ const otherStore = process.env.SERVICE_TEST_STORE !== undefined;
 /** They test the files of the embedded store, fill their disk, or crash its thread. */
 const ofEmbedded = ["mail-points", "earlier-state", "full-disk", "state-copy"].map((name) => `test/e2e/${name}.test.ts`);
 const left = otherStore ? ofEmbedded : [];
+
+/** What takes longest begins first, also in a fresh clone, where no run has left its times. */
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const rank = ({ project, moduleId }: TestSpecification): number => {
+      const found = long.findIndex((pattern) => pattern.test(moduleId));
+      return project.config.sequence.groupOrder * 100 + (found === -1 ? long.length : found);
+    };
+    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+  }
+}
+
 export default defineConfig({
   test: {
     pool: "forks",
@@ -40,21 +55,21 @@ export default defineConfig({
       ...(otherStore && { NODE_OPTIONS: `--import ${source("./test/support/store/redirect.ts")}` }),
     },
     // On two cores: most of what the tests do is waiting, for polls, leases and processes.
-    maxWorkers: 8,
+    maxWorkers: 10,
+    sequence: { sequencer: LongestFirst },
     // Longer than a busy machine takes: what is waited for comes, or the test fails for another reason.
     testTimeout: 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
     projects: [
-      // Long files first. Nothing in the house is shared by a process, hence a process may serve many files.
-      { extends: true, test: { name: "end to end", include: long, exclude: [timed, costs, ...alone, ...left], isolate: false } },
       { extends: true, test: { name: "own process", include: alone } },
       { extends: true, test: { name: "costs", include: [costs], retry: 3 } },
+      // Nothing in the house is shared by a process, hence a process may serve many files.
       {
         extends: true,
-        test: { name: "parts", include: ["test/**/*.test.ts"], exclude: [...long, ...alone, timed, costs], isolate: false },
+        test: { name: "shared", include: ["test/**/*.test.ts"], exclude: [...alone, ...left, timed, costs], isolate: false },
       },
-      { extends: true, test: { name: "timed", include: [timed], maxWorkers: 1, retry: 3, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: "timed", include: [timed], maxWorkers: 3, retry: 3, sequence: { groupOrder: 1 } } },
     ],
   },
 });

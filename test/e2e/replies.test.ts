@@ -153,7 +153,8 @@ test("answers that grow at the same time stay in their topics", async () => {
   const [paint, wood] = ["Paint", "Wood"].map((name) => place.platform.act.createTopic(place.ada, workshop, name));
   for (const thread of [paint, wood]) place.platform.act.say(place.ada, workshop, "@e2e_bot go on", { thread: thread ?? 0 });
   place.platform.act.say(place.ada, kitchen, "@e2e_bot go on");
-  await place.ended(3);
+  // With those of the topics themselves.
+  await place.ended(5);
   const where = place.said(workshop).map(({ text, message_thread_id: thread }) => [thread, text]);
   expect(new Map(where as [number, string][])).toEqual(
     new Map([paint, wood].map((thread) => [thread, `${beginning}and there is more of it.`])),

@@ -230,7 +230,7 @@ function createBench({
       // A timer of the channel's own comes and goes; one that was left stays.
       for (let look = 0; look < 20; look += 1) {
         await realWait(10);
-        least = Math.min(least, bench.clock.timers());
+        least = Math.min(least, bench.clock.timers().size);
       }
       return least;
     },

@@ -18,7 +18,9 @@ export function watchLeftovers({ clock }: Pick<Bench, "clock">): () => string {
   const before = { handles: handles(), timers: clock.timers(), listeners: processListeners() };
   return () => {
     const added = [...handles()].filter(([name, count]) => count > (before.handles.get(name) ?? 0)).map(([name]) => name);
-    const [timers, listeners] = [clock.timers() - before.timers, processListeners() - before.listeners];
+    // A timer that ended meanwhile, such as one of `fetch`, must not hide one that was left.
+    const timers = [...clock.timers()].filter((timer) => !before.timers.has(timer)).length;
+    const listeners = processListeners() - before.listeners;
     return [
       ...(added.length > 0 ? [`open handles (${added.join(", ")})`] : []),
       ...(timers > 0 ? [`${timers} timers`] : []),

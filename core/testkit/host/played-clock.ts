@@ -26,8 +26,8 @@ export interface PlayedClock {
   elapsed(): number;
   /** Runs the timers due within `ms`, in order. After each timer, all ready work runs first. */
   advance(ms: number): Promise<void>;
-  /** Number of pending timers of this process, including those that do not keep it alive, but no time limits of signals. */
-  timers(): number;
+  /** The pending timers of this process, including those that do not keep it alive, but no time limits of signals. */
+  timers(): ReadonlySet<NodeJS.Timeout>;
   /** Restores Node's timers, once every host has released the clock. */
   release(): void;
 }
@@ -184,7 +184,7 @@ export function usePlayedClock(): PlayedClock {
     now,
     elapsed: () => performance.now() + offsetMs,
     advance,
-    timers: () => [...entries.values()].filter(({ isLimit }) => isLimit !== true).length,
+    timers: () => new Set([...entries].filter(([, { isLimit }]) => isLimit !== true).map(([timer]) => timer)),
     release() {
       if (released) return;
       released = true;
