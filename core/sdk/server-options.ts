@@ -24,10 +24,11 @@ export function serverOptions({ port }: { readonly port: number }) {
 
 /**
  * The options `burst` and `everyMs`, for `defineLineChannel` or `createTokenBucket`: what the server allows, which its operator may
- * know better than the channel. The values are their defaults.
+ * know better than the channel. The values are their defaults. For a server that takes five lines at once, and then one every two seconds, a channel of
+ * `defineLineChannel` has the half of it, because each message is followed by a ping.
  *
  * @example
- * options: Type.Object({ ...serverOptions({ port: 6697 }), ...paceOptions({ burst: 5, everyMs: 2_000 }) }),
+ * options: Type.Object({ ...serverOptions({ port: 6697 }), ...paceOptions({ burst: 2, everyMs: 4_000 }) }),
  */
 export function paceOptions({ burst, everyMs }: { readonly burst: number; readonly everyMs: number }) {
   return {

@@ -25,11 +25,11 @@ export function createIntake(
   let last: Promise<void> = Promise.resolve();
 
   async function store(event: object, at: Parameters<ChannelAccount["receive"]>[1]): Promise<void> {
+    const parsed = parse(event);
+    // The bot's own, or without a text: there is nothing to do about it, and nothing to explain.
+    if (parsed === null) return;
     const reached = address(event);
-    if (reached !== undefined) {
-      const parsed = parse(event);
-      if (parsed && "sender" in parsed) people.keep(parsed.sender.id, reached);
-    }
+    if (reached !== undefined && parsed && "sender" in parsed) people.keep(parsed.sender.id, reached);
     try {
       await account.receive(event as Json, at);
     } catch (error) {

@@ -24,7 +24,7 @@ export const lineMessage = Type.Object({
 export interface LineMessage {
   /** Id of the sender, by which the access policy knows them. */
   readonly from: string;
-  /** Plain text. A blank one is ignored. */
+  /** Plain text. A message without one is not stored. */
   readonly text: string;
   /** The room in which it was written. Absent: to the bot alone. */
   readonly room?: string | undefined;
@@ -37,8 +37,8 @@ export interface LineMessage {
   /** Where the sender is reached, if not by the id. It is remembered for 30 days, also after a restart, and handed to `reach`. */
   readonly address?: string | undefined;
   /**
-   * Names of the bot at that time, its own first: what it wrote itself is ignored, and a message in a room that contains one of them is addressed to
-   * it. Default: `link.name`, and the name that the bot wants.
+   * Names of the bot at that time, its own first: a message whose sender has that name, by `name` or else `from`, is the bot's and is not stored. A
+   * message in a room that contains one of the names is addressed to the bot. Default: `link.name`, and the name that the bot wants.
    */
   readonly names?: readonly string[] | undefined;
 }
@@ -49,7 +49,8 @@ export function parseLineMessage(
   { letters, fold }: { readonly letters: string; fold(name: string): string },
 ): Parsed {
   const [own = ""] = names.map(fold);
-  if (written.trim() === "" || (own !== "" && [from, name].map(fold).includes(own))) return null;
+  // By the name alone: an account of a person may be called like the bot.
+  if (written.trim() === "" || (own !== "" && fold(name) === own)) return null;
   const { text, mention } = readMention(written, names, { letters });
   return {
     chat: room === undefined ? { id: from, kind: "direct" } : { id: room, kind: "group", title: room },

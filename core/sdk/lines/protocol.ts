@@ -32,7 +32,7 @@ export interface LineLink<E extends object = LineMessage> extends Pick<LineConne
   welcome(identity?: LiveConnection["identity"], detail?: string, code?: string): void;
   /**
    * The server does not let the bot in. `reason` is a code, such as `unauthorized`; `more` is that of `ChannelError`. It is final, as in
-   * `keepConnected`, unless `retryable` is set: then the bot tries again.
+   * `keepConnected`, unless `retryable` is set: then the bot tries again. After `welcome` it has no effect.
    */
   refuse(reason: string, more?: ErrorOptions): void;
   /** The server has answered a ping, so it has handled what was sent before. Unknown tokens are ignored. */
@@ -67,11 +67,11 @@ export interface LineLink<E extends object = LineMessage> extends Pick<LineConne
    */
   left(name: string): void;
   /**
-   * Submits what a person wrote, for `parse`, as `ChannelAccount.receive` does, in the order of the calls. `complete` is for what takes a question to
-   * the server, such as one about the sender: it is called when the events before are complete, and what it returns replaces members of the event. If
-   * it rejects, or takes 30 s, the event is stored as it is, so leave out of it what only the answer may grant. The name of the sender may belong to
-   * another when the server answers: compare what it says with what the line said. If an event cannot be stored, the log says so, and the line of
-   * `askAgain` is written.
+   * Submits what a person wrote, for `parse`, as `ChannelAccount.receive` does, in the order of the calls. An event for which `parse` returns `null` is
+   * not stored. `complete` is for what takes a question to the server, such as one about the sender: it is called when the events before are complete,
+   * and what it returns replaces members of the event. If it rejects, or takes 30 s, the event is stored as it is, so leave out of it what only the
+   * answer may grant. The name of the sender may belong to another when the server answers: compare what it says with what the line said. If an event
+   * cannot be stored, the log says so, and the line of `askAgain` is written.
    *
    * @example
    * link.receive({ from: `~${nick}`, text, address: nick }, { complete: async () => ({ from: await accountOf(nick, host) }) });
@@ -79,8 +79,9 @@ export interface LineLink<E extends object = LineMessage> extends Pick<LineConne
   receive(event: E, more?: NonNullable<Parameters<ChannelAccount["receive"]>[1]> & { readonly complete?: () => Promise<Partial<E>> }): void;
   /**
    * Writes a line that asks the server, and resolves with what `answer` is called with until `answered` is called, or the connection is lost. Call
-   * `answered` also where the server refuses to answer: one that says nothing for 20 s is left. One question is under way at a time. The
-   * `pace` does not delay it, so remember answers where each message of a busy room would ask. Rejects only for a line that `write` refuses.
+   * `answered` also where the server refuses to answer: one that says nothing for 20 s is left. One question is under way at a time, and the `pace`
+   * does not delay it. Do not remember what an answer says of a person: their name may be another's by the next message. Rejects only for a line that
+   * `write` refuses.
    *
    * @example
    * const [account] = await link.ask(`WHO ${nick}`);
