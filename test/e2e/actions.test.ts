@@ -296,7 +296,9 @@ describe("a program with the gateway token", () => {
   });
 
   test("cannot write into no topic, answer no message or delete none by an id that is no number", async () => {
-    const before = platform.calls.list().length;
+    // A bot also polls meanwhile.
+    const made = () => platform.calls.list().filter(({ method }) => method !== "getUpdates").length;
+    const before = made();
     const ask = (more: object) => post({ channel: "botchat", to: workshop, action: "send", message: "x", ...more });
     for (const wrong of [
       { threadId: "abc" },
@@ -313,7 +315,7 @@ describe("a program with the gateway token", () => {
     }
     expect(await ask({ to: `${workshop}:topic:0` })).toMatchObject({ body: { ok: false, code: "chat_not_found" } });
     expect((await ask({ threadId: "abc" })).body.error).toBe('thread must be a whole number from 1 on, not "abc".');
-    expect(platform.calls.list()).toHaveLength(before);
+    expect(made()).toBe(before);
   });
 
   test("may write what the page on actions shows", async () => {

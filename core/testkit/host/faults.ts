@@ -10,13 +10,25 @@ const errorLevel = 50;
 export const isUnexpected = (fault: string, allowed: readonly RegExp[]) => allowed.every((pattern) => fault.search(pattern) < 0);
 
 export interface FaultWatch {
-  /** Stops watching. Returns one line for each unhandled rejection. */
+  /** Stops watching. Returns each unhandled rejection, with the calls that led to it. */
   stop(): readonly string[];
+}
+
+const mostCalls = 8;
+
+/** The calls in a stack, without those inside Node. */
+function callsOf(reason: unknown): string {
+  const stack = reason instanceof Error ? (reason.stack ?? "") : "";
+  const calls = stack.split("\n").filter((line) => /^ +at /.test(line) && !line.includes("node:"));
+  return calls
+    .slice(0, mostCalls)
+    .map((line) => `\n${line}`)
+    .join("");
 }
 
 export function watchRejections(): FaultWatch {
   const found: string[] = [];
-  const note = (reason: unknown) => void found.push(`unhandled rejection: ${reasonOf(reason)}`);
+  const note = (reason: unknown) => void found.push(`unhandled rejection: ${reasonOf(reason)}${callsOf(reason)}`);
   process.on("unhandledRejection", note);
   return {
     stop() {

@@ -166,8 +166,8 @@ export interface TestHost extends AsyncDisposable {
   /** What each station decided about an event, given its id or the result of `say`. Rejects if there is no such event. */
   why(event: string | Pick<Ended, "eventId">): Promise<Ended["decisions"]>;
   /**
-   * Closes the gateway and removes its files; idempotent. Rejects with one line for each logged error and each unhandled rejection that
-   * `allowErrors` does not match. `await using` calls it.
+   * Closes the gateway and removes its files; idempotent. Rejects with each logged error, and each unhandled rejection and the calls that led to
+   * it, that `allowErrors` does not match. `await using` calls it.
    */
   close(): Promise<void>;
 }
