@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { start, temporaryHome } from "../core/cli/command.ts";
+import { startGateway } from "../core/cli/gateway-runner.ts";
 import { answered, configure, openChannel, openPlatform, people, stop } from "./room.ts";
 
 /** An engine that says which version of it answers, and waits until a text after `wait` was written beside it. */
@@ -74,7 +75,7 @@ async function openParrot(more: object = {}) {
     channels: { botchat: openChannel(platform) },
     ...more,
   });
-  const dev = start(["dev", parrot.folder, "--config", file], { home });
+  const dev = startGateway(["dev", parrot.folder, "--config", file], { home });
   await dev.until(/take effect when they are saved/);
   return { ...parrot, platform, ada, bela, home, dev };
 }
@@ -230,7 +231,7 @@ export default defineChannel({
 });
 `,
   );
-  const dev = start(["dev", folder, "--port", "0", "--page-port", "0"], { home });
+  const dev = startGateway(["dev", folder, "--port", "0", "--page-port", "0"], { home });
   await dev.until(
     /The channel harbour has no account yet\. Add "channels": \{ "harbour": \{ \.\.\. \} \} with its options to \S+config\.jsonc\./,
   );

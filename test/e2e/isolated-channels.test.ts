@@ -3,8 +3,9 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
-import { bundled, ownFlags, start, temporaryHome } from "../core/cli/command.ts";
+import { bundled, ownFlags, type Started, start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
+import { type GatewayProcess, startGateway } from "../core/cli/gateway-runner.ts";
 import { root } from "../house/sources.ts";
 import { type ScriptedServer, startScripted } from "../support/irc/scripted-server.ts";
 import { kitchen } from "./conversation.ts";
@@ -38,7 +39,9 @@ interface Scene {
   readonly ada: number;
   readonly file: string;
   config(channels: { readonly botchat?: object; readonly irc?: object }): object;
-  gateway(): ReturnType<typeof start>;
+  gateway(): Started<GatewayProcess>;
+  /** A gateway whose threads `crash` can end. */
+  gatewayThatCrashes(): Started<GatewayProcess>;
   crash(plugin: string): void;
   service(...args: readonly string[]): ReturnType<typeof run>;
   /** A line of somebody on IRC. */
@@ -74,7 +77,9 @@ async function openScene(channels: Parameters<Scene["config"]>[0]): Promise<Scen
   return {
     ...{ platform, server, file, config },
     ada: people(platform)[0] ?? 0,
-    gateway: () => start(["gateway", "--config", file], { home, main: bundled, nodeArgs: ["--import", crashes(crashFile), ...ownFlags] }),
+    gateway: () => startGateway(["gateway", "--config", file], { home }),
+    gatewayThatCrashes: () =>
+      start(["gateway", "--config", file], { home, main: bundled, nodeArgs: ["--import", crashes(crashFile), ...ownFlags] }),
     crash: (plugin) => writeConfig(crashFile, plugin),
     service: (...args) => run([...args, "--config", file], { home }),
     say: (nick, target, text) => server.send(`:${nick}!${nick}@127.0.0.1 PRIVMSG ${target} :${text}`),
@@ -90,7 +95,7 @@ interface Listed {
   readonly events: readonly { readonly outcome?: string }[];
 }
 
-const isUp = async (gateway: ReturnType<typeof start>, server: ScriptedServer) => {
+const isUp = async (gateway: Started<GatewayProcess>, server: ScriptedServer) => {
   await gateway.until(/ready at/);
   await expect.poll(() => server.lines).toContain("JOIN #Room");
 };
@@ -174,7 +179,7 @@ test("irc in a worker: an id compares in its one form and makes no owner, in lis
 
 test("what was accepted is answered when a thread dies, when the file is edited meanwhile, and when the process is killed", async () => {
   const open = { dmPolicy: "open", allowFrom: ["*"] };
-  const { platform, server, ada, file, config, gateway: launch, crash, service, say, said } = await openScene({ irc: open });
+  const { platform, server, ada, file, config, gatewayThatCrashes: launch, crash, service, say, said } = await openScene({ irc: open });
   let gateway = launch();
   await isUp(gateway, server);
   const texts = Array.from({ length: 30 }, (_, index) => `number ${index}.`);

@@ -4,7 +4,6 @@ import { once } from "node:events";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { onTestFinished } from "vitest";
 
 const root = fileURLToPath(new URL("../../", import.meta.url));
 
@@ -14,12 +13,14 @@ export interface TestRun {
   readonly failures: readonly string[];
 }
 
-/** Runs the tests among files as their author does: in a folder of its own, with nothing but the package and vitest. */
-export async function runTests(files: Readonly<Record<string, string>>): Promise<TestRun> {
+/**
+ * Runs the tests among files as their author does: in folders of their own, with nothing but the package and vitest. Resolves with what
+ * happened in each of the folders.
+ */
+export async function runTests(files: Readonly<Record<string, string>>, folders: readonly string[]): Promise<ReadonlyMap<string, TestRun>> {
   // Below the repository, so that the package and vitest are found as in an installation.
   mkdirSync(join(root, "node_modules", ".cache"), { recursive: true });
   const folder = mkdtempSync(join(root, "node_modules", ".cache", "example-"));
-  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(folder, path)), { recursive: true });
     writeFileSync(join(folder, path), text);
@@ -41,16 +42,28 @@ export async function runTests(files: Readonly<Record<string, string>>): Promise
     stdio: "ignore",
   });
   await once(child, "exit");
-  const { numPassedTests, testResults } = JSON.parse(readFileSync(report, "utf8")) as {
-    readonly numPassedTests: number;
-    readonly testResults: readonly {
-      readonly message: string;
-      readonly assertionResults: readonly { readonly failureMessages: readonly string[] }[];
-    }[];
+  const json = readFileSync(report, "utf8");
+  rmSync(folder, { recursive: true });
+  const { testResults } = JSON.parse(json) as { readonly testResults: readonly FileResult[] };
+  return new Map(
+    folders.map((name) => [name, testRunOf(testResults.filter((result) => result.name.startsWith(`${join(folder, name)}/`)))]),
+  );
+}
+
+interface FileResult {
+  /** The path of the file. */
+  readonly name: string;
+  readonly message: string;
+  readonly assertionResults: readonly { readonly status: string; readonly failureMessages: readonly string[] }[];
+}
+
+function testRunOf(results: readonly FileResult[]): TestRun {
+  const tests = results.flatMap(({ assertionResults }) => assertionResults);
+  return {
+    passed: tests.filter(({ status }) => status === "passed").length,
+    failures: [
+      ...results.flatMap(({ message }) => (message === "" ? [] : [message])),
+      ...tests.flatMap(({ failureMessages }) => failureMessages),
+    ],
   };
-  const failures = testResults.flatMap(({ message, assertionResults }) => [
-    ...(message === "" ? [] : [message]),
-    ...assertionResults.flatMap(({ failureMessages }) => failureMessages),
-  ]);
-  return { passed: numPassedTests, failures };
 }

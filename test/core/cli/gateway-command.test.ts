@@ -9,6 +9,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { programCommand } from "../../../core/contract/command.ts";
 import { bundled, start, temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
+import { startGateway } from "./gateway-runner.ts";
 
 function homeWith(config: object): { readonly home: string; readonly state: string } {
   const home = temporaryHome();
@@ -40,7 +41,7 @@ describe("gateway", () => {
     const state = join(home, ".service");
     mkdirSync(state, { recursive: true });
     writeFileSync(join(state, "config.jsonc"), JSON.stringify({ gateway: { port: 0 } }));
-    const gateway = start(["gateway"], { home });
+    const gateway = startGateway(["gateway"], { home });
     const said = await gateway.until(/config validate checks it/);
     expect(said).toContain(`No channel and no webhook is enabled in ${join(state, "config.jsonc")}`);
     expect(said).toContain(`${programCommand} dev`);
@@ -106,7 +107,7 @@ describe("gateway", () => {
     const home = temporaryHome();
     const [state, file] = [join(home, "state"), join(home, "elsewhere.jsonc")];
     writeFileSync(file, JSON.stringify({ gateway: { port: 0 }, channels: { botchat: { enabled: false } } }));
-    const gateway = start(["gateway", "--config", file, "--state", state], { home });
+    const gateway = startGateway(["gateway", "--config", file, "--state", state], { home });
     await gateway.until(ready);
     const channels = await run(["channels", "status", "--state", state], { home });
     expect(channels).toMatchObject({ code: 0, out: expect.stringMatching(/^botchat:default +off/) });
@@ -129,7 +130,7 @@ describe("gateway", () => {
 
   test("a second one on the same state ends with one sentence, and the first goes on", async () => {
     const { home, state } = homeWith({ gateway: { port: 0 } });
-    const first = start(["gateway"], { home });
+    const first = startGateway(["gateway"], { home });
     await first.until(ready);
     const { code, err } = await run(["gateway"], { home });
     expect(code).toBe(1);
@@ -160,7 +161,7 @@ describe("gateway", () => {
     onTestFinished(() => void other.close());
     const { port } = other.address() as AddressInfo;
     const { home } = homeWith({ gateway: { port: 0 } });
-    const gateway = start(["gateway"], { home });
+    const gateway = startGateway(["gateway"], { home });
     await gateway.until(ready);
     await run(["config", "set", "gateway.port", String(port)], { home });
     expect(await run(["restart"], { home })).toMatchObject({
@@ -177,7 +178,7 @@ describe("gateway", () => {
 
   test("runs without any configuration file", async () => {
     const home = temporaryHome();
-    const gateway = start(["gateway"], { home, env: { SERVICE_STATE_DIR: join(home, "state") } });
+    const gateway = startGateway(["gateway"], { home, env: { SERVICE_STATE_DIR: join(home, "state") } });
     // The default port may be taken on this machine; either end is the one clear sentence.
     const said = await Promise.race([gateway.until(ready), gateway.finished.then(({ err }) => err)]);
     expect(said).toMatch(/ready at http:\/\/127\.0\.0\.1:18789|127\.0\.0\.1:18789 is already in use/);
@@ -245,7 +246,7 @@ describe("dev", () => {
     const state = join(home, ".service", "dev");
     mkdirSync(state, { recursive: true });
     writeFileSync(join(state, "hook-token"), "mine\n");
-    const dev = start(["dev", "--port", "0", "--page-port", "0"], { home });
+    const dev = startGateway(["dev", "--port", "0", "--page-port", "0"], { home });
     await dev.until(/Ctrl\+C/);
     expect(readFileSync(join(state, "hook-token"), "utf8")).toBe("mine\n");
     expect(statSync(join(state, "config.jsonc")).mode & 0o777).toBe(0o600);

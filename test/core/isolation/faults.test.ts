@@ -1,5 +1,6 @@
 /** What a fault of a plugin does to the gateway: in the gateway's own thread, and in a worker. */
-import { describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { bundled, ownFlags } from "../cli/command.ts";
 import { type Fault, openRoom, type Room } from "./room.ts";
 
 /** A fault that ends the thread of the channel of its name: the words of its report, and the worker that takes its place. */
@@ -30,9 +31,25 @@ interface Examined {
   readonly findings: readonly { readonly check: string; readonly reason: string }[];
 }
 
+/** A room for several tests. */
+function shareRoom(...how: Parameters<typeof openRoom>): () => Room {
+  const atEnd: (() => void | Promise<void>)[] = [];
+  let room: Room;
+  const [isolation, more] = how;
+  beforeAll(async () => {
+    room = await openRoom(isolation, { ...more, atEnd: (fn) => void atEnd.push(fn) });
+  });
+  afterAll(async () => {
+    for (const fn of atEnd.reverse()) await fn();
+  });
+  return () => room;
+}
+
 describe("in a worker", () => {
+  const open = shareRoom("worker", { faulty: ["exit", "uncaught", "loop", "parse", "rejection", "memory", "buffers"] });
+
   test("each fault of several at once ends its own thread only, is named, and its channel comes back", async () => {
-    const room = await openRoom("worker", { faulty: ["exit", "uncaught", "loop", "parse", "rejection"] });
+    const room = open();
     await Promise.all([
       endsItsThread(room, "exit", /exit code 3/),
       endsItsThread(room, "uncaught", /thrown by a timer/),
@@ -57,7 +74,7 @@ describe("in a worker", () => {
   });
 
   test("one that takes too much memory is ended, named, and comes back", async () => {
-    const room = await openRoom("worker", { faulty: ["memory", "buffers"] });
+    const room = open();
     // On a busy machine the heartbeats may be missed before the heap is full.
     await endsItsThread(room, "memory", /more than 512 MB of memory|did not answer for 5 s/);
     await endsItsThread(room, "buffers", /more than 512 MB of buffers/);
@@ -65,28 +82,14 @@ describe("in a worker", () => {
 });
 
 describe("inline, as the page for authors says", () => {
+  const open = shareRoom("inline");
+
   test("a throw in parse fails its own event, a send that never ends holds up no other chat, a lost rejection is logged", async () => {
-    await survives(await openRoom("inline"), "faulty");
-  });
-
-  test.each([
-    ["exit", 3],
-    ["uncaught", 1],
-  ] as const)("%s ends the process", async (fault, code) => {
-    const room = await openRoom("inline");
-    void room.setOff(fault);
-    expect((await room.gateway.finished).code).toBe(code);
-  });
-
-  test("more heap than the process may have ends the process", async () => {
-    const room = await openRoom("inline", { nodeArgs: ["--max-old-space-size=256"] });
-    void room.setOff("memory");
-    const { err } = await room.gateway.finished;
-    expect(err).toContain("heap out of memory");
+    await survives(open(), "faulty");
   });
 
   test("a loop blocks every channel until it ends", async () => {
-    const room = await openRoom("inline");
+    const room = open();
     let isLooping = true;
     const looping = room.setOff("loop").then(() => {
       isLooping = false;
@@ -99,5 +102,25 @@ describe("inline, as the page for authors says", () => {
     }
     await looping;
     expect(Math.max(...waits)).toBeGreaterThan(1_000);
+  });
+
+  // The last test of the room, because it ends it.
+  test("exit ends the process", async () => {
+    const room = open();
+    void room.setOff("exit");
+    expect((await room.gateway.finished).code).toBe(3);
+  });
+
+  test("uncaught ends the process", async () => {
+    const room = await openRoom("inline");
+    void room.setOff("uncaught");
+    expect((await room.gateway.finished).code).toBe(1);
+  });
+
+  test("more heap than the process may have ends the process", async () => {
+    const room = await openRoom("inline", { main: bundled, nodeArgs: ["--max-old-space-size=256", ...ownFlags] });
+    void room.setOff("memory");
+    const { err } = await room.gateway.finished;
+    expect(err).toContain("heap out of memory");
   });
 });

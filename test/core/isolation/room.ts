@@ -111,6 +111,7 @@ export async function openRoom(
     /** The names of the channels that make faults. */
     readonly faulty?: readonly string[];
     readonly nodeArgs?: readonly string[];
+    readonly main?: string;
     readonly atEnd?: AtEnd;
   } = {},
 ): Promise<Room> {

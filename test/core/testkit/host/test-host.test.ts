@@ -342,21 +342,20 @@ describe("a test host that is closed", () => {
 });
 
 test("a rejection that no code handles fails the test in which it came", async () => {
-  const { passed, failures } = await runTests({
-    "stray.test.ts": `
-      import { createTestHost } from "service-gateway/testkit";
-      import { test } from "vitest";
-      test("before", async () => {
-        await using host = await createTestHost();
-      });
-      test("stray", async () => {
-        await using host = await createTestHost({ answer: () => { void Promise.reject(new Error("the kettle is empty")); return "Tea"; } });
-        await host.say("Hello");
-      });
-    `,
-  });
-  expect(passed).toBe(1);
-  expect(failures.join("\n")).toContain("- unhandled rejection: the kettle is empty");
+  const file = `
+    import { createTestHost } from "service-gateway/testkit";
+    import { test } from "vitest";
+    test("before", async () => {
+      await using host = await createTestHost();
+    });
+    test("stray", async () => {
+      await using host = await createTestHost({ answer: () => { void Promise.reject(new Error("the kettle is empty")); return "Tea"; } });
+      await host.say("Hello");
+    });
+  `;
+  const run = (await runTests({ "stray/stray.test.ts": file }, ["stray"])).get("stray");
+  expect(run?.passed).toBe(1);
+  expect(run?.failures.join("\n")).toContain("- unhandled rejection: the kettle is empty");
 });
 
 describe("a test host that cannot start", () => {
