@@ -1,4 +1,5 @@
 /** The embedded store: SQLite by `node:sqlite`, with one connection that writes, in a gateway from a thread of its own, and one that reads. */
+import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type ErrorCode, HostError, type Json, reasonOf } from "../../contract/index.ts";
 import { putAside } from "../copies.ts";
@@ -83,6 +84,34 @@ function createReads(db: DatabaseSync, now: () => number) {
 type Reads = ReturnType<typeof createReads>;
 type Read = <Result>(reading: (reads: Reads) => Result) => Promise<Result>;
 
+function readWith(db: DatabaseSync, { directory, now }: Pick<SqliteStoreOptions, "directory" | "now">): Read {
+  const reads = createReads(db, now);
+  return async (reading) => {
+    if (!db.isOpen) throw new HostError("state_unreadable", { directory, reason: "the store is closed" });
+    try {
+      return reading(reads);
+    } catch (error) {
+      throw readError(error, directory);
+    }
+  };
+}
+
+/** A view of a state that a gateway has open. */
+export type StoreReader = Pick<Store, "event" | "events" | "stats" | "waitingLanes" | "close">;
+
+/** Without the connection that writes, which a store opens, brings up to date and closes with a checkpoint. */
+export async function openSqliteReader({ directory, now }: Pick<SqliteStoreOptions, "directory" | "now">): Promise<StoreReader> {
+  const db = openReader(join(directory, "state.db"), directory);
+  const read = readWith(db, { directory, now });
+  return {
+    ...viewMethods(read),
+    waitingLanes: () => read((reads) => reads.waitingLanes()),
+    async close() {
+      if (db.isOpen) db.close();
+    },
+  };
+}
+
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { directory, now, acceptNewState } = options;
   try {
@@ -113,16 +142,8 @@ async function openStore(
     await queue.close();
     throw error;
   }
-  const reads = createReads(db, now);
+  const read = readWith(db, { directory, now });
   const own = createOwnUnits();
-  const read: Read = async (reading) => {
-    if (!db.isOpen) throw new HostError("state_unreadable", { directory, reason: "the store is closed" });
-    try {
-      return reading(reads);
-    } catch (error) {
-      throw readError(error, directory);
-    }
-  };
   return {
     ...workMethods(queue, read, own),
     ...outboxMethods(queue, read, own),
