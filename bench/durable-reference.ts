@@ -10,7 +10,8 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import fastify from "fastify";
 import { createIds } from "../core/state/ids.ts";
-import { eventState, migrate, unitState } from "../core/state/sqlite/database/schema.ts";
+import { migrate } from "../core/state/sqlite/database/migrations.ts";
+import { eventState, unitState } from "../core/state/sqlite/database/schema.ts";
 
 const [directory = "", token = ""] = process.argv.slice(2);
 mkdirSync(directory, { recursive: true });

@@ -6,7 +6,6 @@
  */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DatabaseSync } from "node:sqlite";
 import { createGateway, type Gateway, type GatewayOptions } from "../../core/gateway/gateway.ts";
 import { inboundProblem } from "../../core/host/answers.ts";
 import {
@@ -21,9 +20,7 @@ import {
   Type,
 } from "../../core/sdk/contract.ts";
 import type { EventReport } from "../../core/state/report.ts";
-import { createStatements } from "../../core/state/sqlite/database/statements.ts";
-import { openSqliteStore } from "../../core/state/sqlite/index.ts";
-import { decisionReads } from "../../core/state/sqlite/records/decisions.ts";
+import { openSqliteReader } from "../../core/state/sqlite/index.ts";
 import type { TestHostOptions } from "../../core/testkit/host/options.ts";
 import { testEngine } from "../../core/testkit/host/start.ts";
 import { temporaryDirectory } from "./directory.ts";
@@ -202,7 +199,7 @@ export async function startGateway(options: {
 
 /** Reads the state as another process would, until the event has its end. */
 async function waitForEnd(stateDirectory: string, eventId: string): Promise<EventReport> {
-  const reader = process.env.SERVICE_TEST_STORE === undefined ? openReader(stateDirectory) : await openOther(stateDirectory);
+  const reader = await openSqliteReader({ directory: stateDirectory, now: Date.now });
   try {
     for (const deadline = Date.now() + 20_000; Date.now() < deadline; ) {
       const report = await reader.event(eventId);
@@ -214,12 +211,3 @@ async function waitForEnd(stateDirectory: string, eventId: string): Promise<Even
     await reader.close();
   }
 }
-
-/** A reader of its own, because a whole store starts a thread. */
-function openReader(stateDirectory: string) {
-  const db = new DatabaseSync(join(stateDirectory, "state.db"), { readOnly: true, timeout: 5_000 });
-  const { event } = decisionReads(createStatements(db));
-  return { event, close: () => db.close() };
-}
-
-const openOther = (stateDirectory: string) => openSqliteStore({ directory: stateDirectory, now: Date.now });

@@ -1,32 +1,26 @@
 /** The embedded store: SQLite by `node:sqlite`, with one connection that writes, in a gateway from a thread of its own, and one that reads. */
-import { DatabaseSync } from "node:sqlite";
-import { type ErrorCode, HostError, type Json, reasonOf } from "../../contract/index.ts";
+import { type ErrorCode, HostError, type Json } from "../../contract/index.ts";
 import { putAside } from "../copies.ts";
 import type { Copying } from "../copying.ts";
 import { prepareFile } from "../directory.ts";
 import { forgetIdentity, wasUsed } from "../identity.ts";
 import type { OutboxRow } from "../outbox-row.ts";
 import type { NewEvent, Store, StoredEvent, Unit } from "../store.ts";
-import { copyReads } from "./copying/reads.ts";
 import { examineFile } from "./database/examine.ts";
-import { createStatements } from "./database/statements.ts";
 import { packEvent } from "./events/acceptance.ts";
 import { unpackClaim, unpackTaken } from "./events/claim-result.ts";
-import { eventQueueReads } from "./events/event-queue.ts";
-import { inboxReads } from "./events/inbox.ts";
-import { outboxReads, packSaying } from "./events/outbox.ts";
+import { packSaying } from "./events/outbox.ts";
 import { createOwnUnits, type OwnUnits } from "./events/own-units.ts";
 import { packSettlement } from "./events/settlement.ts";
-import { decisionReads, packDecisions } from "./records/decisions.ts";
-import { keyValueReads } from "./records/key-value.ts";
+import { openReader, type Read, readWith, viewMethods } from "./reader.ts";
+import { packDecisions } from "./records/decisions.ts";
 import { packSent } from "./records/sent.ts";
-import { sessionReportReads } from "./records/session-reports.ts";
-import { sessionReads } from "./records/sessions.ts";
-import { transcriptReads } from "./records/transcripts.ts";
-import { diskError, readError } from "./thread/failure.ts";
+import { diskError } from "./thread/failure.ts";
 import { prune } from "./thread/prune-steps.ts";
 import { openQueue, type WriteQueue } from "./thread/queue.ts";
-import { removalMethods, removalReads } from "./thread/removal-methods.ts";
+import { removalMethods } from "./thread/removal-methods.ts";
+
+export { openSqliteReader, type StoreReader } from "./reader.ts";
 
 export interface SqliteStoreOptions {
   /** State directory; made with mode 0700 when it is missing. */
@@ -52,37 +46,6 @@ const unusable: readonly ErrorCode[] = ["state_lost", "state_foreign", "state_da
 
 const durable = { durable: true } as const;
 
-function openReader(file: string, directory: string): DatabaseSync {
-  try {
-    const db = new DatabaseSync(file, { readOnly: true, timeout: 5_000 });
-    // Fresh rows are read from the file anyway: cached pages are hardly ever needed twice.
-    db.exec("PRAGMA cache_size = -500");
-    return db;
-  } catch (error) {
-    throw new HostError("state_unreadable", { directory, reason: reasonOf(error) }, { cause: error });
-  }
-}
-
-/** Reads are synchronous, and see what is committed; the promise is the port's. */
-function createReads(db: DatabaseSync, now: () => number) {
-  const sql = createStatements(db);
-  return {
-    ...inboxReads(sql, now),
-    ...eventQueueReads(sql),
-    ...outboxReads(sql, now),
-    ...sessionReads(sql),
-    ...transcriptReads(sql),
-    ...sessionReportReads(sql),
-    ...decisionReads(sql),
-    ...keyValueReads(sql, now),
-    ...removalReads(sql),
-    ...copyReads(sql),
-  };
-}
-
-type Reads = ReturnType<typeof createReads>;
-type Read = <Result>(reading: (reads: Reads) => Result) => Promise<Result>;
-
 export async function openSqliteStore(options: SqliteStoreOptions): Promise<Store> {
   const { directory, now, acceptNewState } = options;
   try {
@@ -106,23 +69,15 @@ async function openStore(
 ): Promise<Store> {
   const file = prepareFile(directory, "state.db");
   const queue = await openQueue({ directory, file, slowFlushMs, used, owner }, { thread: writerThread });
-  let db: DatabaseSync;
+  let db: ReturnType<typeof openReader>;
   try {
     db = openReader(file, directory);
   } catch (error) {
     await queue.close();
     throw error;
   }
-  const reads = createReads(db, now);
+  const read = readWith(db, { directory, now });
   const own = createOwnUnits();
-  const read: Read = async (reading) => {
-    if (!db.isOpen) throw new HostError("state_unreadable", { directory, reason: "the store is closed" });
-    try {
-      return reading(reads);
-    } catch (error) {
-      throw readError(error, directory);
-    }
-  };
   return {
     ...workMethods(queue, read, own),
     ...outboxMethods(queue, read, own),
@@ -246,17 +201,6 @@ function sessionMethods(queue: WriteQueue, read: Read) {
       }),
     transcript: (key, options) => read((reads) => reads.transcript(key, options)),
     moveChat: (move) => queue.write("moveChat", move, durable),
-  } satisfies Partial<Store>;
-}
-
-function viewMethods(read: Read) {
-  return {
-    event: (id) => read((reads) => reads.event(id)),
-    events: (filter) => read((reads) => reads.events(filter)),
-    body: (eventId) => read((reads) => reads.body(eventId)),
-    sessionReports: (filter) => read((reads) => reads.sessionReports(filter)),
-    stats: () => read((reads) => reads.stats()),
-    usage: (filter) => read((reads) => reads.usage(filter)),
   } satisfies Partial<Store>;
 }
 

@@ -1,7 +1,7 @@
 /** How events end. Reads the state as another process would, so that only stored facts are reported. */
 import type { Decision, Outcome } from "../../contract/index.ts";
 import type { EventReport } from "../../state/index.ts";
-import { openSqliteStore } from "../../state/sqlite/index.ts";
+import { openSqliteReader } from "../../state/sqlite/index.ts";
 import { realWait } from "./played-clock.ts";
 
 /** How an event ended, and the decisions that led there. */
@@ -51,7 +51,7 @@ export async function openEndings({
   readonly stateDirectory: string;
   readonly now: () => number;
 }): Promise<Endings> {
-  const store = await openSqliteStore({ directory: stateDirectory, now });
+  const store = await openSqliteReader({ directory: stateDirectory, now });
   return {
     async wait(eventId) {
       let waitedMs = 0;

@@ -3,7 +3,27 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
+import { migrate } from "../../../core/state/sqlite/database/migrations.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import { firstVersion } from "./first-version.ts";
+
+/** The tables, columns and indexes of a database, whatever the quotes and white space with which they were declared. */
+function structureOf(db: DatabaseSync): readonly string[] {
+  const declared = db.prepare("SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name").all();
+  return declared.map(({ sql }) =>
+    String(sql)
+      .replaceAll('"', "")
+      .replace(/\s*([(),])\s*|\s+/g, (_, mark: string | undefined) => mark ?? " "),
+  );
+}
+
+test("a state of the first version gets the tables of a new one", () => {
+  const [earlier, present] = [new DatabaseSync(":memory:"), new DatabaseSync(":memory:")];
+  earlier.exec(firstVersion);
+  for (const db of [earlier, present]) migrate(db, "unused");
+  expect(structureOf(present).length).toBeGreaterThan(20);
+  expect(structureOf(earlier)).toEqual(structureOf(present));
+});
 
 /** Undoes what the sixth migration did: the messages of a state as the version before it kept them. */
 const asBefore = `

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { expect, test } from "vitest";
 import { examineFile, tablesOf } from "../../../core/state/sqlite/database/examine.ts";
-import { knownVersion } from "../../../core/state/sqlite/database/schema.ts";
+import { knownVersion } from "../../../core/state/sqlite/database/migrations.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { newDirectory } from "./directory.ts";
 

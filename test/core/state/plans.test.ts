@@ -1,6 +1,6 @@
 import { DatabaseSync, type SQLInputValue } from "node:sqlite";
 import { expect, test } from "vitest";
-import { migrate } from "../../../core/state/sqlite/database/schema.ts";
+import { migrate } from "../../../core/state/sqlite/database/migrations.ts";
 import { createStatements, type Statements } from "../../../core/state/sqlite/database/statements.ts";
 import { createWriteContext } from "../../../core/state/sqlite/database/writer-database.ts";
 import { packEvent } from "../../../core/state/sqlite/events/acceptance.ts";

@@ -10,10 +10,10 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import type { StoreDefinition } from "../../../core/sdk/store.ts";
 import { prepareFile } from "../../../core/state/directory.ts";
-import type { openSqliteStore as Open, SqliteStoreOptions } from "../../../core/state/sqlite/index.ts";
+import type { openSqliteStore as Open, SqliteStoreOptions, StoreReader } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 
-export type { SqliteStoreOptions };
+export type { SqliteStoreOptions, StoreReader };
 
 /** By this name, the embedded store is not replaced. */
 const embedded = "../../../core/state/sqlite/index.ts?embedded";
@@ -30,6 +30,8 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
   const loaded = (await import(`../../../plugins/store-${id}/index.ts`)) as { readonly default: { readonly store: StoreDefinition } };
   return await loaded.default.store.open({ url: template.replace("{name}", name), now, owner, node: `of-${name}` });
 }
+
+export const openSqliteReader = (options: SqliteStoreOptions): Promise<StoreReader> => openSqliteStore(options);
 
 /**
  * The name of a directory's data. It is in a database in the place of the embedded one, so that a copy of the directory means the same

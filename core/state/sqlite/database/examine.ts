@@ -5,7 +5,7 @@ import type { DatabaseSync } from "node:sqlite";
 import { HostError, reasonOf } from "../../../contract/index.ts";
 import { firstBytes, howToRestore, isDatabase } from "../../copies.ts";
 import { wasUsed } from "../../identity.ts";
-import { knownVersion } from "./schema.ts";
+import { knownVersion } from "./migrations.ts";
 
 const headerBytes = 100;
 /** Format of the write-ahead log, https://www.sqlite.org/fileformat2.html#the_write_ahead_log */

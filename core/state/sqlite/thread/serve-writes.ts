@@ -4,7 +4,7 @@ import { DatabaseSync } from "node:sqlite";
 import { type Identity, type IdentityRecord, openIdentity } from "../../identity.ts";
 import { examineTables } from "../database/examine.ts";
 import { examineIdentity, identify } from "../database/identify.ts";
-import { migrate } from "../database/schema.ts";
+import { migrate } from "../database/migrations.ts";
 import { makeShrinkable, prepareForShrinking } from "../database/shrinking.ts";
 import { createStatements } from "../database/statements.ts";
 import { createWriteContext, type TransactionContext } from "../database/writer-database.ts";
