@@ -11,7 +11,10 @@ const doors = new Map(
     new URL(`core/${file}`, root).href,
   ]),
 );
-const writerSide = new URL("core/state/sqlite/thread/writer-side.ts", root).href;
+/** They start threads from files beside their own. */
+const starters = new Map(
+  ["core/state/sqlite/thread/writer-side", "core/isolation/plugin-thread"].map((name) => [new URL(`${name}.ts`, root).href, name]),
+);
 const program = process.env.TEST_PROGRAM;
 
 // Each file is stripped of its types and compiled once, not by each process.
@@ -24,9 +27,10 @@ registerHooks({
   },
   load(url, context, next) {
     const loaded = next(url, context);
-    if (url !== writerSide || program === undefined) return loaded;
-    // The store of a gateway inside a test starts the thread of the bundled program, as those in processes do: it is one file.
-    const place = JSON.stringify(new URL(`file://${program}/core/state/sqlite/thread/writer-side.js`).href);
+    const name = starters.get(url);
+    if (name === undefined || program === undefined) return loaded;
+    // A gateway inside a test starts the threads of the bundled program, as those in processes do: they load fewer files.
+    const place = JSON.stringify(new URL(`file://${program}/${name}.js`).href);
     return { ...loaded, source: String(loaded.source).replaceAll("import.meta.url", place) };
   },
 });
