@@ -20,7 +20,7 @@ export interface Victim {
 }
 
 export interface Victims {
-  /** Starts the standby process, and a new one to stand by. */
+  /** Starts the standby process, and a new one to stand by, if there is an outfit for one. */
   start(): Promise<Victim>;
   /** Ends every process that is still running. */
   close(): void;
@@ -76,11 +76,13 @@ function spawnStandby({ configFile, preload, env, program = thisProgram }: Outfi
   };
 }
 
-/** `outfit` is called for each process. */
-export function createVictims({ outfit }: { readonly outfit: () => Outfit }): Victims {
+/** `outfit` is called for each process; without an outfit, there is no further process. */
+export function createVictims({ outfit }: { readonly outfit: () => Outfit | undefined }): Victims {
   const alive = new Set<ChildProcess>();
   const prepare = () => {
-    const standby = spawnStandby(outfit());
+    const worn = outfit();
+    if (worn === undefined) return;
+    const standby = spawnStandby(worn);
     alive.add(standby.child);
     void standby.ended.then(() => alive.delete(standby.child));
     return standby;
@@ -93,6 +95,7 @@ export function createVictims({ outfit }: { readonly outfit: () => Outfit }): Vi
 
   return {
     async start() {
+      if (next === undefined) throw new Error("there is no outfit for another process");
       const { child, lines, ended, complaint } = next;
       const early = ended.then((how) => {
         throw new Error(`the gateway ended by itself (${how}): ${complaint()}`);
