@@ -40,14 +40,22 @@ export interface Outfit {
   readonly program?: string;
   /** A module that is loaded before the gateway. */
   readonly preload?: string;
+  /** The file of a plugin, beside those of the configuration. */
+  readonly plugin?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const thisProgram = fileURLToPath(new URL("../..", import.meta.url));
 
-function spawnStandby({ configFile, preload, env, program = thisProgram }: Outfit): Standby {
+function spawnStandby({ configFile, preload, plugin, env, program = thisProgram }: Outfit): Standby {
   const script = join(program, "bench/gateway-process.ts");
-  const args = [...(preload === undefined ? [] : ["--import", preload]), script, configFile, "--standby"];
+  const args = [
+    ...(preload === undefined ? [] : ["--import", preload]),
+    script,
+    configFile,
+    "--standby",
+    ...(plugin === undefined ? [] : ["--plugin", plugin]),
+  ];
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
   let said = "";
   let complaint = "";

@@ -99,7 +99,12 @@ function outfits({ directory, place, apiRoot, cases, spoil }: Outfits): () => Ou
     const mode = next.shape === "grown" || next.shape === "buttons" ? "partial" : "off";
     const configFile = join(directory, `${mode}.json`);
     writeFileSync(configFile, JSON.stringify(config(mode, place, apiRoot)));
-    return { configFile, preload: here("./crash-process.ts"), env: { CRASH_AIM: JSON.stringify({ ...next.aim, spoil }) } };
+    return {
+      configFile,
+      preload: here("./crash-process.ts"),
+      plugin: here("./scripted.ts"),
+      env: { CRASH_AIM: JSON.stringify({ ...next.aim, spoil }) },
+    };
   };
 }
 
@@ -123,7 +128,6 @@ function config(streamMode: string, place: StatePlace, apiRoot: string): object 
         polling: { minDelayMs: 20, timeoutSeconds: 20 },
       },
     },
-    plugins: { load: [here("./scripted.ts")] },
   };
 }
 
