@@ -20,7 +20,7 @@ export interface Victim {
 }
 
 export interface Victims {
-  /** Starts the standby process, and a new one to stand by. */
+  /** Starts the standby process, and a new one to stand by, if there is an outfit for one. */
   start(): Promise<Victim>;
   /** Ends every process that is still running. */
   close(): void;
@@ -40,14 +40,22 @@ export interface Outfit {
   readonly program?: string;
   /** A module that is loaded before the gateway. */
   readonly preload?: string;
+  /** The file of a plugin, beside those of the configuration. */
+  readonly plugin?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
 const thisProgram = fileURLToPath(new URL("../..", import.meta.url));
 
-function spawnStandby({ configFile, preload, env, program = thisProgram }: Outfit): Standby {
+function spawnStandby({ configFile, preload, plugin, env, program = thisProgram }: Outfit): Standby {
   const script = join(program, "bench/gateway-process.ts");
-  const args = [...(preload === undefined ? [] : ["--import", preload]), script, configFile, "--standby"];
+  const args = [
+    ...(preload === undefined ? [] : ["--import", preload]),
+    script,
+    configFile,
+    "--standby",
+    ...(plugin === undefined ? [] : ["--plugin", plugin]),
+  ];
   const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "pipe"], env: { ...process.env, ...env } });
   let said = "";
   let complaint = "";
@@ -76,11 +84,13 @@ function spawnStandby({ configFile, preload, env, program = thisProgram }: Outfi
   };
 }
 
-/** `outfit` is called for each process. */
-export function createVictims({ outfit }: { readonly outfit: () => Outfit }): Victims {
+/** `outfit` is called for each process; without an outfit, there is no further process. */
+export function createVictims({ outfit }: { readonly outfit: () => Outfit | undefined }): Victims {
   const alive = new Set<ChildProcess>();
   const prepare = () => {
-    const standby = spawnStandby(outfit());
+    const worn = outfit();
+    if (worn === undefined) return;
+    const standby = spawnStandby(worn);
     alive.add(standby.child);
     void standby.ended.then(() => alive.delete(standby.child));
     return standby;
@@ -93,6 +103,7 @@ export function createVictims({ outfit }: { readonly outfit: () => Outfit }): Vi
 
   return {
     async start() {
+      if (next === undefined) throw new Error("there is no outfit for another process");
       const { child, lines, ended, complaint } = next;
       const early = ended.then((how) => {
         throw new Error(`the gateway ended by itself (${how}): ${complaint()}`);

@@ -5,6 +5,7 @@ import { afterEach, expect, test } from "vitest";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import { type Started, start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
+import { type GatewayProcess, startGateway } from "../core/cli/gateway-runner.ts";
 import { say } from "../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
 import { usePostgres } from "../support/postgres.ts";
@@ -38,8 +39,8 @@ function place(home: string, model: OpenAiServer, name: string, state: object = 
   return { home, file, directory: join(home, name) };
 }
 
-async function startGateway({ home, file }: Place): Promise<Started> {
-  const gateway = start(["gateway", "--config", file], { home });
+async function startAt({ home, file }: Place): Promise<Started<GatewayProcess>> {
+  const gateway = startGateway(["gateway", "--config", file], { home });
   await gateway.until(/is ready at/);
   return gateway;
 }
@@ -92,7 +93,7 @@ test("a state moves to PostgreSQL and back; what ran goes on, and a killed copy 
   const url = database.newUrl();
   const sqlite = place(home, model, "first");
   model.script(say("one"), say("never", { firstDelayMs: 60_000 }), say("two"), say("three"));
-  const gateway = await startGateway(sqlite);
+  const gateway = await startAt(sqlite);
   const ended = await ask(sqlite, "ends before the copy");
   await ends(sqlite, ended);
   const running = await ask(sqlite, "runs when the gateway is killed");
@@ -124,7 +125,7 @@ test("a state moves to PostgreSQL and back; what ran goes on, and a killed copy 
   const again = await command(sqlite, "state", "copy", "--to", url);
   expect([again.code, again.err]).toEqual([1, expect.stringContaining("it contains a state already")]);
 
-  const second = await startGateway(shared);
+  const second = await startAt(shared);
   await ends(shared, running);
   expect((await command(shared, "why", ended, "--json")).out).toContain('"silent"');
   second.child.kill("SIGTERM");
@@ -132,7 +133,7 @@ test("a state moves to PostgreSQL and back; what ran goes on, and a killed copy 
 
   const back = place(home, model, "back");
   await copy(shared, back.directory);
-  const third = await startGateway(back);
+  const third = await startAt(back);
   await ends(back, await ask(back, "asked after the way back"));
   // The model was handed the whole conversation.
   const texts = model.requests.map((request) => JSON.stringify(request)).find((request) => request.includes("asked after the way back"));

@@ -9,8 +9,8 @@ import { kill } from "node:process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
-import pg from "pg";
 import { freePort } from "./ports.ts";
+import { createPostgresClient } from "./postgres-client.ts";
 
 /** The user `nobody`: PostgreSQL refuses to run as root. */
 const unprivileged = process.getuid?.() === 0 ? { uid: 65_534, gid: 65_534 } : {};
@@ -37,6 +37,7 @@ export interface PostgresServer {
 export function createPostgres(): PostgresServer {
   let place: { readonly data: string; readonly port: number } | undefined;
   let process: ChildProcess | undefined;
+  const client = createPostgresClient();
   const known = () => {
     if (place === undefined) throw new Error("The server has not been started.");
     return place;
@@ -50,6 +51,7 @@ export function createPostgres(): PostgresServer {
     async stop() {
       const running = process;
       if (running === undefined) return;
+      client.rest();
       const gone = new Promise((resolve) => running.once("exit", resolve));
       // PostgreSQL's immediate shutdown: like a crash, it needs recovery at the next start.
       running.kill("SIGQUIT");
@@ -71,15 +73,7 @@ export function createPostgres(): PostgresServer {
       if (place !== undefined) rmSync(place.data, { recursive: true, force: true });
     },
     data: () => known().data,
-    async query(url, sql) {
-      const client = new pg.Client({ connectionString: url });
-      await client.connect();
-      try {
-        return (await client.query(sql.replaceAll("$schema", new URL(url).searchParams.get("schema") ?? ""))).rows;
-      } finally {
-        await client.end();
-      }
-    },
+    query: client.query,
   };
   return server;
 }

@@ -7,7 +7,7 @@ import { createPlatform, type Platform } from "../../../plugins/playground/platf
 import type { StatePlace } from "../place.ts";
 import type { Random } from "../random.ts";
 import { createVictims, type Outfit, type Victims } from "../victim.ts";
-import type { Aim, Point } from "./aim.ts";
+import type { Aim, Point, Shape } from "./aim.ts";
 import { type Case, judge, type Shown, type Verdict } from "./judge.ts";
 import { chunkLimit } from "./parts.ts";
 
@@ -89,15 +89,22 @@ interface Outfits {
 }
 
 /** The processes in order: one or two for each case, and a last one that survives. A case with a preview uses a channel that shows one. */
-function outfits({ directory, place, apiRoot, cases, spoil }: Outfits): () => Outfit {
+function outfits({ directory, place, apiRoot, cases, spoil }: Outfits): () => Outfit | undefined {
   mkdirSync(join(directory, "state"), { recursive: true });
-  const waiting = cases.flatMap(({ shape, aim, again }) => [{ shape, aim }, ...(again === undefined ? [] : [{ shape, aim: again }])]);
+  const dying = cases.flatMap(({ shape, aim, again }) => [{ shape, aim }, ...(again === undefined ? [] : [{ shape, aim: again }])]);
+  const waiting: { readonly shape?: Shape; readonly aim?: Aim }[] = [...dying, {}];
   return () => {
     const next = waiting.shift();
-    const mode = next?.shape === "grown" || next?.shape === "buttons" ? "partial" : "off";
+    if (next === undefined) return;
+    const mode = next.shape === "grown" || next.shape === "buttons" ? "partial" : "off";
     const configFile = join(directory, `${mode}.json`);
     writeFileSync(configFile, JSON.stringify(config(mode, place, apiRoot)));
-    return { configFile, preload: here("./crash-process.ts"), env: { CRASH_AIM: JSON.stringify({ ...next?.aim, spoil }) } };
+    return {
+      configFile,
+      preload: here("./crash-process.ts"),
+      plugin: here("./scripted.ts"),
+      env: { CRASH_AIM: JSON.stringify({ ...next.aim, spoil }) },
+    };
   };
 }
 
@@ -121,7 +128,6 @@ function config(streamMode: string, place: StatePlace, apiRoot: string): object 
         polling: { minDelayMs: 20, timeoutSeconds: 20 },
       },
     },
-    plugins: { load: [here("./scripted.ts")] },
   };
 }
 

@@ -1,6 +1,6 @@
 /** The engine of the crash points: answers `<shape> <name> <parts>` with that many marked messages, always the same. */
 import { setTimeout as pause } from "node:timers/promises";
-import { defineEngine, type TurnEvent } from "service-gateway/sdk";
+import { defineEngine, type TurnEvent } from "../../../core/sdk/index.ts";
 import { picture } from "../../../plugins/echo/picture.ts";
 import { beginning, expectedParts } from "./parts.ts";
 

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { start, temporaryHome } from "../cli/command.ts";
 import { run } from "../cli/command-runner.ts";
+import { startGateway } from "../cli/gateway-runner.ts";
 
 const fixture = join(import.meta.dirname, "..", "..", "fixtures", "store-elsewhere");
 const password = "letmein";
@@ -31,8 +32,8 @@ function placeWith(config: { readonly state?: object; readonly plugins?: object;
   return { home, state, data, env: { DATABASE_URL: `elsewhere://ada:${password}@here${data}?sslmode=on` } };
 }
 
-async function startGateway({ home, env }: Place) {
-  const gateway = start(["gateway"], { home, env });
+async function startAt({ home, env }: Place) {
+  const gateway = startGateway(["gateway"], { home, env });
   const [, url = ""] = /ready at (\S+)/.exec(await gateway.until(/The gateway is ready at \S+/)) ?? [];
   const stop = async () => {
     gateway.child.kill("SIGTERM");
@@ -67,7 +68,7 @@ const openings = ({ data }: Place) =>
 describe("a gateway on a store of a third party", () => {
   test("stores events there, and commands read and change them there", async () => {
     const place = placeWith();
-    const gateway = await startGateway(place);
+    const gateway = await startAt(place);
     const id = await wake(gateway.url);
     expect(await json(place, "why", id)).toMatchObject({ id, state: "settled" });
     expect(await json(place, "events", "list")).toMatchObject({ events: expect.arrayContaining([expect.objectContaining({ id })]) });
@@ -93,7 +94,7 @@ describe("a gateway on a store of a third party", () => {
     expect(log).toMatch(/"address":"\[secret\]","password":"\[secret\]",.*"the store was opened"/);
     expect(log).not.toContain(password);
 
-    const again = await startGateway(place);
+    const again = await startAt(place);
     expect(await json(place, "why", id)).toMatchObject({ id, state: "settled" });
     expect(openings(place).filter(({ owner }) => owner)).toEqual([
       { owner: true, node },
@@ -160,11 +161,11 @@ describe("a gateway on a store of a third party", () => {
 
   test("a state directory of such a gateway is new for the embedded store", async () => {
     const place = placeWith({ gateway: { node: "eu-1" } });
-    const gateway = await startGateway(place);
+    const gateway = await startAt(place);
     await gateway.stop();
     expect(openings(place)).toEqual([{ owner: true, node: "eu-1" }]);
     writeFileSync(join(place.state, "config.jsonc"), JSON.stringify({ gateway: { port: 0 } }));
-    const embedded = await startGateway(place);
+    const embedded = await startAt(place);
     await embedded.stop();
     expect(readdirSync(place.state)).toContain("state.db");
   });

@@ -19,6 +19,7 @@ afterEach(async () => {
 
 const reconnects = 60;
 const hourMs = 3_600_000;
+const question = "look";
 /** How many of the ten thousand are read; a long run by hand takes more. */
 const readAfterDowntime = Number(process.env.MAILS_AFTER_DOWNTIME ?? 60);
 const tenThousand = Array.from({ length: 10_000 }, (_, at) => letter(`Number ${at}`));
@@ -26,7 +27,7 @@ const tenThousand = Array.from({ length: 10_000 }, (_, at) => letter(`Number ${a
 const settings = (account: object) => ({ imap: imapOn(server, { pollSeconds: 5, ...account }) });
 
 async function start(account: object = {}): Promise<MeasuredGateway> {
-  gateway = await startMeasured(settings(account));
+  gateway = await startMeasured(settings(account), { question });
   await gateway.until(isWatched, 20_000);
   server.deliverAll([letter("First")]);
   await gateway.until(({ read }) => read === 1, 20_000);
@@ -55,7 +56,7 @@ test("10,000 mails of a downtime are read hour by hour, each once and in their o
   await close({ keep: true });
   server.deliverAll(tenThousand);
   let aheadMs = 2 * hourMs;
-  gateway = await startMeasured(settings(account), { directory, aheadMs });
+  gateway = await startMeasured(settings(account), { directory, aheadMs, question });
   for (const read of [1, 2, 3].map((hours) => hours * maxPerHour)) {
     const measured = await gateway.until((now) => now.read >= read, readAfterDowntime * 100 + 30_000);
     expect(measured.last).toBe(`Number ${read - 1}`);
@@ -70,7 +71,7 @@ test("of 10,000 mails of a downtime the newest run, the others are left out at o
   const idle = await ask();
   await close({ keep: true });
   server.deliverAll(tenThousand);
-  gateway = await startMeasured(settings({}), { directory, aheadMs: 2 * hourMs });
+  gateway = await startMeasured(settings({}), { directory, aheadMs: 2 * hourMs, question });
   const measured = await gateway.until(({ read }) => read === 50, 60_000);
   expect(measured.last).toBe("Number 9999");
   expect(measured.residentMb - idle.residentMb).toBeLessThan(40);

@@ -1,5 +1,6 @@
 /** Three nodes in processes of their own, which are killed and stopped, and a server that crashes: nothing is lost, repeated or out of order. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { once } from "node:events";
 import { createServer, type Server } from "node:net";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -11,6 +12,7 @@ import { usePostgres } from "../../support/postgres.ts";
 
 const server = usePostgres();
 const leaseMs = 2_000;
+const acceptEveryMs = 150;
 
 interface Sent {
   readonly lane: string;
@@ -19,20 +21,28 @@ interface Sent {
   readonly doubts: number;
 }
 
+interface Platform {
+  readonly port: number;
+  readonly server: Server;
+  /** Resolves when a node has sent the next message, and does not know yet that it arrived. */
+  nextMessage(): Promise<unknown>;
+}
+
 /** Records each message before it confirms it, as a chat platform does. */
-async function openPlatform(sent: Sent[]): Promise<{ readonly port: number; readonly server: Server }> {
+async function openPlatform(sent: Sent[]): Promise<Platform> {
   const platform = createServer((socket) => {
     socket.on("error", () => {});
     const lines = createInterface({ input: socket }).on("error", () => {});
     lines.on("line", (line) => {
       const [lane = "", id = "", doubts = ""] = line.split(" ");
       sent.push({ lane, id, doubts: Number(doubts) });
+      platform.emit("message");
       socket.write("ok\n");
     });
   });
   const port = await freePort();
   await new Promise<void>((resolve) => void platform.listen(port, "127.0.0.1", resolve));
-  return { port, server: platform };
+  return { port, server: platform, nextMessage: () => once(platform, "message") };
 }
 
 interface Nodes {
@@ -85,23 +95,27 @@ test("kills, stops longer than a lease, and crashes of the server lose and repea
         }
         await sleep(50);
       }
-      await sleep(60);
+      await sleep(acceptEveryMs);
     }
   };
   try {
     const accepting = Array.from({ length: 20 }, (_, lane) => accept(`lane${lane}`));
     await expect.poll(() => sent.length).toBeGreaterThan(20);
+    await platform.nextMessage();
     nodes.kill("one");
     await sleep(700);
     const stopped = nodes.stop("two");
     await sleep(1_000);
+    await platform.nextMessage();
     nodes.kill("three");
     await server.stop();
     await sleep(500);
     await server.start();
     await stopped;
+    await platform.nextMessage();
     nodes.kill("two");
     await sleep(300);
+    await platform.nextMessage();
     nodes.kill("one");
     await sleep(500);
     working = false;

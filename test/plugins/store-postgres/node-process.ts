@@ -8,7 +8,11 @@ import { createInterface } from "node:readline";
 import type { OutboxRow, Store, Unit } from "../../../core/state/index.ts";
 import "../../support/plugin-imports.ts";
 
-const { postgres } = await import("../../../plugins/store-postgres/index.ts");
+const { TEST_PROGRAM } = process.env;
+const source = "../../../plugins/store-postgres/index";
+/** From the program as the build bundles it where there is one: it starts with less work. */
+const module = TEST_PROGRAM === undefined ? `${source}.ts` : `${TEST_PROGRAM}/plugins/store-postgres/index.js`;
+const { postgres } = (await import(module)) as typeof import("../../../plugins/store-postgres/index.ts");
 const [node = "", url = "", port = ""] = process.argv.slice(2);
 const pauseMs = 50;
 /** What sending takes at most; a send is not begun with less of the lease left. */

@@ -1,6 +1,7 @@
 /**
  * A gateway in a process of its own that watches a mailbox, and says what that costs: `node test/support/mail/measured-process.ts CONFIG [AHEAD]`.
- * Prints `ready`, and for each line that comes in one line of JSON, after a collection of garbage. The line `begin` counts from there on.
+ * Prints `ready`, and for each line that comes in one line of JSON, after a collection of garbage. The line `begin` counts from there on;
+ * after the line `look`, a process that has hardly worked since its last collection does without one and prints the memory of that time.
  * AHEAD, and the line `ahead MS`, which is not answered, set its clock ahead of the machine's, in milliseconds. The variable `MAIL_CRASH`
  * says at which write the process dies, as JSON of a `MailCrash`.
  */
@@ -26,6 +27,24 @@ const watching = MAIL_CRASH === undefined ? mail : crashingAt(JSON.parse(MAIL_CR
 let ahead = Number(aheadAtStart);
 const now = () => Date.now() + ahead;
 const gateway = await createGateway({ configFile, environment: {}, bundled: false, plugins: [watching, engine], now });
+/** A process that is busy works several times as long between two questions, in microseconds. */
+const littleWorkUs = 30_000;
+let collectedAt = process.cpuUsage();
+let memory = process.memoryUsage();
+
+/** The memory after a collection of garbage. */
+function collect(): NodeJS.MemoryUsage {
+  globalThis.gc?.();
+  memory = process.memoryUsage();
+  collectedAt = process.cpuUsage();
+  return memory;
+}
+
+function hasWorked(): boolean {
+  const { user, system } = process.cpuUsage(collectedAt);
+  return user + system > littleWorkUs;
+}
+
 const delays = monitorEventLoopDelay({ resolution: 5 });
 delays.enable();
 let used = process.cpuUsage();
@@ -39,8 +58,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   const found = delays.max;
   const { user, system } = process.cpuUsage(used);
   if (line === "begin") used = process.cpuUsage();
-  globalThis.gc?.();
-  const { heapUsed, external, rss } = process.memoryUsage();
+  const { heapUsed, external, rss } = line === "look" && !hasWorked() ? memory : collect();
   const measured: Measured = {
     read,
     last,
