@@ -11,9 +11,12 @@ const doors = new Map(
     new URL(`core/${file}`, root).href,
   ]),
 );
-/** They start threads from files beside their own. */
+/** They start threads and processes from files beside their own. */
 const starters = new Map(
-  ["core/state/sqlite/thread/writer-side", "core/isolation/plugin-thread"].map((name) => [new URL(`${name}.ts`, root).href, name]),
+  ["core/state/sqlite/thread/writer-side", "core/isolation/plugin-thread", "core/transforms/trusted"].map((name) => [
+    new URL(`${name}.ts`, root).href,
+    name,
+  ]),
 );
 const program = process.env.TEST_PROGRAM;
 
@@ -29,7 +32,7 @@ registerHooks({
     const loaded = next(url, context);
     const name = starters.get(url);
     if (name === undefined || program === undefined) return loaded;
-    // A gateway inside a test starts the threads of the bundled program, as those in processes do: they load fewer files.
+    // A gateway inside a test starts those of the bundled program, as gateways in processes do: they load fewer files.
     const place = JSON.stringify(new URL(`file://${program}/${name}.js`).href);
     return { ...loaded, source: String(loaded.source).replaceAll("import.meta.url", place) };
   },
