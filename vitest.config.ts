@@ -8,14 +8,18 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const timed = "test/**/*.timed.test.ts";
 /** What compares the processor time of one thread, in a process of its own: other work beside it changes little. */
 const costs = "test/**/*.cost.test.ts";
-/** Much waiting, the longest first: for polls, leases and processes, beside which the other files run. */
+/** Whole programs, mailboxes that are polled, and packages that are installed: much waiting, beside which the rest runs. */
+const programs = [
+  "test/e2e/**/*.test.ts",
+  "test/plugins/mail/**/*.test.ts",
+  "test/core/isolation/faults.test.ts",
+  "test/house/published.test.ts",
+];
+/** What takes longest: six files that wait most of a minute, beside which others keep the processors busy, and then the programs. */
 const long = [
-  /\/broken-channels\./,
-  /\/mail\/(?:mailbox|imap|gmail)/,
-  /\/isolation\//,
-  /\/published\./,
-  /contracts?\.test/,
-  /\/(?:e2e|mail)\//,
+  /\/(?:broken-channels|mailbox|imap-faults|imap-load|gmail-health)\.test|\/isolation\/contract\.test/,
+  /\/(?:published|faults|nodes)\.test/,
+  /\/(?:e2e|mail)\/|contracts?\.test/,
 ];
 /** Changes its own process, or measures it, so that it needs one that no other file has used. */
 const alone = ["test/e2e/hook-flood.test.ts", "test/core/testkit/broken-channels.test.ts"];
@@ -65,9 +69,10 @@ export default defineConfig({
       { extends: true, test: { name: "own process", include: alone } },
       { extends: true, test: { name: "costs", include: [costs], retry: 3 } },
       // Nothing in the house is shared by a process, hence a process may serve many files.
+      { extends: true, test: { name: "programs", include: programs, exclude: [timed, costs, ...alone, ...left], isolate: false } },
       {
         extends: true,
-        test: { name: "shared", include: ["test/**/*.test.ts"], exclude: [...alone, ...left, timed, costs], isolate: false },
+        test: { name: "parts", include: ["test/**/*.test.ts"], exclude: [...programs, ...alone, timed, costs], isolate: false },
       },
       { extends: true, test: { name: "timed", include: [timed], maxWorkers: 3, retry: 3, sequence: { groupOrder: 1 } } },
     ],
