@@ -1,6 +1,8 @@
 import { readFileSync } from "node:fs";
-import { describe, expect, test } from "vitest";
-import { startHookGateway } from "./hook-room.ts";
+import { afterAll, describe, expect, test } from "vitest";
+import { closeHookGateways, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 const providers = { local: { api: "openai-compatible", baseUrl: "http://127.0.0.1:9" } };
 

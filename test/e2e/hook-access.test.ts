@@ -2,12 +2,14 @@
 import { createHmac } from "node:crypto";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { run } from "../core/cli/command-runner.ts";
 import { type HookServer, startHooks } from "../core/http/fixture.ts";
 import { temporaryDirectory } from "../support/directory.ts";
 import type { Post } from "../support/wire.ts";
-import { anotherClient, bearer, hookToken, jsonType, startHookGateway } from "./hook-room.ts";
+import { anotherClient, bearer, closeHookGateways, hookToken, jsonType, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 const secret = "a-long-secret-of-the-sender";
 const mapping = (path: string, more: object) => ({ match: { path }, messageTemplate: `${path}: {{ payload }}`, deliver: false, ...more });

@@ -1,12 +1,14 @@
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { type ChannelAccount, defineChannel, Type } from "../../core/sdk/contract.ts";
 import { createTestHost } from "../../core/testkit/index.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { temporaryDirectory } from "../support/directory.ts";
 import { senderOf } from "../support/senders.ts";
-import { anotherClient, hookToken, startHookGateway } from "./hook-room.ts";
+import { anotherClient, closeHookGateways, hookToken, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 const standard = senderOf("standard-webhooks");
 const github = senderOf("github");

@@ -4,7 +4,9 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createHttpServer } from "../../core/http/server.ts";
 import { type HookServer, hookToken, openSocket, startHooks } from "../core/http/fixture.ts";
 import { createWire, parseAnswers, renderRequest, type Wire, type WireAnswer } from "../support/wire.ts";
-import { anotherClient, bearer, type HookGateway, jsonType, startHookGateway } from "./hook-room.ts";
+import { anotherClient, bearer, closeHookGateways, type HookGateway, jsonType, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 const wakeBody = '{"text":"x"}';
 const good = renderRequest({

@@ -1,10 +1,12 @@
 /** Strangers cost nothing that lasts. A million of them: `node bench/strangers.ts`. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { flood } from "../support/flood.ts";
 import { createWire, renderRequest } from "../support/wire.ts";
-import { anotherClient, bearer, jsonType, startHookGateway } from "./hook-room.ts";
+import { anotherClient, bearer, closeHookGateways, jsonType, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 setFlagsFromString("--expose-gc");
 const collect = runInNewContext("gc") as () => void;

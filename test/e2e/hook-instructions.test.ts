@@ -1,6 +1,8 @@
 /** What the operator wants done with a webhook is told as the operator's; the text of a template stays data, and no request can give instructions. */
-import { expect, test } from "vitest";
-import { startHookGateway } from "./hook-room.ts";
+import { afterAll, expect, test } from "vitest";
+import { closeHookGateways, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 const room = await startHookGateway({
   hooks: {

@@ -1,10 +1,12 @@
 /** Numbers that are larger than a JavaScript number can hold exactly. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { run } from "../core/cli/command-runner.ts";
 import { temporaryDirectory } from "../support/directory.ts";
-import { startHookGateway } from "./hook-room.ts";
+import { closeHookGateways, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 const id = "1311768467294899695123";
 const room = await startHookGateway({

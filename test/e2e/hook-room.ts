@@ -1,7 +1,6 @@
 /** What the black-box tests of the hook endpoints share: a test host, and requests as they go over the wire. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterAll } from "vitest";
 import type { EngineTurn } from "../../core/sdk/contract.ts";
 import { createTestHost, type TestHost } from "../../core/testkit/index.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
@@ -28,7 +27,14 @@ export interface HookGateway {
   close(): Promise<void>;
 }
 
-/** Closed and removed after the tests of the file. `transforms`: files of the transforms root. */
+const open = new Set<HookGateway>();
+
+/** Closes and removes every gateway of the file, for its `afterAll`. */
+export async function closeHookGateways(): Promise<void> {
+  for (const room of open) await room.close();
+}
+
+/** A file that starts one has `afterAll(closeHookGateways)`. `transforms`: files of the transforms root. */
 export async function startHookGateway(options: {
   readonly hooks?: object;
   readonly config?: object;
@@ -81,12 +87,13 @@ export async function startHookGateway(options: {
       throw new Error(`no such turn among ${turns.length}`);
     },
     async close() {
+      open.delete(room);
       wire.close();
       await host.close();
       removeDirectory(directory);
     },
   };
-  afterAll(room.close);
+  open.add(room);
   return room;
 }
 

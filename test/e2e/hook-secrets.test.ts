@@ -1,9 +1,11 @@
 /** Senders put secrets into addresses, headers and bodies. None of them is stored, shown, or read by the agent. */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { run } from "../core/cli/command-runner.ts";
-import { type HookGateway, hookToken, startHookGateway } from "./hook-room.ts";
+import { closeHookGateways, type HookGateway, hookToken, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 const apiKey = 'SeCrEt-key/with "quotes"-1';
 const digits = "904417735502";

@@ -1,12 +1,14 @@
 /** `hooks send` against a running gateway: each scheme signs what its own check accepts. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { programCommand } from "../../core/contract/command.ts";
 import { credentials, schemes } from "../../core/webhooks/signature/schemes.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { temporaryDirectory } from "../support/directory.ts";
-import { startHookGateway } from "./hook-room.ts";
+import { closeHookGateways, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 const secret = "a-long-secret-of-the-sender";
 const standardSecret = `whsec_${Buffer.from("a-long-secret-of-the-sender-0123").toString("base64")}`;

@@ -2,12 +2,14 @@
 
 import { createHmac } from "node:crypto";
 import fc from "fast-check";
-import { afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { anyCharacter } from "../support/any-character.ts";
 import { leastCostOf } from "../support/cost.ts";
 import type { Post, WireAnswer } from "../support/wire.ts";
 import { renderRequest } from "../support/wire.ts";
-import { anotherClient, bearer, type HookGateway, hookToken, jsonType, startHookGateway } from "./hook-room.ts";
+import { anotherClient, bearer, closeHookGateways, type HookGateway, hookToken, jsonType, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 const signingSecret = "the-secret-of-the-sender";
 const wake = { action: "wake", wakeMode: "next-heartbeat" } as const;

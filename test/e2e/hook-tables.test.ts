@@ -1,10 +1,12 @@
 /** The tables of the interface, as a program outside sees them: one test a row, over sockets, against a whole gateway. */
-import { beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { problems } from "../../core/http/problem.ts";
 import { openSocket, startHooks } from "../core/http/fixture.ts";
 import type { Post } from "../support/wire.ts";
 import { createWire, renderRequest } from "../support/wire.ts";
-import { anotherClient, bearer, type HookGateway, hookToken, jsonType, startHookGateway } from "./hook-room.ts";
+import { anotherClient, bearer, closeHookGateways, type HookGateway, hookToken, jsonType, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 const agents = {
   defaults: { engine: "test-engine", models: ["local/small", "local/large"], heartbeat: { every: "0" } },

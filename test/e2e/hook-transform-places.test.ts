@@ -1,10 +1,12 @@
 /** Where a transform failed: its file and line, in the log, in `why` and in a dry run, with either runtime. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { afterAll, expect, test } from "vitest";
 import { run } from "../core/cli/command-runner.ts";
 import { temporaryDirectory } from "../support/directory.ts";
-import { startHookGateway } from "./hook-room.ts";
+import { closeHookGateways, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 const transforms = {
   "throws.ts": "const deep = () => {\n  throw new Error('no such thing');\n};\nexport default () => deep();\n",

@@ -1,9 +1,11 @@
 /** Code that misbehaves costs its own call, within its limit, and nobody else notices. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { beforeAll, describe, expect, test } from "vitest";
-import type { HookGateway } from "./hook-room.ts";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { closeHookGateways, type HookGateway } from "./hook-room.ts";
 import { call, fileOf, spoilt, startSpoilt, strange } from "./spoilt-transforms.ts";
+
+afterAll(closeHookGateways);
 
 let room: HookGateway;
 beforeAll(async () => {

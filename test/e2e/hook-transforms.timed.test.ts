@@ -1,9 +1,11 @@
 /** Whoever calls something else does not notice code that misbehaves. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { createWire } from "../support/wire.ts";
-import type { HookGateway } from "./hook-room.ts";
+import { closeHookGateways, type HookGateway } from "./hook-room.ts";
 import { call, requestTo, startSpoilt } from "./spoilt-transforms.ts";
+
+afterAll(closeHookGateways);
 
 const misbehaving = ["loops", "takes a gigabyte", "prints a hundred megabytes", "exits", "never resolves"];
 const requests = 1_000;

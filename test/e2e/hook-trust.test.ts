@@ -2,12 +2,14 @@
 import { createHmac } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, test } from "vitest";
+import { afterAll, describe, expect, test } from "vitest";
 import { copyKinds } from "../../core/state/index.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import { createTestHost } from "../../core/testkit/index.ts";
 import { removeDirectory } from "../support/directory.ts";
-import { bearer, hookToken, jsonType, startHookGateway } from "./hook-room.ts";
+import { bearer, closeHookGateways, hookToken, jsonType, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
 
 const agents = { defaults: { heartbeat: { every: "0" } }, list: [{ id: "main", default: true }, { id: "ops" }] };
 /** As it came, without the wrapper that would hide a command from whoever looks for one. */
