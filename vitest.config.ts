@@ -52,7 +52,7 @@ export default defineConfig({
       source("./test/support/modules.ts"),
       ...(otherStore ? ["--import", source("./test/support/store/redirect.ts")] : []),
     ],
-    setupFiles: ["own-directory", "real-clock", "seed"].map((name) => source(`./test/support/${name}.ts`)),
+    setupFiles: [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")],
     // Child processes and worker threads of the tests strip and compile each file once, not at every start.
     env: {
       NODE_COMPILE_CACHE: source("./node_modules/.cache/tests"),
