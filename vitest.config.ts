@@ -47,11 +47,7 @@ export default defineConfig({
     globalSetup: [source("./test/support/temporary.ts"), source("./test/support/program.ts")],
     // Node loads the modules, as it does for users: each test file would fetch them all from the test runner's own loader.
     experimental: { viteModuleRunner: false, nodeLoader: false },
-    execArgv: [
-      "--import",
-      source("./test/support/modules.ts"),
-      ...(otherStore ? ["--import", source("./test/support/store/redirect.ts")] : []),
-    ],
+    execArgv: ["--import", source(otherStore ? "./test/support/store/redirect.ts" : "./test/support/modules.ts")],
     setupFiles: [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")],
     // Child processes and worker threads of the tests strip and compile each file once, not at every start.
     env: {

@@ -168,10 +168,7 @@ async function recipientOf(
       });
     if (/^[^\s\p{Cc}]+$/u.test(to)) return to;
   }
-  throw new ChannelError("chat_not_found", {
-    detail: "This is the id of neither a person nor a room",
-    hint: "Use the id of a person or of a room, as `{command} events list` shows it.",
-  });
+  throw new ChannelError("chat_not_found", { detail: "This is the id of neither a person nor a room" });
 }
 
 type Server = Parameters<typeof connectLines>[0];
