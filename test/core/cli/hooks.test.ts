@@ -151,10 +151,13 @@ describe("hooks deliveries", () => {
   test("--failed has those that failed in their mapping, and tells of requests that were refused on arrival", async () => {
     expect((await send("shaped", { fail: true })).status).toBe(500);
     await fetch(`${host.url}/hooks/wake`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
-    const { deliveries, refused } = await json("deliveries", "--failed");
+    // Refusals are written behind their answers, once a second.
+    await expect
+      .poll(async () => (await json("deliveries", "--failed")).refused.at(-1))
+      .toMatchObject({ code: "unauthorized", status: 401, subPath: "wake" });
+    const { deliveries } = await json("deliveries", "--failed");
     expect(deliveries[0]).toMatchObject({ hook: "shaped", path: "shaped", outcome: "failed", reason: "mapping_failed" });
     expect(deliveries.every(({ outcome }: { outcome: string }) => outcome === "failed" || outcome === "refused")).toBe(true);
-    expect(refused.at(-1)).toMatchObject({ code: "unauthorized", status: 401, subPath: "wake" });
     expect((await hooks("deliveries", "--failed")).out).toMatch(/refused on arrival, .* with 401 unauthorized/);
   });
 
