@@ -40,12 +40,12 @@ test.skipIf(process.platform !== "linux").each([
   const bench = spawn(process.execPath, args, { cwd: repository, env: { ...process.env, TMPDIR: directory }, stdio: "ignore" });
   const exit = once(bench, "exit");
   const pid = bench.pid ?? 0;
-  await vi.waitFor(() => expect(childrenOf(pid).length).toBeGreaterThanOrEqual(least), 20_000);
+  await vi.waitFor(() => expect(childrenOf(pid).length).toBeGreaterThanOrEqual(least), 60_000);
   const children = childrenOf(pid);
   expect(readdirSync(directory)).not.toEqual([]);
   bench.kill(signal);
   expect(await exit).toEqual([null, signal]);
-  await vi.waitFor(() => expect(children.filter(isRunning)).toEqual([]), 5_000);
+  await vi.waitFor(() => expect(children.filter(isRunning)).toEqual([]), 60_000);
   // Nobody is there to look at what a benchmark leaves; the state of a soak is what it is for.
   expect(readdirSync(directory)).toEqual(left);
 });

@@ -92,7 +92,7 @@ async function ended({ directory }: TestHost, least: number): Promise<readonly E
           reports = await store.events({ limit: 1_000, source: "botchat" });
           return reports.filter(({ state }) => state === "settled").length;
         },
-        { timeout: 15_000, interval: 30 },
+        { interval: 30 },
       )
       .toBeGreaterThanOrEqual(least);
     expect(reports.filter(({ state }) => state !== "settled")).toEqual([]);
@@ -166,7 +166,7 @@ describe("whoever is kept out", () => {
       ["sender_not_allowed", "group_not_listed"],
     ],
     ["by a switch", { dmPolicy: "disabled", groupPolicy: "open", groups: { "*": { enabled: false } } }, ["dm_disabled", "group_disabled"]],
-  ])("%s: no call to the platform, no file, no row but the decision", { timeout: 90_000 }, async (_name, channel, codes) => {
+  ])("%s: no call to the platform, no file, no row but the decision", async (_name, channel, codes) => {
     const platform = await room();
     const before = await serve(platform, { groupPolicy: "open" });
     const [topic = 0] = [...([...platform.world.rooms.values()].find(({ chat }) => chat.id === workshop)?.topics.keys() ?? [])].slice(1);
@@ -225,7 +225,7 @@ describe("whoever is kept out", () => {
 });
 
 describe("whoever is let in", () => {
-  test("by pairing, in the thread where they wrote, is let in to that direct chat, and to no group", { timeout: 90_000 }, async () => {
+  test("by pairing, in the thread where they wrote, is let in to that direct chat, and to no group", async () => {
     const platform = await room();
     const gateway = await serve(platform, { dmPolicy: "pairing", allowFrom: [], groups: { "*": { requireMention: false } } });
     platform.act.send(bela, bela, { text: "hello", message_thread_id: 77, is_topic_message: true });
@@ -264,7 +264,7 @@ describe("whoever is let in", () => {
       const place = [...platform.world.rooms.values()].find((one) => one.bot === id && one.chat.id === bela);
       return [...(place?.messages.values() ?? [])].flatMap(({ from, text = "" }) => (from.is_bot ? [text] : [])).join("\n");
     };
-    const heard = (bot: string, text: string | RegExp) => expect.poll(() => said(bot), { timeout: 20_000, interval: 30 }).toMatch(text);
+    const heard = (bot: string, text: string | RegExp) => expect.poll(() => said(bot), { interval: 30 }).toMatch(text);
     const accounts = { first: { botToken: "4242:first" }, second: { botToken: "4343:second" } };
     const gateway = await serve(
       platform,
@@ -288,7 +288,7 @@ describe("whoever is let in", () => {
     expect(said("first_bot")).not.toMatch(/approved|here they are/);
   });
 
-  test("as a chat may talk where everybody may, and gives no commands but those for anyone", { timeout: 90_000 }, async () => {
+  test("as a chat may talk where everybody may, and gives no commands but those for anyone", async () => {
     const platform = await room();
     const gateway = await serve(platform, { allowFrom: ["*"], groupPolicy: "open", groupAllowFrom: [ada] });
     const anonymous = (text: string) =>
@@ -313,7 +313,7 @@ describe("whoever is let in", () => {
     expect(post).toMatchObject({ outcome: "silent", reason: "mention_required" });
   });
 
-  test("but is no owner is told so in the topic where they asked, and `why` names the list", { timeout: 90_000 }, async () => {
+  test("but is no owner is told so in the topic where they asked, and `why` names the list", async () => {
     const platform = await room();
     const more = { commands: { ownerAllowFrom: [chen] } };
     const gateway = await serve(platform, { groupPolicy: "open", allowFrom: [ada, "*"] }, more);

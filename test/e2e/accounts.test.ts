@@ -14,7 +14,7 @@ const home = "5001:home-token-AbCdEf";
 const work = "5002:work-token-AbCdEf";
 const spare = "5003:spare-token-AbCdEf";
 const kitchen = -1_001_000_000_001;
-const soon = { timeout: 20_000, interval: 30 };
+const soon = { interval: 30 };
 
 async function prepare(channel: (platform: Platform) => object) {
   const bot = (token: string, username: string) => ({ token, username, name: username, privacy: false, firstUpdateId: 500 });

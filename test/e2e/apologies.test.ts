@@ -110,11 +110,11 @@ test("the failure of a hook's turn and of a heartbeat sends nothing to the chat;
   await place.ask("remember where I am");
   server.script(refuse(400, "no such field"));
   await postHook(url, "agent", { message: "look", name: "Door", deliver: true, wakeMode: "next-heartbeat" });
-  await expect.poll(ends, { timeout: 10_000 }).toContain("failed model_refused");
+  await expect.poll(ends).toContain("failed model_refused");
   server.script(refuse(400, "no such field"));
   const asked = server.requests.length;
   await postHook(url, "wake", { text: "the bell rang", mode: "now" });
-  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(asked + 1);
+  await expect.poll(() => server.requests.length).toBe(asked + 1);
   expect(JSON.stringify(server.requests.at(-1)?.body.messages)).toContain("Hook Door (model_refused)");
   // What a person writes next is answered after all of it.
   platform.act.say(ada, ada, "anything?");
@@ -132,7 +132,7 @@ test("an answer that the platform refuses for good: the sender reads that there 
   await expect.poll(ends).toEqual(["failed bad_request"]);
   // A webhook's answer that is refused disturbs nobody.
   await postHook(url, "agent", { message: "look", deliver: true, wakeMode: "next-heartbeat" });
-  await expect.poll(ends, { timeout: 10_000 }).toContainEqual("failed bad_request");
+  await expect.poll(ends).toContainEqual("failed bad_request");
   await expect.poll(async () => (await ends()).filter((end) => end === "failed bad_request").length).toBe(2);
   expect(said()).toHaveLength(1);
 });
@@ -143,7 +143,7 @@ test("an answer of unknown fate that may have arrived: the sender reads nothing 
     method === "sendMessage" && String(text).includes("You said") ? { kind: "reset-after" } : undefined,
   );
   platform.act.say(ada, ada, "hello");
-  await expect.poll(ends, { timeout: 15_000 }).toEqual(["failed send_fate_unknown"]);
+  await expect.poll(ends).toEqual(["failed send_fate_unknown"]);
   const answer = expect.stringContaining("You said");
   expect(said()).toEqual([answer, answer, expect.stringMatching(/cannot confirm that all of it arrived.*ask me to repeat it/)]);
 });
@@ -162,6 +162,6 @@ test.each([
   const { platform, ada, ends } = await open();
   platform.faults.leaveTo((method) => (method === "sendMessage" ? odd : undefined));
   platform.act.say(ada, ada, "hello");
-  await expect.poll(ends, { timeout: 10_000 }).toEqual([end]);
+  await expect.poll(ends).toEqual([end]);
   expect(platform.calls.list({ method: "sendMessage" })).toHaveLength(sends);
 });

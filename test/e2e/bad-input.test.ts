@@ -43,7 +43,7 @@ describe("the configuration", () => {
     expect(existsSync(join(home, "state")), "nothing was begun").toBe(false);
   });
 
-  test("a wrong type switches its own section off, named with path and what is allowed; the rest runs", { timeout: 90_000 }, async () => {
+  test("a wrong type switches its own section off, named with path and what is allowed; the rest runs", async () => {
     const platform = await openPlatform();
     const [ada = 0] = people(platform);
     const wrongChannel = { hooks, channels: { botchat: openChannel(platform, { dmPolicy: "everybody" }) } };
@@ -63,7 +63,7 @@ describe("the configuration", () => {
     await stop(gateway);
   });
 
-  test("wrong options of a plugin leave that plugin out", { timeout: 90_000 }, async () => {
+  test("wrong options of a plugin leave that plugin out", async () => {
     const gateway = await startGatewayProcess({ hooks, plugins: { entries: { echo: { options: { delayMs: "soon" } } } } });
     expect(await gateway.until(/delayMs/)).toMatch(/plugins\.entries\.echo\.options\.delayMs/);
     expect((await postHook(gateway.url, "wake", { text: "hooks work", mode: "next-heartbeat" })).status).toBe(200);
@@ -142,7 +142,7 @@ describe("what is taken already", () => {
     await gateway.close();
   });
 
-  test("a state directory has one gateway, in one process and in two, and a killed one leaves it free", { timeout: 90_000 }, async () => {
+  test("a state directory has one gateway, in one process and in two, and a killed one leaves it free", async () => {
     const gateway = await startGatewayProcess({});
     const { code, err } = await run(["gateway", "--config", gateway.file], { home: gateway.home });
     expect(code).toBe(1);
@@ -160,7 +160,7 @@ describe("what is taken already", () => {
 });
 
 describe("a platform that answers garbage", () => {
-  test("status says so, and it heals without a loss", { timeout: 90_000 }, async () => {
+  test("status says so, and it heals without a loss", async () => {
     const platform = await openPlatform();
     const [ada = 0] = people(platform);
     const junk = createServer((_request, response) => send(response));
@@ -205,7 +205,7 @@ describe("a platform that answers garbage", () => {
     await stop(gateway);
   });
 
-  test("status names a platform that is a web page", { timeout: 90_000 }, async () => {
+  test("status names a platform that is a web page", async () => {
     const platform = await openPlatform();
     platform.faults.add({ method: "*", kind: "garbage", times: 1_000 });
     const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform) } });
@@ -218,7 +218,7 @@ describe("a platform that answers garbage", () => {
     expect(status.out).toMatch(/degraded at http/);
     platform.faults.clear();
     const again = () => run(["status", "--config", gateway.file], { home: gateway.home });
-    await expect.poll(async () => (await again()).out, { timeout: 15_000 }).toMatch(/ready at http/);
+    await expect.poll(async () => (await again()).out).toMatch(/ready at http/);
     await stop(gateway);
   });
 });

@@ -13,7 +13,7 @@ const photo = (name: string) => ({ kind: "photo" as const, bytes: Buffer.from(na
 test.each([
   ["two hours back", -2 * hour],
   ["two hours forward", 2 * hour],
-])("%s in the middle of an album, of a cut text and of a 429", { timeout: 60_000 }, async (_where, jump) => {
+])("%s in the middle of an album, of a cut text and of a 429", async (_where, jump) => {
   const clock = { off: 0 };
   const platform = await openPlatform();
   const directory = temporaryDirectory();
@@ -46,7 +46,7 @@ test.each([
   clock.off = jump;
   act.say(ada, ada, "", { media: photo("two"), album: "garden" });
   act.say(bela, bela, "b".repeat(100));
-  const said = (person: number) => expect.poll(() => answers(platform, person), { timeout: 8_000 });
+  const said = (person: number) => expect.poll(() => answers(platform, person));
   await said(chen).toEqual(["heard 0 files and 5 characters"]);
   await said(bela).not.toEqual([]);
   await said(ada).not.toEqual([]);

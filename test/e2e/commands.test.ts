@@ -80,7 +80,7 @@ test("/stop also ends what waits: behind in the chat, and for a place among the 
   platform.act.say(ada, ada, "/stop");
   await answered(platform, ada, "Stopped.");
   // The two that waited end one after the other, without a word and without the engine.
-  await expect.poll(async () => (await settled()).silent, { timeout: 20_000 }).toBe(3);
+  await expect.poll(async () => (await settled()).silent).toBe(3);
   platform.act.say(ada, ada, "after that");
   await expect.poll(() => seen.map(({ text }) => text)).toEqual(["first", "after that"]);
   platform.act.say(bela, bela, "/stop");
@@ -94,13 +94,13 @@ test("the menu is native, then plugins', then custom, and follows an edit of the
       .list({ method: "setMyCommands" })
       .map(({ params }) => (params.commands as { command: string }[]).map(({ command }) => command));
   const native = ["help", "commands", "status", "whoami", "new", "reset", "stop", "model", "think", "reasoning", "activation", "config"];
-  await expect.poll(menus, { timeout: 20_000 }).toEqual([[...native, "pair"]]);
+  await expect.poll(menus).toEqual([[...native, "pair"]]);
   await edit({ channels: { botchat: { ...channel, customCommands: [{ command: "/Brew", description: "Make tea" }] } } });
-  await expect.poll(() => menus().at(-1), { timeout: 20_000 }).toEqual([...native, "pair", "brew"]);
+  await expect.poll(() => menus().at(-1)).toEqual([...native, "pair", "brew"]);
   await edit({ commands: { native: false } });
-  await expect.poll(() => menus().at(-1), { timeout: 20_000 }).toEqual(["pair", "brew"]);
+  await expect.poll(() => menus().at(-1)).toEqual(["pair", "brew"]);
   await edit({ channels: { botchat: { customCommands: undefined } } });
-  await expect.poll(() => menus().at(-1), { timeout: 20_000 }).toEqual(["pair"]);
+  await expect.poll(() => menus().at(-1)).toEqual(["pair"]);
   expect(platform.calls.list({ method: "getMe" })).toHaveLength(1);
 });
 

@@ -85,10 +85,10 @@ export async function converse(options: ConversationOptions = {}): Promise<Conve
     },
     ends: () => endsOf(directory),
     events: () => eventsIn(directory),
-    asked: (count) => expect.poll(() => turns.length, { timeout: 10_000 }).toBeGreaterThanOrEqual(count),
+    asked: (count) => expect.poll(() => turns.length).toBeGreaterThanOrEqual(count),
     async ended(count) {
       const done = async () => (await conversation.ends()).filter((end) => end.includes(" ")).length;
-      await expect.poll(done, { timeout: 10_000 }).toBeGreaterThanOrEqual(count);
+      await expect.poll(done).toBeGreaterThanOrEqual(count);
       return conversation.ends();
     },
     lastAsked: () => turns.at(-1)?.messages.at(-1)?.text ?? "",

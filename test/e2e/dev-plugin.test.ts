@@ -212,7 +212,7 @@ test("a plugin in a worker is replaced by one in another worker, and a version t
   await stop(dev);
 });
 
-test("a channel without an account says where to add one", { timeout: 120_000 }, async () => {
+test("a channel without an account says where to add one", async () => {
   const home = temporaryHome();
   const folder = join(home, "harbour");
   mkdirSync(folder);
@@ -239,7 +239,7 @@ export default defineChannel({
   await dev.finished;
 });
 
-test("a gateway starts under node --watch too", { timeout: 120_000 }, async () => {
+test("a gateway starts under node --watch too", async () => {
   const home = temporaryHome();
   const { folder } = writeParrot(home);
   const dev = start(["dev", folder, "--config", configure(home, {})], { home, nodeArgs: ["--watch"] });

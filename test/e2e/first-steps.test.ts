@@ -101,9 +101,7 @@ describe.runIf(available)("the first steps", () => {
     for (let times = 1; times <= 3 && lengths.length < 3; times += 1) {
       const places = Array.from({ length: 16 * times }, (_, index) => `in place ${index + 1} and by the sea`);
       await write(page, `Tell me about the weather ${places.join(", ")}, in as many words as you like: ${times}.`);
-      await expect
-        .poll(async () => (await shown()).split(`in as many words as you like: ${times}.`).length - 1, { timeout: 40_000 })
-        .toBeGreaterThanOrEqual(2);
+      await expect.poll(async () => (await shown()).split(`in as many words as you like: ${times}.`).length - 1).toBeGreaterThanOrEqual(2);
       lengths = await page.evaluate<number[]>("globalThis.lengths");
     }
     expect(lengths.length, "the answer grew in steps").toBeGreaterThanOrEqual(3);
@@ -113,7 +111,7 @@ describe.runIf(available)("the first steps", () => {
     const before = await shown();
     const called = await promisify(execFile)("sh", ["-c", agentCurl], { encoding: "utf8" });
     expect(JSON.parse(called.stdout)).toMatchObject({ ok: true });
-    await expect.poll(async () => (await shown()).slice(before.length), { timeout: 20_000 }).toMatch(/Say hello/);
+    await expect.poll(async () => (await shown()).slice(before.length)).toMatch(/Say hello/);
 
     // The text is shown before the end of its event is on disk.
     await expect.poll(async () => (await run(["why", "last", "--state", state], { home })).out).toMatch(/answered/);

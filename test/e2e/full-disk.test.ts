@@ -91,7 +91,7 @@ describe("a full disk", () => {
     await answered(platform, chen, "Thank you for waiting");
     expect(answers(platform, chen)).toHaveLength(1);
     await expect
-      .poll(() => answers(platform, bela).map((text) => /while full \d/.exec(text)?.[0]), { timeout: 30_000 })
+      .poll(() => answers(platform, bela).map((text) => /while full \d/.exec(text)?.[0]))
       .toEqual([0, 1, 2, 3, 4].map((index) => `while full ${index}`));
     await expect.poll(() => platform.pending()).toBe(0);
     expect((await post(1_000)).status).toBe(202);
@@ -99,7 +99,7 @@ describe("a full disk", () => {
     expect(acknowledged.length).toBeGreaterThan(0);
     for (const id of acknowledged) {
       await expect
-        .poll(async () => (await run(["why", id, "--json", "--config", gateway.file], { home })).out, { timeout: 20_000, interval: 200 })
+        .poll(async () => (await run(["why", id, "--json", "--config", gateway.file], { home })).out, { interval: 200 })
         .toMatch(/"outcome": ?"(answered|silent)"/);
     }
     await stop(gateway);
@@ -107,7 +107,7 @@ describe("a full disk", () => {
 });
 
 describe("a disk that is full in the moment of a send", () => {
-  test("what the platform took is not sent again: its record waits for room", { timeout: 90_000 }, async (context) => {
+  test("what the platform took is not sent again: its record waits for room", async (context) => {
     const home = temporaryHome();
     const state = join(home, "state");
     if (!mountSmallDisk(state)) {

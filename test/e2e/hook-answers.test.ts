@@ -121,7 +121,7 @@ test("a signature that is not accepted is logged at the default level as missing
         .find((one) => one.includes("a signature was not accepted") && one.includes(`"${client[1]}"`));
     await expect.poll(line).toContain(`a signature was not accepted: ${fault}`);
     expect(JSON.parse(line() ?? "{}")).toMatchObject({ hook: "std", client: client[1], fault });
-    await expect.poll(() => why("last"), { timeout: 5_000 }).toMatch(sentence);
+    await expect.poll(() => why("last")).toMatch(sentence);
   }
 });
 

@@ -136,7 +136,7 @@ const queryText = fc.string({
 describe("bodies", () => {
   const targets = ["wake", "agent", "deep", "each", "where", "agent-like", "obedient", "nobody"];
 
-  test("of any JSON, at every endpoint, with headers and queries of any kind: an orderly answer", { timeout: 60_000 }, async () => {
+  test("of any JSON, at every endpoint, with headers and queries of any kind: an orderly answer", async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...targets), wrapped, headerText, queryText, async (target, body, header, query) => {
         const headers = [bearer, jsonType, ["x-one", header], ["__proto__", "polluted"], ["constructor", header]] as const;
@@ -146,7 +146,7 @@ describe("bodies", () => {
     );
   });
 
-  test("of any JSON, signed: an orderly answer, and none that differs with the signature's place", { timeout: 60_000 }, async () => {
+  test("of any JSON, signed: an orderly answer, and none that differs with the signature's place", async () => {
     await fc.assert(
       fc.asyncProperty(wrapped, async (body) => {
         expectOrderly(await room.send({ target: "/hooks/signed", headers: [sign(body), jsonType], body }));
@@ -155,7 +155,7 @@ describe("bodies", () => {
     );
   });
 
-  test("of any bytes, as JSON, as a form and as text: an orderly answer", { timeout: 60_000 }, async () => {
+  test("of any bytes, as JSON, as a form and as text: an orderly answer", async () => {
     const types = { deep: "application/json", form: "application/x-www-form-urlencoded", text: "text/plain" } as const;
     const form = fc
       .array(fc.tuple(keys, fc.string({ unit: anyCharacter, maxLength: 8 })), { maxLength: 8 })
@@ -348,7 +348,7 @@ describe("addresses", () => {
     }
   });
 
-  test("bends upon bends: 404 and the like, or the decision of the plain path", { timeout: 60_000 }, async () => {
+  test("bends upon bends: 404 and the like, or the decision of the plain path", async () => {
     await fc.assert(
       fc.asyncProperty(bent, ({ path, target }) => judge(path, target)),
       { numRuns: 700 },

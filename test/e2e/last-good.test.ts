@@ -100,7 +100,7 @@ test("a wrong value in an account, or a token that another account has: that acc
     platform.act.say(ada, ada, text, { bot });
     const rooms = () => [...platform.world.rooms.values()].filter(({ chat }) => chat.id === ada);
     const said = () => rooms().flatMap(({ messages }) => [...messages.values()].flatMap((message) => message.text ?? []));
-    await expect.poll(said, { timeout: 15_000 }).toContainEqual(expect.stringMatching(new RegExp(`^${prefix}[\\s\\S]*${text}`)));
+    await expect.poll(said).toContainEqual(expect.stringMatching(new RegExp(`^${prefix}[\\s\\S]*${text}`)));
   };
   await say("first before", "e2e_bot", "one:");
   await say("second before", "second_bot", "two:");

@@ -34,7 +34,7 @@ describe.skipIf(!hasDovecot)("mail that comes in while the process is killed", (
     });
     let gateway = await restart({ home, file });
     const isWatched = async () => (await run(["logs", "--json", "--config", file], { home })).out.includes("the mailbox is watched");
-    await expect.poll(isWatched, { timeout: 20_000 }).toBe(true);
+    await expect.poll(isWatched).toBe(true);
     const text = (at: number) =>
       `From: grace@example.org\nTo: ada@example.net\nSubject: mail-${at}\nMessage-ID: <${at}@example.org>\n\nNumber ${at}\n`;
     const delivering = (async () => {

@@ -93,7 +93,7 @@ describe.each([
     );
     // The mailbox begins with what comes later.
     const first = startGateway(configFile);
-    await vi.waitFor(() => expect(mailbox.isWatched()).toBe(true), { timeout: 20_000 });
+    await vi.waitFor(() => expect(mailbox.isWatched()).toBe(true), { timeout: 60_000 });
     first.kill("SIGKILL");
     const delivered: string[] = [];
     for (const point of pointsOf(writes)) {

@@ -103,10 +103,10 @@ test("what a heartbeat read and acknowledged is part of the conversation; the su
   const { server, platform, ada, url, wake, ends, asked, history, store } = await open();
   server.script(say("HEARTBEAT_OK"));
   const id = await wake("The door opened.", "now");
-  await expect.poll(() => ends(id), { timeout: 10_000 }).toBe("silent");
+  await expect.poll(() => ends(id)).toBe("silent");
   server.script(say("All is green."));
   await postHook(url, "agent", { message: "look at the build", deliver: false, wakeMode: "next-heartbeat" });
-  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => server.requests.length).toBe(2);
   // The summary, which is written when the run has ended.
   await expect.poll(async () => (await store.stats()).waiting).toBe(1);
   platform.act.say(ada, ada, "anything new?");
@@ -126,7 +126,7 @@ test("neither /stop nor a failed turn takes anything from the queue, and /stop e
 
   server.script(hang());
   platform.act.say(ada, ada, "two");
-  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => server.requests.length).toBe(2);
   expect(asked(1)).toContain("The door opened.");
   // Bela shares the session, waits for Ada's turn, and stops his own message only.
   platform.act.say(bela, bela, "three");
@@ -141,7 +141,7 @@ test("neither /stop nor a failed turn takes anything from the queue, and /stop e
 
   server.script(say("HEARTBEAT_OK"));
   const last = await wake("It closed again.", "now");
-  await expect.poll(() => ends(last), { timeout: 10_000 }).toBe("silent");
+  await expect.poll(() => ends(last)).toBe("silent");
   expect(server.requests).toHaveLength(3);
   expect(asked(2)).toContain("The door opened.");
   expect(await store.event(id)).toMatchObject({ outcome: "silent", reason: "heartbeat_ok" });
@@ -152,7 +152,7 @@ test("a session key that a hook chose names a conversation, of which the model i
   const run = async (index: number, more: object) => {
     const message = `question ${index}.`;
     await postHook(url, "agent", { message, deliver: false, wakeMode: "next-heartbeat", ...more });
-    await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(index + 1);
+    await expect.poll(() => server.requests.length).toBe(index + 1);
     expect(asked(index)).toContain(message);
   };
   for (let index = 0; index < 22; index += 1) await run(index, { sessionKey: "hook:shop" });
@@ -163,7 +163,7 @@ test("a session key that a hook chose names a conversation, of which the model i
   expect([history(22), history(23)]).toEqual(["", ""]);
 });
 
-test("a process that is killed in mid-turn gives back what its turn had read", { timeout: 60_000 }, async () => {
+test("a process that is killed in mid-turn gives back what its turn had read", async () => {
   const platform = await openPlatform();
   const { server, asked } = await openServer();
   const started = await startGatewayProcess(configure(server, openChannel(platform, { streamMode: "off" })));
@@ -171,7 +171,7 @@ test("a process that is killed in mid-turn gives back what its turn had read", {
   server.script(hang());
   await wakeAt(started.url, "The door opened.");
   platform.act.say(ada, ada, "anything new?");
-  await expect.poll(() => server.requests.length, { timeout: 20_000 }).toBe(1);
+  await expect.poll(() => server.requests.length).toBe(1);
   expect(asked(0)).toContain("The door opened.");
   await kill(started);
   const again = await restart(started);

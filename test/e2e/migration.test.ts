@@ -70,7 +70,7 @@ async function prepare({
   };
 }
 
-const soon = { timeout: 20_000, interval: 30 };
+const soon = { interval: 30 };
 
 test("the group's key in the file is renamed with its comments, and the conversation goes on under the new id", async () => {
   const place = await prepare({

@@ -115,5 +115,5 @@ export async function startPair(group: NodeGroup): Promise<readonly [holder: Nod
 /** Waits for an answer in a chat. */
 export async function answered(platform: Platform, chat: number, text: string | RegExp): Promise<void> {
   const expected = typeof text === "string" ? text : expect.stringMatching(text);
-  await expect.poll(() => answers(platform, chat), { timeout: 10_000 }).toContainEqual(expected);
+  await expect.poll(() => answers(platform, chat)).toContainEqual(expected);
 }

@@ -61,7 +61,7 @@ test("/status shows a turn that the other node runs in this session, and counts 
   expect(await runningOn(other)).toBe(1);
   platform.act.say(ada, ada, "/status");
   await answered(platform, ada, /Now: answering for \d+ s, 1 running in total/);
-  await expect.poll(() => runningOn(other), { timeout: 5_000 }).toBe(0);
+  await expect.poll(() => runningOn(other)).toBe(0);
   platform.act.say(ada, ada, "/status");
   await answered(platform, ada, /Now: idle, 0 running in total/);
 });
@@ -99,7 +99,7 @@ test("turns of one session that two nodes run never overlap, and each one reads 
   await expect.poll(() => runningOn(holder)).toBe(2);
   await post(holder, 4);
   await post(other, 5);
-  await expect.poll(asked, { timeout: 20_000 }).toBe(before + numbers.length);
+  await expect.poll(asked).toBe(before + numbers.length);
   await expect.poll(() => running).toBe(0);
   expect(most).toBe(1);
   // Each request contains the messages of all earlier ones, in their order, and its own at the end.

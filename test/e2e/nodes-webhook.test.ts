@@ -91,7 +91,7 @@ test("updates come to both nodes by turns, and each is answered once and in its 
   const numbers = Array.from({ length: 10 }, (_, index) => index + 1);
   for (const number of numbers) for (const person of people) platform.act.say(person, person, `message ${number}`);
   const seen = (person: number) => answers(platform, person).map((text) => Number(/message (\d+)$/.exec(text)?.[1]));
-  for (const person of people) await expect.poll(() => seen(person), { timeout: 10_000 }).toEqual(numbers);
+  for (const person of people) await expect.poll(() => seen(person)).toEqual(numbers);
   const statuses = [...proxy.statuses.values()];
   expect(statuses.map((of) => of.filter((status) => status !== 200))).toEqual([[], []]);
   expect(statuses.map(({ length }) => length).toSorted()).toEqual([10, 10]);
@@ -119,7 +119,7 @@ test("an answer grows in one message, whichever node runs its turn", async () =>
     const before = edits();
     model.script(say(text, { delayMs: 150 }));
     platform.act.say(ada, ada, `question ${round}`);
-    await expect.poll(() => answers(platform, ada).slice(told), { timeout: 10_000 }).toEqual(Array.from({ length: round }, () => text));
+    await expect.poll(() => answers(platform, ada).slice(told)).toEqual(Array.from({ length: round }, () => text));
     expect(edits()).toBeGreaterThan(before);
   }
 });

@@ -285,7 +285,7 @@ async function expectProxied(nodes: readonly [Node, Node]): Promise<void> {
     expect([path, (await fetch(`http://127.0.0.1:${port}${path}`)).status]).toEqual([path, 404]);
   nodes[0].process.child.kill("SIGTERM");
   await nodes[0].process.finished;
-  await expect.poll(wake, { timeout: 10_000 }).toBe(200);
+  await expect.poll(wake).toBe(200);
 }
 
 test("the nodes of the example share their work", async () => {

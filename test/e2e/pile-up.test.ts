@@ -58,7 +58,7 @@ test("three thousand wakes, then one now: a single call reads it, the newest oth
   await pileUp(3_000);
   expect((await store.stats()).waiting).toBeLessThanOrEqual(1_000);
   const last = await wake("The door opened.", "now");
-  await expect.poll(async () => (await store.event(last))?.outcome, { timeout: 10_000 }).toBe("silent");
+  await expect.poll(async () => (await store.event(last))?.outcome).toBe("silent");
   expect(server.requests).toHaveLength(1);
   expect(prompt(0)).toContain("2951 earlier events were left out.");
   expect(prompt(0)).toContain("The door opened.");
@@ -67,7 +67,7 @@ test("three thousand wakes, then one now: a single call reads it, the newest oth
   expect((await store.stats()).waiting).toBe(0);
 
   await wake("It closed again.", "now");
-  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => server.requests.length).toBe(2);
   expect(prompt(1)).not.toContain("left out");
 });
 
@@ -75,7 +75,7 @@ test("long wakes: at most 20,000 characters of them are read", async () => {
   const { server, wake, prompt } = await open();
   for (let index = 0; index < 6; index += 1) await wake(`${index} ${"x".repeat(6_000)}`);
   await wake("The door opened.", "now");
-  await expect.poll(() => server.requests.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => server.requests.length).toBe(1);
   expect(prompt(0)).toContain("3 earlier events were left out.");
   expect(prompt(0).match(/x{6000}/g)).toHaveLength(3);
 });
@@ -85,12 +85,10 @@ test("a failed call takes nothing from the queue: the next one reads all of it",
   await wake("One.");
   server.script(refuse(400, "no such field"));
   const failed = await wake("Two.", "now");
-  await expect
-    .poll(async () => (await store.event(failed))?.decisions.map(({ code }) => code), { timeout: 10_000 })
-    .toContain("model_refused");
+  await expect.poll(async () => (await store.event(failed))?.decisions.map(({ code }) => code)).toContain("model_refused");
   await expect.poll(async () => (await store.event(failed))?.state).toBe("waiting");
   await wake("Three.", "now");
-  await expect.poll(async () => (await store.event(failed))?.outcome, { timeout: 10_000 }).toBe("silent");
+  await expect.poll(async () => (await store.event(failed))?.outcome).toBe("silent");
   expect(server.requests).toHaveLength(2);
   for (const text of ["One.", "Two.", "Three."]) expect(prompt(1)).toContain(text);
 });

@@ -30,7 +30,7 @@ async function withButton(
   return { place, chat: where, message: place.said(where)[0]?.message_id ?? 0 };
 }
 
-const noticed = (place: Conversation, count = 1) => expect.poll(() => place.notices().length, { timeout: 20_000 }).toBe(count);
+const noticed = (place: Conversation, count = 1) => expect.poll(() => place.notices().length).toBe(count);
 
 describe("a press", () => {
   test("is answered without words and becomes a turn that says what was pressed and when", async () => {

@@ -49,15 +49,14 @@ async function prepare(drainSeconds: number): Promise<Place> {
 }
 
 /** Typing is shown: the turn runs. */
-const turnRuns = (platform: Platform) =>
-  expect.poll(() => platform.calls.list({ method: "sendChatAction" }).length, { timeout: 15_000 }).toBeGreaterThan(0);
+const turnRuns = (platform: Platform) => expect.poll(() => platform.calls.list({ method: "sendChatAction" }).length).toBeGreaterThan(0);
 
 async function explain(gateway: Running): Promise<{ readonly outcome: string; readonly attempts: number; readonly reason: string }> {
   return JSON.parse((await run(["why", "last", "--json", "--config", gateway.file], { home: gateway.home })).out);
 }
 
 describe("SIGTERM in the middle of a turn", () => {
-  test("a turn that ends in time is answered before the process ends", { timeout: 90_000 }, async () => {
+  test("a turn that ends in time is answered before the process ends", async () => {
     const place = await prepare(20);
     const [ada = 0] = people(place.platform);
     const gateway = await restart(place);
@@ -99,14 +98,14 @@ describe("SIGTERM in the middle of a turn", () => {
 });
 
 describe("kill -9", () => {
-  test("in the middle of a preview: the same message becomes the answer", { timeout: 60_000 }, async () => {
+  test("in the middle of a preview: the same message becomes the answer", async () => {
     const place = await prepare(5);
     const { platform } = place;
     const [ada = 0] = people(platform);
     const text = "supercalifragilisticexpialidocious wonders grow while you watch them";
     const first = await restart(place);
     platform.act.say(ada, ada, text);
-    await expect.poll(() => answers(platform, ada).join(), { timeout: 20_000 }).toContain("supercali");
+    await expect.poll(() => answers(platform, ada).join()).toContain("supercali");
     // The platform shows it a moment before the gateway has written down whose it is.
     await new Promise((resolve) => setTimeout(resolve, 300));
     await kill(first);

@@ -167,7 +167,7 @@ test("logs, answers, commands, prompts, state and chats hold no token, through f
   ] as const)
     platform.faults.add({ times: 1, ...fault });
   await say("through the faults", /through the faults|could not/);
-  await expect.poll(() => platform.faults.list(), { timeout: 20_000 }).toEqual([]);
+  await expect.poll(() => platform.faults.list()).toEqual([]);
   const before = answers(platform, ada).length;
   model.script(
     refuse(401, `Incorrect API key provided: ${secrets.apiKey}`),
@@ -175,7 +175,7 @@ test("logs, answers, commands, prompts, state and chats hold no token, through f
     refuse(429, `slow down, ${secrets.apiKey}`),
   );
   for (const text of ["unauthorized", "torn", "busy"]) platform.act.say(ada, ada, text);
-  await expect.poll(() => answers(platform, ada).length, { timeout: 30_000 }).toBeGreaterThanOrEqual(before + 3);
+  await expect.poll(() => answers(platform, ada).length).toBeGreaterThanOrEqual(before + 3);
 
   const { port } = echoing.address() as AddressInfo;
   writeConfig(gateway.file, config({}, `http://127.0.0.1:${port}/v1`));
@@ -183,11 +183,11 @@ test("logs, answers, commands, prompts, state and chats hold no token, through f
   const apologies = () => answers(platform, ada).filter((text) => text.includes("Sorry, ")).length;
   const sorry = apologies();
   platform.act.say(ada, ada, "to the echoing server");
-  await expect.poll(apologies, { timeout: 20_000 }).toBeGreaterThan(sorry);
+  await expect.poll(apologies).toBeGreaterThan(sorry);
   writeConfig(gateway.file, config({}, "http://127.0.0.1:1/v1"));
   await gateway.until(takenOver(2));
   platform.act.say(ada, ada, "to nobody");
-  await expect.poll(apologies, { timeout: 20_000 }).toBeGreaterThan(sorry + 1);
+  await expect.poll(apologies).toBeGreaterThan(sorry + 1);
 
   expect((await postHook(gateway.url, "agent", { message: "hello", deliver: false }, secrets.hook)).status).toBe(202);
   let seen = await everyAnswer(gateway);

@@ -86,7 +86,7 @@ async function addValues({ directory }: Place): Promise<void> {
   await store.close();
 }
 
-test("a state moves to PostgreSQL and back; what ran goes on, and a killed copy continues", { timeout: 90_000 }, async () => {
+test("a state moves to PostgreSQL and back; what ran goes on, and a killed copy continues", async () => {
   const model = await createOpenAiServer();
   closing.push(() => model.close());
   const home = temporaryHome();
@@ -112,7 +112,7 @@ test("a state moves to PostgreSQL and back; what ran goes on, and a killed copy 
     const rows = await database.query(url, "SELECT value FROM $schema.kv WHERE key = 'record'").catch(() => []);
     return String(rows[0]?.value ?? "");
   };
-  await expect.poll(progress, { interval: 1, timeout: 20_000 }).toContain('"kind":"keyValue"');
+  await expect.poll(progress, { interval: 1 }).toContain('"kind":"keyValue"');
   killed.child.kill("SIGKILL");
   expect((await killed.finished).code).toBeNull();
   const shared = place(home, model, "shared", { store: "postgres", url });

@@ -39,7 +39,7 @@ function answers(platform: Platform, person: number): readonly string[] {
 }
 
 describe("a gateway process with the ai engine", () => {
-  test("two people at once: each gets a streamed answer, in the order of their questions", { timeout: 90_000 }, async () => {
+  test("two people at once: each gets a streamed answer, in the order of their questions", async () => {
     const { platform, model } = await platformAndModel();
     const home = temporaryHome();
     const file = configure(home, {
@@ -59,7 +59,7 @@ describe("a gateway process with the ai engine", () => {
       [ada, "Ada"],
       [bela, "Bela"],
     ] as const) {
-      await expect.poll(() => answers(platform, person).filter((text) => text.includes(name)).length, { timeout: 20_000 }).toBe(3);
+      await expect.poll(() => answers(platform, person).filter((text) => text.includes(name)).length).toBe(3);
       const order = answers(platform, person).map((text) => /first|second|third/.exec(text)?.[0]);
       expect(order).toEqual(["first", "second", "third"]);
     }
@@ -69,7 +69,7 @@ describe("a gateway process with the ai engine", () => {
     expect((await gateway.finished).code).toBe(0);
   });
 
-  test("a bot token that the platform refuses is told with its remedy, and the rest runs", { timeout: 90_000 }, async () => {
+  test("a bot token that the platform refuses is told with its remedy, and the rest runs", async () => {
     const { platform } = await platformAndModel();
     const home = temporaryHome();
     const file = configure(home, {
@@ -93,7 +93,7 @@ describe("a gateway process with the ai engine", () => {
     await gateway.finished;
   });
 
-  test("an engine that fails: the person gets an apology, the operator the reason", { timeout: 90_000 }, async () => {
+  test("an engine that fails: the person gets an apology, the operator the reason", async () => {
     const { platform, model } = await platformAndModel();
     model.requireKey("the-right-key");
     const home = temporaryHome();
@@ -106,7 +106,7 @@ describe("a gateway process with the ai engine", () => {
     await gateway.until(/channel connected/);
     const [ada = 0] = people(platform);
     platform.act.say(ada, ada, "hello");
-    await expect.poll(() => answers(platform, ada).join(), { timeout: 15_000 }).toContain("my model is not set up correctly");
+    await expect.poll(() => answers(platform, ada).join()).toContain("my model is not set up correctly");
     await gateway.until(/outcome=failed|"outcome":"failed"/);
     const why = await run(["why", "last", "--config", file], { home });
     expect(why.out).toMatch(/key/i);

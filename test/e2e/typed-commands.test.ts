@@ -60,14 +60,14 @@ test("a single abort word ends the answer that runs; in a group nobody means the
   act.say(place.ada, place.ada, "think long");
   await place.asked(1);
   act.say(place.ada, place.ada, "Stop!");
-  await expect.poll(() => answersOf(place.ada), { timeout: 10_000 }).toEqual(["Stopped."]);
+  await expect.poll(() => answersOf(place.ada)).toEqual(["Stopped."]);
   act.say(place.ada, place.ada, "ENOUGH already");
-  await expect.poll(() => answersOf(place.ada), { timeout: 10_000 }).toEqual(["Stopped.", "Nothing is running here."]);
+  await expect.poll(() => answersOf(place.ada)).toEqual(["Stopped.", "Nothing is running here."]);
 
   act.say(place.ada, kitchen, "stop");
   expect((await place.ended(4)).at(-1)).toBe("silent mention_required");
   act.say(place.ada, kitchen, "@e2e_bot stop");
-  await expect.poll(() => answersOf(kitchen), { timeout: 10_000 }).toEqual(["Nothing is running here."]);
+  await expect.poll(() => answersOf(kitchen)).toEqual(["Nothing is running here."]);
   // More than the word is a message like any other.
   act.say(place.ada, place.ada, "stop the music");
   await place.asked(2);

@@ -80,7 +80,7 @@ test("what is not there is told in a sentence, and what is no plugin is a findin
 });
 
 // The contract runs in a test runner of its own, which other work on the machine can hold up.
-describe("the package of a plugin", { timeout: 120_000 }, () => {
+describe("the package of a plugin", () => {
   /** A new plugin, changed by replacements of text in its files; `undefined` removes a file. */
   async function packageWith(kind: "channel" | "preset", changes: Readonly<Record<string, ((text: string) => string) | undefined>>) {
     const home = temporaryHome();

@@ -53,7 +53,7 @@ async function start(desk: Desk, config: object) {
 }
 
 const log = () => readFileSync(join(running?.gateway.stateDirectory ?? "", "logs", "gateway.log"), "utf8");
-const soon = (check: () => void) => vi.waitFor(check, { timeout: 4_000, interval: 20 });
+const soon = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 20 });
 const logged = (line: RegExp) => soon(() => expect(log()).toMatch(line));
 
 describe("an account whose close", () => {

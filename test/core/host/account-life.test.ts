@@ -198,7 +198,7 @@ test("only what a connection is made with restarts an account; the rest is hande
   running.push({ configFile, settled, ...rest });
   const edit = (options: object) =>
     writeFileSync(configFile, JSON.stringify({ gateway: { port: 0, drainSeconds: 2 }, state: { dir: "state" }, ...config(options) }));
-  const lifeIs = (wanted: readonly string[]) => expect.poll(() => life, { timeout: 20_000 }).toEqual(wanted);
+  const lifeIs = (wanted: readonly string[]) => expect.poll(() => life).toEqual(wanted);
   edit({ tone: "loud" });
   await lifeIs(["open a plain", "update loud"]);
   const inbound = { kind: "message", chat: { id: "7", kind: "direct" }, sender: { id: "7" }, text: "hi", media: [], mention: false };

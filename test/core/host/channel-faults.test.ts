@@ -58,7 +58,7 @@ async function expectOthersToGoOn(): Promise<void> {
 
 const log = () => readFileSync(join(running?.gateway.stateDirectory ?? "", "logs", "gateway.log"), "utf8");
 const logged = (call: string) =>
-  vi.waitFor(() => expect(log()).toMatch(new RegExp(`"plugin":"acme".*acme .*${call} of desk:default`)), 5_000);
+  vi.waitFor(() => expect(log()).toMatch(new RegExp(`"plugin":"acme".*acme .*${call} of desk:default`)), 60_000);
 
 describe("parse", () => {
   test.each(["throws", "rejects", "returns junk"] as const)(

@@ -28,7 +28,7 @@ async function start(plugins: readonly PluginDefinition[], config: object = {}) 
 }
 
 const log = () => readFileSync(join(running?.gateway.stateDirectory ?? "", "logs", "gateway.log"), "utf8");
-const logged = (line: RegExp) => vi.waitFor(() => expect(log()).toMatch(line), { timeout: 4_000, interval: 20 });
+const logged = (line: RegExp) => vi.waitFor(() => expect(log()).toMatch(line), { timeout: 60_000, interval: 20 });
 const token = () => readFileSync(join(running?.gateway.stateDirectory ?? "", "gateway-token"), "utf8").trim();
 const request = (path: string, { bearer = token(), method = "GET" }: { readonly bearer?: string; readonly method?: string } = {}) =>
   fetch(`${running?.gateway.url}${path}`, { method, headers: { authorization: `Bearer ${bearer}` } });
@@ -159,7 +159,7 @@ describe("a tap", () => {
     await settled(await loopback.say("/stop"));
     expect(await settled(first)).toMatchObject({ outcome: "silent", reason: "stopped" });
     const second = await loopback.say("hang");
-    await vi.waitFor(() => expect(log()).toContain('"reason":"stopped"'));
+    await vi.waitFor(() => expect(log()).toContain('"reason":"stopped"'), 60_000);
     setTimeout(() => {}, 0);
     await new Promise((resolve) => realTimeout(resolve, 200));
     vi.advanceTimersByTime(60_000);
@@ -195,7 +195,7 @@ describe("a command, a route, a check and a device's check", () => {
       misbehave(params.fault as Fault, { ms: pluginDeadlines.route, good: { body: "late" } }) as never;
     await start([guest((host) => host.route({ method: "GET", path: "things/:fault", access: "gateway", handler })), repeat]);
     for (const fault of faults) expect((await request(`/plugins/guest/things/${encodeURIComponent(fault)}`)).status, fault).toBe(500);
-    await vi.waitFor(() => expect(log().match(/guest [^"]*GET \/plugins\/guest\/things/g)).toHaveLength(faults.length));
+    await vi.waitFor(() => expect(log().match(/guest [^"]*GET \/plugins\/guest\/things/g)).toHaveLength(faults.length), 60_000);
     expect((await request("/gateway/describe")).status).toBe(200);
   });
 

@@ -29,7 +29,7 @@ test("a check that fails between two events, as when the state cannot be read, e
   });
   const answer = await fetch(`http://127.0.0.1:${(app.server.address() as AddressInfo).port}/events`);
   const reading = answer.text();
-  await vi.waitFor(() => expect(checks).toBe(1));
+  await vi.waitFor(() => expect(checks).toBe(1), 60_000);
   vi.advanceTimersByTime(15_000);
   expect(await reading).toBe('data: {"name":"first"}\n\n: keep-alive\n\n');
   expect([checks, errors]).toEqual([2, []]);

@@ -54,19 +54,19 @@ test("is removed when the answer is there, and never before it was set", async (
   const setting = Promise.withResolvers<void>();
   const { calls, set } = process((emoji) => (emoji === null ? Promise.resolve() : setting.promise));
   const seen = set();
-  await vi.waitFor(async () => expect(await kept()).toEqual(["e"]));
+  await vi.waitFor(async () => expect(await kept()).toEqual(["e"]), 60_000);
   seen.done();
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(calls).toEqual([]);
   setting.resolve();
-  await vi.waitFor(() => expect(calls).toEqual(["👀", null]));
-  await vi.waitFor(async () => expect(await kept()).toEqual([]));
+  await vi.waitFor(() => expect(calls).toEqual(["👀", null]), 60_000);
+  await vi.waitFor(async () => expect(await kept()).toEqual([]), 60_000);
 });
 
 test("stays where it is not to be removed, and nothing is kept of it", async () => {
   const { calls, set } = process(async () => {});
   set(false).done();
-  await vi.waitFor(() => expect(calls).toEqual(["👀"]));
+  await vi.waitFor(() => expect(calls).toEqual(["👀"]), 60_000);
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(calls).toEqual(["👀"]);
   expect(await kept()).toEqual([]);
@@ -78,9 +78,9 @@ test("is not set any more when the answer was faster than the platform's limits"
     throw new ChannelError("aborted", { retryable: true });
   });
   const seen = set();
-  await vi.waitFor(async () => expect(await kept()).toEqual(["e"]));
+  await vi.waitFor(async () => expect(await kept()).toEqual(["e"]), 60_000);
   seen.done();
-  await vi.waitFor(async () => expect(await kept()).toEqual([]));
+  await vi.waitFor(async () => expect(await kept()).toEqual([]), 60_000);
   expect([calls, errors]).toEqual([[], []]);
 });
 
@@ -92,9 +92,9 @@ test("is removed by another try where the platform did not take the first", asyn
     throw new ChannelError("network", { retryable: true, fate: failures === 1 ? "unknown" : "not-sent" });
   });
   set().done();
-  await vi.waitFor(() => expect(calls).toEqual(["👀", null]));
+  await vi.waitFor(() => expect(calls).toEqual(["👀", null]), 60_000);
   expect(errors).toHaveLength(2);
-  await vi.waitFor(async () => expect(await kept()).toEqual([]));
+  await vi.waitFor(async () => expect(await kept()).toEqual([]), 60_000);
 });
 
 test("that is refused for good is told, and harms nothing", async () => {
@@ -102,8 +102,8 @@ test("that is refused for good is told, and harms nothing", async () => {
     throw new ChannelError("reaction_invalid");
   });
   set().done();
-  await vi.waitFor(() => expect(errors).toHaveLength(1));
-  await vi.waitFor(async () => expect(await kept()).toEqual([]));
+  await vi.waitFor(() => expect(errors).toHaveLength(1), 60_000);
+  await vi.waitFor(async () => expect(await kept()).toEqual([]), 60_000);
 });
 
 test("that a killed process left is removed by the next: at its start where the event has ended, else as it ends", async () => {
@@ -116,7 +116,7 @@ test("that a killed process left is removed by the next: at its start where the 
   await store.settle({ unitId: "ended", at: 1, outcome: "answered", reason: "answered", decisions: [] });
   const next = process(async () => {});
   await next.acknowledgements.mendEnded();
-  await vi.waitFor(async () => expect(await kept()).toEqual(["open"]));
+  await vi.waitFor(async () => expect(await kept()).toEqual(["open"]), 60_000);
   expect(next.calls).toEqual([null]);
   await next.acknowledgements.mend("open");
   await next.acknowledgements.mend("nothing was left of this one");
@@ -129,7 +129,7 @@ test("that a gateway cannot remove before it closes is left to its next start", 
     if (emoji === null) throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 60_000 });
   });
   set().done();
-  await vi.waitFor(async () => expect(await kept()).toEqual(["e"]));
+  await vi.waitFor(async () => expect(await kept()).toEqual(["e"]), 60_000);
   closing.abort();
   await new Promise((resolve) => setTimeout(resolve, 50));
   expect(await kept()).toEqual(["e"]);
@@ -144,5 +144,5 @@ test("a store that is away while a reaction is looked up ends nothing but the lo
   store = await openSqliteStore({ directory, now: Date.now });
   const next = process(async () => {});
   await next.acknowledgements.mendEnded();
-  await vi.waitFor(() => expect(next.calls).toEqual([null]));
+  await vi.waitFor(() => expect(next.calls).toEqual([null]), 60_000);
 });

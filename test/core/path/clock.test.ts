@@ -66,15 +66,15 @@ test("set back two hours in the middle of an album, it holds the chat for no lon
   await receive("one", 400);
   offMs = -2 * hour;
   await receive("two", 400);
-  await expect.poll(() => ran, { timeout: 2_000 }).toEqual([["one", "two"]]);
+  await expect.poll(() => ran).toEqual([["one", "two"]]);
   await receive("three", 0);
-  await expect.poll(() => ran, { timeout: 2_000 }).toHaveLength(2);
+  await expect.poll(() => ran).toHaveLength(2);
 });
 
 test("set back while a lane sleeps, the lane wakes when it would have", async () => {
   await receive("one", 300);
   offMs = -2 * hour;
-  await expect.poll(() => ran, { timeout: 2_000 }).toEqual([["one"]]);
+  await expect.poll(() => ran).toEqual([["one"]]);
 });
 
 test("set back while a retry waits, the retry is made when it would have been", async () => {
@@ -87,7 +87,7 @@ test("set back while a retry waits, the retry is made when it would have been", 
   await expect.poll(() => ran).toHaveLength(1);
   await new Promise((resolve) => setTimeout(resolve, 100));
   offMs = -2 * hour;
-  await expect.poll(() => ran, { timeout: 2_000 }).toEqual([["one"], ["one"]]);
+  await expect.poll(() => ran).toEqual([["one"], ["one"]]);
 });
 
 test("set back between two processes, nothing that waits is held", async () => {
@@ -96,7 +96,7 @@ test("set back between two processes, nothing that waits is held", async () => {
   offMs = -2 * hour;
   await store.begin(now());
   await openLanes();
-  await expect.poll(() => ran, { timeout: 4_000 }).toEqual([["one"]]);
+  await expect.poll(() => ran).toEqual([["one"]]);
 });
 
 test("set forward, a lane that sleeps looks again within 30 seconds", async () => {
@@ -107,5 +107,5 @@ test("set forward, a lane that sleeps looks again within 30 seconds", async () =
   offMs = 2 * hour;
   await vi.advanceTimersByTimeAsync(30_000);
   vi.useRealTimers();
-  await expect.poll(() => ran, { timeout: 2_000 }).toEqual([["one"]]);
+  await expect.poll(() => ran).toEqual([["one"]]);
 });

@@ -69,7 +69,7 @@ beforeAll(async () => {
     },
   });
   const states = async () => (await host.accounts()).flatMap(({ channel, state }) => (channel === "botchat" ? [state] : []));
-  await vi.waitFor(async () => expect(await states()).toEqual(bots.map(() => "connected")), 20_000);
+  await vi.waitFor(async () => expect(await states()).toEqual(bots.map(() => "connected")), 60_000);
   return async () => {
     await host.close();
     await platform.close();
@@ -84,7 +84,7 @@ const botOf = (account: Account) => platform.world.bots.find(({ user }) => user.
 async function* answer({ text, chat, messageId }: EngineTurn["inbound"]): AsyncGenerator<TurnEvent> {
   // The reaction goes out beside the turn; here it is seen first.
   const seen = () => platform.calls.list({ method: "setMessageReaction" }).some(({ params }) => String(params.message_id) === messageId);
-  if (chat?.kind === "group") await vi.waitFor(() => expect(seen()).toBe(true), 10_000);
+  if (chat?.kind === "group") await vi.waitFor(() => expect(seen()).toBe(true), 60_000);
   const shown = async (messages: number) => {
     const seen = new Set<number>();
     await platform.waitFor(

@@ -94,7 +94,7 @@ test("a channel that the bot is removed from is joined again, and the operator r
   await expect.poll(joins).toBe(1);
   server.send(":eve!e@127.0.0.1 KICK #room bot :be quiet");
   await expect.poll(state).toMatchObject({ code: "removed_from_room", detail: "The bot is not in #Room: eve removed it: be quiet." });
-  await expect.poll(joins, { timeout: 5_000 }).toBe(2);
+  await expect.poll(joins).toBe(2);
   await expect.poll(state).not.toHaveProperty("detail");
 });
 

@@ -44,7 +44,7 @@ describe("a Gmail mailbox whose permission is withdrawn", () => {
     room.edit({ refreshToken: next });
     await room.state("ok");
     await room.arrived(1);
-    await vi.waitFor(() => expect(notices()).toHaveLength(2), { timeout: 5_000 });
+    await vi.waitFor(() => expect(notices()).toHaveLength(2), { timeout: 60_000 });
     expect(notices()[0]).toMatch(/^The mailbox ada@example\.net is not read: Google no longer accepts/);
     expect(notices()[1]).toBe("The mailbox ada@example.net is read again.");
     expect(room.subjects()).toEqual(["Meanwhile"]);
@@ -109,8 +109,9 @@ describe("a Gmail mailbox that Google refuses", () => {
     ["a service account without a key", () => ({ serviceAccount: "{}" }), /hooks\.gmail\.serviceAccount contains no service account/],
   ])("needs a setup with %s", async (_, section, reason) => {
     await room.launch(section());
-    await vi.waitFor(async () =>
-      expect(await room.status()).toMatchObject({ state: "needs_setup", reason: expect.stringMatching(reason) }),
+    await vi.waitFor(
+      async () => expect(await room.status()).toMatchObject({ state: "needs_setup", reason: expect.stringMatching(reason) }),
+      60_000,
     );
   });
 

@@ -103,7 +103,7 @@ export function createRoom() {
     async looked() {
       const before = room.looks();
       google.mailbox.touch();
-      await vi.waitFor(() => expect(room.looks()).toBeGreaterThan(before), { timeout: 10_000, interval: 10 });
+      await vi.waitFor(() => expect(room.looks()).toBeGreaterThan(before), { timeout: 60_000, interval: 10 });
       await new Promise((resolve) => setTimeout(resolve, 100));
     },
   };

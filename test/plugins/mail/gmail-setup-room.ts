@@ -79,7 +79,7 @@ export function createSetupRoom() {
             count,
           );
         },
-        { timeout: 20_000, interval: 200 },
+        { timeout: 60_000, interval: 200 },
       ),
 
     /** A directory with an `xdg-open` that only writes down what it is to open. */
@@ -115,7 +115,7 @@ export function createSetupRoom() {
               expect(shown).toContain(asked);
               return consentPage.exec(shown)?.[0] ?? "";
             },
-            { timeout: 10_000, interval: 20 },
+            { timeout: 60_000, interval: 20 },
           ),
         type: (line: string) => child.stdin.write(`${line}\r`),
         finished,

@@ -20,7 +20,7 @@ describe("a Gmail mailbox that is watched", () => {
     expect(room.seen[0]?.session).toContain(`hook:gmail:${id}`);
     expect(room.seen[0]?.text).toMatch(/^The sender of this mail is not verified/);
     expect(room.seen[0]?.text).toContain("As agreed on Monday, we'll meet.");
-    await vi.waitFor(() => expect(room.google().pubsub.acknowledged.length).toBeGreaterThan(0));
+    await vi.waitFor(() => expect(room.google().pubsub.acknowledged.length).toBeGreaterThan(0), 60_000);
   });
 
   test("polls without notices, and asks for nothing but to read", async () => {
@@ -35,7 +35,7 @@ describe("a Gmail mailbox that is watched", () => {
     room.google().pubsub.faults.isDoubled = true;
     await room.start();
     for (let at = 0; at < 150; at += 1) mailbox().deliver({ subject: `mail-${at}`, late: at % 4 });
-    await vi.waitFor(() => expect(new Set(room.subjects()).size).toBe(150), { timeout: 40_000, interval: 50 });
+    await vi.waitFor(() => expect(new Set(room.subjects()).size).toBe(150), { timeout: 60_000, interval: 50 });
     await room.looked();
     expect(room.seen).toHaveLength(150);
   }, 60_000);
@@ -130,7 +130,7 @@ describe("a Gmail mailbox that is watched", () => {
     await room.arrived(1);
     expect(room.subjects()).toEqual(["Order"]);
     room.edit({ includeOwn: true });
-    await vi.waitFor(() => expect(room.google().callsOf(/\/profile$/)).toBeGreaterThan(1), { timeout: 10_000 });
+    await vi.waitFor(() => expect(room.google().callsOf(/\/profile$/)).toBeGreaterThan(1), { timeout: 60_000 });
     await room.state("ok");
     mailbox().deliver({ subject: "To myself", labels: ["SENT", "INBOX"] });
     await room.arrived(2);

@@ -125,7 +125,7 @@ describe.each(servers)("a mailbox that is watched by IMAP, on $name", ({ start }
     // A restart does not begin another hour.
     await reader.stop();
     await reader.start({ directory, account, now, watched: false });
-    await vi.waitFor(() => expect(reader.log().match(/maxPerHour \(3\) was reached/g)).toHaveLength(2), 10_000);
+    await vi.waitFor(() => expect(reader.log().match(/maxPerHour \(3\) was reached/g)).toHaveLength(2), 60_000);
     expect(reader.seen).toHaveLength(3);
     for (const count of [6, 8]) {
       clock.ahead += 3_605_000;
@@ -151,9 +151,9 @@ describe.each(servers)("a mailbox that is watched by IMAP, on $name", ({ start }
     await server.deliver(letter("Well again"));
     await reader.arrived(1);
     const well = { state: "ok", reason: "", fix: "", lastMail: expect.any(Number), lastSync: expect.any(Number) };
-    await vi.waitFor(async () => expect((await gateway.describe()).watched).toMatchObject({ mail: [well] }));
+    await vi.waitFor(async () => expect((await gateway.describe()).watched).toMatchObject({ mail: [well] }), 60_000);
     const notices = () => chat.sent.map(({ text }) => text).filter((text) => text.startsWith("The mailbox"));
-    await vi.waitFor(() => expect(notices()).toHaveLength(2), { timeout: 5_000 });
+    await vi.waitFor(() => expect(notices()).toHaveLength(2), { timeout: 60_000 });
     expect(notices()).toEqual([
       "The mailbox ada is not read: 127.0.0.1 refused the user name or the password. Correct user and password; many providers require an app password here.",
       "The mailbox ada is read again.",
@@ -245,7 +245,7 @@ describe.skipIf(!hasDovecot)("the parts of a mail, as a real server takes them a
     await server.deliver(letter("Wide").replace(/\n\n[\s\S]*$/, `\nMIME-Version: 1.0\n${many}\n`));
     await server.deliver(letter("Next"));
     await vi.waitFor(() => expect(reader.seen.some(({ text }) => text.includes("Dear agent, Next."))).toBe(true), {
-      timeout: 40_000,
+      timeout: 60_000,
       interval: 50,
     });
     expect(reader.seen).toHaveLength(3);
@@ -258,7 +258,7 @@ async function expectReasons({ stateDirectory }: TestGateway["gateway"], codes: 
     await vi.waitFor(async () => {
       const reasons = (await store.events({ limit: 20 })).map(({ reason }) => reason);
       expect(reasons).toEqual(expect.arrayContaining([...codes]));
-    });
+    }, 60_000);
   } finally {
     await store.close();
   }

@@ -19,7 +19,7 @@ test("run hands each mail over by HTTP with its key, and the next start goes on 
   expect((await first.finished).code).toBe(0);
   const id = room.google().mailbox.deliver({ subject: "Minutes", body: "As agreed" });
   const second = await watch();
-  await vi.waitFor(() => expect(calls).toHaveLength(1), { timeout: 10_000, interval: 20 });
+  await vi.waitFor(() => expect(calls).toHaveLength(1), { timeout: 60_000, interval: 20 });
   expect(calls[0]?.headers["idempotency-key"]).toBe(`mail:gmail:${room.google().address}:${id}`);
   expect(JSON.parse(calls[0]?.body ?? "")).toMatchObject({ source: "gmail", messages: [{ id, subject: "Minutes", body: "As agreed" }] });
   second.child.kill("SIGTERM");

@@ -51,7 +51,7 @@ test("run hands each mail over by HTTP with its key and the hook token, and a se
   const first = start(["webhooks", "imap", "run", "--account", "ada", "--url", url], { home });
   await first.until(/the mailbox is watched/);
   await server.deliver(letter("Minutes"));
-  await vi.waitFor(() => expect(calls).toHaveLength(1), { timeout: 10_000, interval: 20 });
+  await vi.waitFor(() => expect(calls).toHaveLength(1), { timeout: 60_000, interval: 20 });
   expect(calls[0]).toMatchObject({
     url: "/in/imap",
     headers: {
@@ -67,7 +67,7 @@ test("run hands each mail over by HTTP with its key and the hook token, and a se
   const second = start(["webhooks", "imap", "run", "--account", "ada", "--url", url], { home });
   await second.until(/the mailbox is watched/);
   await server.deliver(letter("Next"));
-  await vi.waitFor(() => expect(calls).toHaveLength(2), { timeout: 10_000, interval: 20 });
+  await vi.waitFor(() => expect(calls).toHaveLength(2), { timeout: 60_000, interval: 20 });
   expect(JSON.parse(calls[1]?.body ?? "").messages[0].subject).toBe("Next");
   const third = await imap("run", "--url", url);
   expect(third).toMatchObject({ code: 1, out: expect.stringContaining("`webhooks imap run` reads this mailbox (process ") });
@@ -79,7 +79,7 @@ test("a running gateway picks a new mailbox up by itself, reads back as far as -
   server.deliverAll([letter("Recent")], { at: new Date(Date.now() - 3_600_000) });
   expect((await setup("--since", "1d")).out).toContain("starts to read the mailbox within seconds");
   await vi.waitFor(async () => expect(await mailbox()).toMatchObject({ state: "ok", lastMail: expect.any(Number) }), {
-    timeout: 20_000,
+    timeout: 60_000,
     interval: 200,
   });
   const deliveries = (await run(["hooks", "deliveries", "--json"], { home })).out;
@@ -100,7 +100,7 @@ test("run is for a mailbox that the gateway does not watch, and hands its mail t
   await watching.until(/the mailbox is watched/);
   await server.deliver(letter("Minutes"));
   await vi.waitFor(async () => expect((await run(["hooks", "deliveries", "--json"], { home })).out).toContain('"hook": "imap"'), {
-    timeout: 20_000,
+    timeout: 60_000,
     interval: 200,
   });
 });

@@ -219,7 +219,7 @@ test.skipIf(!hasTerminals)("a browser is opened at a terminal only, and its answ
   const browser = room.fakeBrowser();
   const setup = room.atTerminal(room.setupArgs(), browser);
   const page = await setup.page("Open this address in a browser");
-  await vi.waitFor(() => expect(browser.opened()).toBe(page), { timeout: 10_000, interval: 20 });
+  await vi.waitFor(() => expect(browser.opened()).toBe(page), { timeout: 60_000, interval: 20 });
   await (await fetch(page)).text();
   expect([await setup.finished, mailbox().account]).toEqual([0, room.google().address]);
 });
