@@ -127,11 +127,11 @@ function* directCases(): Generator<Case> {
   const unrelated = [{}, { groupPolicy: "open", groupAllowFrom: ["*"], groups: { "*": { enabled: false } } }];
   for (const dmPolicy of dmPolicies)
     for (const allowFrom of lists)
-      for (const groups of unrelated)
+      for (const groups of unrelated) {
+        const options = withoutUndefined({ dmPolicy, allowFrom, ...groups });
         for (const who of Object.values(senders))
-          for (const way of ways)
-            for (const thread of [undefined, "5"])
-              yield caseOf(withoutUndefined({ dmPolicy, allowFrom, ...groups }), "direct", who, way, thread);
+          for (const way of ways) for (const thread of [undefined, "5"]) yield caseOf(options, "direct", who, way, thread);
+      }
 }
 
 const entries = [undefined, {}, { enabled: false }, { groupPolicy: "open", requireMention: false }, { allowFrom: ["7"] }] as const;
@@ -147,14 +147,11 @@ function* groupCases(groupPolicy: (typeof groupPolicies)[number]): Generator<Cas
       [["7"], []],
       [["*"], undefined],
       [undefined, undefined],
-    ])
-      for (const who of kinds)
-        for (const way of ways) {
-          if (who === undefined) continue;
-          // What is said of direct chats has no bearing on a group, pairing included.
-          const options = withoutUndefined({ dmPolicy: "open", groupPolicy, groupAllowFrom, allowFrom, groups });
-          yield caseOf(options, "group", who, way, thread);
-        }
+    ]) {
+      // What is said of direct chats has no bearing on a group, pairing included.
+      const options = withoutUndefined({ dmPolicy: "open", groupPolicy, groupAllowFrom, allowFrom, groups });
+      for (const who of kinds) for (const way of ways) if (who !== undefined) yield caseOf(options, "group", who, way, thread);
+    }
 }
 
 function* placesOf(): Generator<{ readonly groups: object | undefined; readonly thread?: string }> {
@@ -191,14 +188,10 @@ describe("who may come in, by the table", () => {
     function* cases(): Generator<Case> {
       for (const groupPolicy of groupPolicies)
         for (const groupAllowFrom of lists)
-          for (const { groups } of placesOf())
-            for (const way of posts)
-              yield caseOf(
-                withoutUndefined({ groupPolicy, groupAllowFrom, groups }),
-                "channel",
-                { sender: { id: groupId, name: "News", anonymous: true } },
-                way,
-              );
+          for (const { groups } of placesOf()) {
+            const options = withoutUndefined({ groupPolicy, groupAllowFrom, groups });
+            for (const way of posts) yield caseOf(options, "channel", { sender: { id: groupId, name: "News", anonymous: true } }, way);
+          }
     }
     expect((await differences(cases())).wrong).toEqual([]);
   });
