@@ -2,12 +2,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { identityRule } from "../../../core/access/identity.ts";
+import { pathsBelow } from "../../../core/access/place.ts";
 import { type AccountAccess, authorize } from "../../../core/access/policy.ts";
 import type { Inbound, InboundSender } from "../../../core/contract/types.ts";
 import { type Expected, expected, groupId, type Options, type Situation } from "./oracle.ts";
 
 const rule = identityRule("botchat", { prefixes: ["tg", "telegram"], pattern: "\\d+" });
 const account = "channels.botchat";
+const pathOf = pathsBelow(account);
 
 interface SenderKind {
   readonly sender: InboundSender;
@@ -93,7 +95,8 @@ async function found(one: Case): Promise<Expected & { readonly hint?: string | u
     inbound: inboundOf(one),
     access: one.situation.options as AccountAccess,
     rule,
-    path: account,
+    // A function, as the gate hands it in.
+    path: pathOf,
     approved: (id) => one.who.approved === true && id === one.who.sender.id,
     mentioned: (text) => text.includes("robo"),
     activation: one.situation.activation,
