@@ -1,5 +1,6 @@
 import ts from "typescript";
 import { expect, test } from "vitest";
+import { parsed } from "./parsed.ts";
 import { read, sources } from "./sources.ts";
 
 const mostLines = 120;
@@ -15,15 +16,15 @@ interface LongFunction {
 /** Functions of more than 120 lines, those inside of them included in the count. A shorter file has none, and need not be parsed. */
 function longFunctions(path: string, text: string): readonly LongFunction[] {
   if (text.split("\n").length <= mostLines) return [];
-  const file = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
+  const file = parsed(path, text);
   const lineAt = (position: number) => file.getLineAndCharacterOfPosition(position).line + 1;
   const found: LongFunction[] = [];
   const visit = (node: ts.Node): void => {
-    if (ts.isFunctionLike(node) && "body" in node && node.body !== undefined) {
-      const line = lineAt(node.getStart());
-      const lines = lineAt(node.getEnd()) - line + 1;
-      if (lines > mostLines) found.push({ line, lines });
-    }
+    const line = lineAt(node.getStart(file));
+    const lines = lineAt(node.getEnd()) - line + 1;
+    // What is short contains nothing long.
+    if (lines <= mostLines) return;
+    if (ts.isFunctionLike(node) && "body" in node && node.body !== undefined) found.push({ line, lines });
     ts.forEachChild(node, visit);
   };
   visit(file);

@@ -1,4 +1,5 @@
 import ts from "typescript";
+import { parsed } from "./parsed.ts";
 import { read } from "./sources.ts";
 
 const groups = new Set(["describe"]);
@@ -6,7 +7,7 @@ const cases = new Set(["test", "it"]);
 
 /** The titles of the tests of a file, `group > title`, as the file writes them: `%s` and `$name` of a table stay. */
 export function titlesOf(path: string): readonly string[] {
-  const file = ts.createSourceFile(path, read(path), ts.ScriptTarget.Latest, true);
+  const file = parsed(path, read(path));
   const titles: string[] = [];
   const visit = (node: ts.Node, within: readonly string[]): void => {
     const inner = titledCall(node, file);

@@ -33,7 +33,8 @@ export async function runTests(files: Readonly<Record<string, string>>, folders:
   );
   // Node loads the package, as it does in an installation, and compiles it once for all runs; vitest would transform it in each.
   const external = `/^${join(root, "core").replaceAll("/", "\\/")}\\//`;
-  const config = `{ root: ${JSON.stringify(folder)}, resolve: { alias: ${JSON.stringify(alias)} }, test: { server: { deps: { external: [${external}] } } } }`;
+  // One process runs the files one after the other: its start is most of the work.
+  const config = `{ root: ${JSON.stringify(folder)}, resolve: { alias: ${JSON.stringify(alias)} }, test: { isolate: false, maxWorkers: 1, server: { deps: { external: [${external}] } } } }`;
   writeFileSync(join(folder, "vitest.config.mjs"), `export default ${config};`);
   const report = join(folder, "report.json");
   const vitest = join(root, "node_modules", "vitest", "vitest.mjs");

@@ -2,12 +2,14 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { identityRule } from "../../../core/access/identity.ts";
+import { pathsBelow } from "../../../core/access/place.ts";
 import { type AccountAccess, authorize } from "../../../core/access/policy.ts";
 import type { Inbound, InboundSender } from "../../../core/contract/types.ts";
 import { type Expected, expected, groupId, type Options, type Situation } from "./oracle.ts";
 
 const rule = identityRule("botchat", { prefixes: ["tg", "telegram"], pattern: "\\d+" });
 const account = "channels.botchat";
+const pathOf = pathsBelow(account);
 
 interface SenderKind {
   readonly sender: InboundSender;
@@ -93,7 +95,8 @@ async function found(one: Case): Promise<Expected & { readonly hint?: string | u
     inbound: inboundOf(one),
     access: one.situation.options as AccountAccess,
     rule,
-    path: account,
+    // A function, as the gate hands it in.
+    path: pathOf,
     approved: (id) => one.who.approved === true && id === one.who.sender.id,
     mentioned: (text) => text.includes("robo"),
     activation: one.situation.activation,
@@ -127,11 +130,11 @@ function* directCases(): Generator<Case> {
   const unrelated = [{}, { groupPolicy: "open", groupAllowFrom: ["*"], groups: { "*": { enabled: false } } }];
   for (const dmPolicy of dmPolicies)
     for (const allowFrom of lists)
-      for (const groups of unrelated)
+      for (const groups of unrelated) {
+        const options = withoutUndefined({ dmPolicy, allowFrom, ...groups });
         for (const who of Object.values(senders))
-          for (const way of ways)
-            for (const thread of [undefined, "5"])
-              yield caseOf(withoutUndefined({ dmPolicy, allowFrom, ...groups }), "direct", who, way, thread);
+          for (const way of ways) for (const thread of [undefined, "5"]) yield caseOf(options, "direct", who, way, thread);
+      }
 }
 
 const entries = [undefined, {}, { enabled: false }, { groupPolicy: "open", requireMention: false }, { allowFrom: ["7"] }] as const;
@@ -147,14 +150,11 @@ function* groupCases(groupPolicy: (typeof groupPolicies)[number]): Generator<Cas
       [["7"], []],
       [["*"], undefined],
       [undefined, undefined],
-    ])
-      for (const who of kinds)
-        for (const way of ways) {
-          if (who === undefined) continue;
-          // What is said of direct chats has no bearing on a group, pairing included.
-          const options = withoutUndefined({ dmPolicy: "open", groupPolicy, groupAllowFrom, allowFrom, groups });
-          yield caseOf(options, "group", who, way, thread);
-        }
+    ]) {
+      // What is said of direct chats has no bearing on a group, pairing included.
+      const options = withoutUndefined({ dmPolicy: "open", groupPolicy, groupAllowFrom, allowFrom, groups });
+      for (const who of kinds) for (const way of ways) if (who !== undefined) yield caseOf(options, "group", who, way, thread);
+    }
 }
 
 function* placesOf(): Generator<{ readonly groups: object | undefined; readonly thread?: string }> {
@@ -191,14 +191,10 @@ describe("who may come in, by the table", () => {
     function* cases(): Generator<Case> {
       for (const groupPolicy of groupPolicies)
         for (const groupAllowFrom of lists)
-          for (const { groups } of placesOf())
-            for (const way of posts)
-              yield caseOf(
-                withoutUndefined({ groupPolicy, groupAllowFrom, groups }),
-                "channel",
-                { sender: { id: groupId, name: "News", anonymous: true } },
-                way,
-              );
+          for (const { groups } of placesOf()) {
+            const options = withoutUndefined({ groupPolicy, groupAllowFrom, groups });
+            for (const way of posts) yield caseOf(options, "channel", { sender: { id: groupId, name: "News", anonymous: true } }, way);
+          }
     }
     expect((await differences(cases())).wrong).toEqual([]);
   });

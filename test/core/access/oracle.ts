@@ -112,10 +112,15 @@ function contains(list: unknown, wanted: string | undefined): boolean {
   );
 }
 
+/** The keys of the dotted paths; the paths are few, the situations many. */
+const keysOf = new Map<string, readonly string[]>();
+
 function firstSet(options: Options, paths: readonly string[]): { readonly path: string; readonly value: unknown } | undefined {
   for (const path of paths) {
     let value: unknown = options;
-    for (const key of path.split(".")) value = (value as Record<string, unknown> | undefined)?.[key];
+    const keys = keysOf.get(path) ?? path.split(".");
+    keysOf.set(path, keys);
+    for (const key of keys) value = (value as Record<string, unknown> | undefined)?.[key];
     if (value !== undefined) return { path, value };
   }
   return undefined;

@@ -22,7 +22,8 @@ async function pipeline(port: number, requests: readonly string[]): Promise<read
   const chunks: Buffer[] = [];
   socket.on("data", (chunk) => chunks.push(chunk as Buffer));
   // The last one closes the connection.
-  write(requests.join("").replace(/\r\n\r\n(?!.*\r\n\r\n)/s, "\r\nConnection: close\r\n\r\n"));
+  const last = requests.at(-1) ?? "";
+  write(requests.slice(0, -1).join("") + last.replace("\r\n\r\n", "\r\nConnection: close\r\n\r\n"));
   await ended();
   return parseAnswers(Buffer.concat(chunks)).answers.map(({ status }) => status);
 }
