@@ -69,7 +69,7 @@ test("ten thousand random programs reach nothing else", { timeout: 120_000 }, as
   const known = JSON.parse(((await shop.run("names.mjs")) as { readonly message: string }).message) as readonly string[];
   const natives = [...(await bareEngine()).natives, ...known];
   expect(natives.filter((name) => name.startsWith("host."))).toEqual([]);
-  const batches = randomPrograms({ seed: 20_261_123, count: 10_000, perBatch: 100 });
+  const batches = randomPrograms({ seed: 20_261_123, count: 10_000, perBatch: 500 });
   let ran = 0;
   const strange: string[] = [];
   for (const [index, programs] of batches.entries()) {
