@@ -7,6 +7,7 @@ import { bundledPlugins, bundledStores, namedPlugin, type PluginSource, placeOf 
 import { storeOf } from "./find-store.ts";
 import type { Isolate, IsolatedPlugin, WorkerReport } from "./isolated.ts";
 import type { Loader } from "./load.ts";
+import { checkPresets } from "./presets.ts";
 
 export interface PluginReport {
   readonly id: string;
@@ -72,8 +73,19 @@ export async function loadPlugin(
   const entries = config().plugins.entries;
   const mayBeIsolated = source.bundled ? isIsolated(config(), source.name) : Object.keys(entries).some((id) => isIsolated(config(), id));
   const isolated = mayBeIsolated ? await isolate?.(source, (id) => isIsolated(config(), id)) : undefined;
-  if (isolated !== undefined) return { definition: isolated.definition, isolated };
+  if (isolated !== undefined) return { definition: await checkIsolated(isolated), isolated };
   return { definition: checkDeclaration(source.name, await loader.load(source, how)) };
+}
+
+/** The thread has checked the rest. */
+async function checkIsolated({ definition, close }: IsolatedPlugin): Promise<PluginDefinition> {
+  try {
+    checkPresets(definition);
+    return definition;
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 export async function collect(options: CollectOptions, reports: Map<string, PluginReport>, failed: Failed): Promise<readonly Candidate[]> {
