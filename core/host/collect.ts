@@ -2,12 +2,12 @@
 import type { GatewayConfig } from "../config/index.ts";
 import { PluginError } from "../contract/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
+import { checkPresets } from "./declaration/presets.ts";
 import { checkDeclaration } from "./declare.ts";
 import { bundledPlugins, bundledStores, namedPlugin, type PluginSource, placeOf } from "./find.ts";
 import { storeOf } from "./find-store.ts";
 import type { Isolate, IsolatedPlugin, WorkerReport } from "./isolated.ts";
 import type { Loader } from "./load.ts";
-import { checkPresets } from "./presets.ts";
 
 export interface PluginReport {
   readonly id: string;

@@ -1,7 +1,7 @@
 /** Checks what a plugin declares before any other code of the plugin runs, and the order in which plugins need each other. */
 import type { PluginDefinition } from "../sdk/contract.ts";
-import { checkMembers } from "./members.ts";
-import { checkPresets } from "./presets.ts";
+import { checkMembers } from "./declaration/members.ts";
+import { checkPresets } from "./declaration/presets.ts";
 
 /** The default export as a declaration. Throws a `PluginError` with the plugin's name and the problem. */
 export function checkDeclaration(name: string, exported: unknown): PluginDefinition {

@@ -1,8 +1,8 @@
 /** The thread of one plugin: loads it, sets it up, and runs what the main thread asks for. */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { PluginError, reasonOf } from "../contract/index.ts";
+import { checkMembers } from "../host/declaration/members.ts";
 import { createLoader } from "../host/load.ts";
-import { checkMembers } from "../host/members.ts";
 import type { PluginDefinition, RouteAnswer, RouteRequest } from "../sdk/contract.ts";
 import { createIds } from "../state/ids.ts";
 import { declaredOf, Uncrossable } from "./declaration.ts";

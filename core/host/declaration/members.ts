@@ -6,10 +6,10 @@
 import satisfies from "semver/functions/satisfies.js";
 import valid from "semver/functions/valid.js";
 import validRange from "semver/ranges/valid.js";
-import { type CodeDefinition, PluginError, sdkVersion } from "../contract/index.ts";
-import type { ChannelDefinition, PluginDefinition } from "../sdk/contract.ts";
-import type { StoreDefinition } from "../sdk/store.ts";
-import { cliProblem } from "./declare-cli.ts";
+import { type CodeDefinition, PluginError, sdkVersion } from "../../contract/index.ts";
+import type { ChannelDefinition, PluginDefinition } from "../../sdk/contract.ts";
+import type { StoreDefinition } from "../../sdk/store.ts";
+import { cliProblem } from "./cli.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
 
