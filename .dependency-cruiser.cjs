@@ -51,7 +51,7 @@ const sideDoors = {
   sdk: ["contract", "channel", "store"],
   config: ["embedded-store"],
   state: ["sqlite/index", "ids", "identity"],
-  host: ["load", "declare", "connection"],
+  host: ["load", "declaration/members", "connection"],
   http: ["callers", "client-address"],
 };
 

@@ -2,6 +2,7 @@
 import type { GatewayConfig } from "../config/index.ts";
 import { PluginError } from "../contract/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
+import { checkPresets } from "./declaration/presets.ts";
 import { checkDeclaration } from "./declare.ts";
 import { bundledPlugins, bundledStores, namedPlugin, type PluginSource, placeOf } from "./find.ts";
 import { storeOf } from "./find-store.ts";
@@ -72,8 +73,19 @@ export async function loadPlugin(
   const entries = config().plugins.entries;
   const mayBeIsolated = source.bundled ? isIsolated(config(), source.name) : Object.keys(entries).some((id) => isIsolated(config(), id));
   const isolated = mayBeIsolated ? await isolate?.(source, (id) => isIsolated(config(), id)) : undefined;
-  if (isolated !== undefined) return { definition: isolated.definition, isolated };
+  if (isolated !== undefined) return { definition: await checkIsolated(isolated), isolated };
   return { definition: checkDeclaration(source.name, await loader.load(source, how)) };
+}
+
+/** The thread has checked the rest. */
+async function checkIsolated({ definition, close }: IsolatedPlugin): Promise<PluginDefinition> {
+  try {
+    checkPresets(definition);
+    return definition;
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 export async function collect(options: CollectOptions, reports: Map<string, PluginReport>, failed: Failed): Promise<readonly Candidate[]> {

@@ -1,7 +1,7 @@
 /** The thread of one plugin: loads it, sets it up, and runs what the main thread asks for. */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { PluginError, reasonOf } from "../contract/index.ts";
-import { checkDeclaration } from "../host/declare.ts";
+import { checkMembers } from "../host/declaration/members.ts";
 import { createLoader } from "../host/load.ts";
 import type { PluginDefinition, RouteAnswer, RouteRequest } from "../sdk/contract.ts";
 import { createIds } from "../state/ids.ts";
@@ -37,7 +37,7 @@ function serve(port: MessagePort, { source, cacheDirectory }: ThreadSettings): v
     ...engineHandlers({ peer: peerOf, engine: (id) => found(own.engines, (engine) => engine.id === id, `engine ${id}`) }),
     async load() {
       const loader = createLoader({ cacheDirectory, fresh: false });
-      definition = checkDeclaration(source.name, await loader.load(source));
+      definition = checkMembers(source.name, await loader.load(source));
       return declaredOf(definition);
     },
     async setup([options]: readonly [unknown]) {

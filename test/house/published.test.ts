@@ -19,23 +19,29 @@ import { pluginKinds } from "../../core/cli/plugins/commands.ts";
 import { inherited, run, start, temporaryHome } from "../core/cli/command.ts";
 import { answered, answers, botToken, openPlatform, people } from "../e2e/room.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
+import { madeOf } from "../support/made.ts";
 import { read, root, sources } from "./sources.ts";
 
 /** Below `node_modules`, so that the package's libraries are found as in an installation. */
 let directory: string;
 
-beforeAll(() => {
-  const cache = join(root, "node_modules", ".cache");
-  mkdirSync(cache, { recursive: true });
-  directory = mkdtempSync(join(cache, "published-"));
+/** What the build makes its directory of. */
+const ofBuild = ["core", "plugins", ".ci", "tsconfig.json", "tsconfig.build.json", "package.json", "package-lock.json"];
+
+/** As `npm run build` does. The types are checked by `npm run check`. */
+function build(target: string): void {
+  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
+  execFileSync(process.execPath, [tsc, "-p", join(root, "tsconfig.build.json"), "--noCheck", "--outDir", target], { encoding: "utf8" });
+  execFileSync(process.execPath, [join(root, ".ci", "build-program.cjs"), target]);
+}
+
+beforeAll(async () => {
+  const built = await madeOf("build", ofBuild, build);
+  directory = mkdtempSync(join(root, "node_modules", ".cache", "published-"));
   for (const file of ["package.json", "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE"])
     copyFileSync(join(root, file), join(directory, file));
   for (const folder of ["examples", "plugins", "transforms"]) cpSync(join(root, folder), join(directory, folder), { recursive: true });
-  const tsc = join(root, "node_modules", "typescript", "bin", "tsc");
-  // The types are checked by `npm run check`.
-  const how = ["-p", join(root, "tsconfig.build.json"), "--noCheck", "--outDir", join(directory, "dist")];
-  execFileSync(process.execPath, [tsc, ...how], { encoding: "utf8" });
-  execFileSync(process.execPath, [join(root, ".ci", "build-program.cjs"), join(directory, "dist")]);
+  cpSync(built, join(directory, "dist"), { recursive: true });
 }, 240_000);
 
 afterAll(() => rmSync(directory, { recursive: true, force: true }));

@@ -41,11 +41,14 @@ test("commands, taps, the store, routes, checks and reports", async () => {
   const host = await startWith(
     {
       all: `
+      import { createRequire } from "node:module";
       let ended = 0;
       export default definePlugin({ id: "all", version: "1.0.0", host: "^0.1.0", setup(host) {
         host.command({ name: "count", summary: "Counts.", role: "anyone",
           run: async ({ args }) => "counted " + await host.store.update("n", (n) => Number(n ?? 0) + Number(args)) });
         host.command({ name: "duty", summary: "Takes a duty.", role: "anyone", run: async () => "taken: " + await host.takeDuty("count") });
+        host.command({ name: "libraries", summary: "Names what only a server needs.", role: "anyone",
+          run: async () => "loaded: " + Object.keys(createRequire(import.meta.url).cache).filter((file) => /[/](?:fastify|pino)[/]/.test(file)).length });
         host.tap("formatting", (reply) => ({ ...reply, text: reply.text + "!" }));
         host.tap("settled", () => { ended += 1; });
         host.route({ method: "POST", path: "/bytes", access: "public", rawBody: true,
@@ -60,7 +63,9 @@ test("commands, taps, the store, routes, checks and reports", async () => {
   await host.say("/count 2");
   await host.say("/count 3");
   await host.say("/duty");
-  expect(texts(host)).toEqual(["counted 2!", "counted 5!", "taken: true!"]);
+  // Each thread has its own modules, and would read those of the gateway's server for nothing.
+  await host.say("/libraries");
+  expect(texts(host)).toEqual(["counted 2!", "counted 5!", "taken: true!", "loaded: 0!"]);
   const post = await fetch(`${host.url}/bytes`, {
     method: "POST",
     body: "abc",
@@ -70,7 +75,7 @@ test("commands, taps, the store, routes, checks and reports", async () => {
   expect((await fetch(`${host.url}/stream`)).status).toBe(500);
   await expect
     .poll(async () => await (await host.fetch("/gateway/describe")).json())
-    .toMatchObject({ gateway: { watched: { all: [{ reason: "3" }] } } });
+    .toMatchObject({ gateway: { watched: { all: [{ reason: "4" }] } } });
 });
 
 test("an engine streams its turn, and one whose thread ends apologizes with the reason in the trace", async () => {
@@ -230,6 +235,12 @@ test.each([
   ],
 ])("%s cannot cross: the plugin is left out, with the reason", async (_, body, reason) => {
   await expect(startWith({ odd: body })).rejects.toThrow(`The plugin odd cannot run in a worker: ${reason}`);
+});
+
+test("a preset that breaks the rules of presets is left out with its plugin, with the reason", async () => {
+  const preset = `{ id: "odd", path: "odd", mappings: [{ agentId: "main" }] }`;
+  const body = `export default definePlugin({ id: "odd", version: "1.0.0", host: "^0.1.0", presets: [${preset}], setup() {} });`;
+  await expect(startWith({ odd: body })).rejects.toThrow("the preset odd, mappings[0].agentId: only a user can set that");
 });
 
 test("a plugin that exits while it loads is left out, with the reason", async () => {

@@ -13,12 +13,14 @@ export const faults = {
   rejection: "void Promise.reject(new Error('nobody cares'));",
   uncaught: "setTimeout(() => { throw new Error('thrown by a timer'); });",
   exit: "process.exit(3);",
-  // Longer than the heartbeats of a worker may be missed.
-  loop: "const end = Date.now() + (isMainThread ? 1_500 : 10_000); while (Date.now() < end);",
-  memory: "const all = []; for (;;) all.push(new Array(1_000_000).fill(all.length)); ",
+  // Both for longer than the heartbeats of a worker may be missed. The first one naps in its thread: other tests have the processor.
+  loop: "const end = Date.now() + (isMainThread ? 1_500 : 10_000); while (Date.now() < end) Atomics.wait(still, 0, 0, 10);",
+  "busy loop": "const end = Date.now() + 10_000; while (Date.now() < end);",
+  // Fractions, because the collector of garbage looks through an array of anything else, each time that the memory runs out.
+  memory: "const all = []; for (;;) all.push(new Array(1_000_000).fill(0.5)); ",
   // Heartbeats are answered between the buffers: on a busy machine the whole takes longer than they may be missed.
   buffers:
-    "globalThis.kept = []; for (let n = 0; n < 16; n += 1) { globalThis.kept.push(Buffer.alloc(64 * 1_048_576, n)); await setImmediate(); }",
+    "globalThis.kept = []; for (let n = 0; n < 10; n += 1) { globalThis.kept.push(Buffer.alloc(64 * 1_048_576, n)); await setImmediate(); }",
 } as const;
 
 export type Fault = keyof typeof faults;
@@ -33,6 +35,8 @@ import { setImmediate } from "node:timers/promises";
 import { isMainThread } from "node:worker_threads";
 import { Type } from "service-gateway/sdk";
 import { defineChannel } from "service-gateway/sdk/channel";
+
+const still = new Int32Array(new SharedArrayBuffer(4));
 
 export default defineChannel({
   id: "${id}", version: "1.0.0", host: "^0.1.0",

@@ -10,9 +10,6 @@ import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { NewEvent, Store } from "../../../core/state/store.ts";
 import { newDirectory } from "./directory.ts";
 
-// Each store starts a thread, and each thread would strip the types of the same files again.
-process.env.NODE_COMPILE_CACHE = await newDirectory();
-
 const run = promisify(execFile);
 const program = (name: string) => join(import.meta.dirname, name);
 

@@ -5,9 +5,6 @@ import type { Store } from "../../../core/state/store.ts";
 import { storeContract } from "../../../core/testkit/store-contract.ts";
 import { newDirectory } from "./directory.ts";
 
-// Each store starts a thread, and each thread would strip the types of the same files again.
-process.env.NODE_COMPILE_CACHE = await newDirectory();
-
 const directories = new Map<Store, string>();
 afterAll(() => Promise.all([...directories.values()].map((directory) => rm(directory, { recursive: true, force: true }))));
 

@@ -1,5 +1,5 @@
 /** Checks what a plugin declares for the command line. Types alone are not enough, because plugins run without a type check. */
-import type { CliCommand, CliDefinition } from "../sdk/contract.ts";
+import type { CliCommand, CliDefinition } from "../../sdk/contract.ts";
 
 const word = /^[a-z][a-z0-9-]{0,31}$/;
 const names = /^[a-z][a-z0-9-]{0,31}(?: [a-z][a-z0-9-]{0,31})?$/;

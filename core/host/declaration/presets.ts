@@ -1,9 +1,9 @@
 /** Checks a plugin's presets before users can enable them, because a user cannot repair a plugin's mistake. */
 
-import { mappingSchema, validateSection } from "../config/index.ts";
-import { PluginError } from "../contract/index.ts";
-import type { PluginDefinition, PresetDefinition, PresetMapping } from "../sdk/contract.ts";
-import { compileParts, type MappingSettings } from "../webhooks/index.ts";
+import { mappingSchema, validateSection } from "../../config/index.ts";
+import { PluginError } from "../../contract/index.ts";
+import type { PluginDefinition, PresetDefinition, PresetMapping } from "../../sdk/contract.ts";
+import { compileParts, type MappingSettings } from "../../webhooks/index.ts";
 
 const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
 

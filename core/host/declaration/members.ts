@@ -1,0 +1,118 @@
+/**
+ * Checks what a plugin declares, but for its presets: their rules are those of the whole configuration, which the thread of a plugin would load
+ * for nothing.
+ */
+// Imports single files, because the whole library has three dozen and they would be read at every start.
+import satisfies from "semver/functions/satisfies.js";
+import valid from "semver/functions/valid.js";
+import validRange from "semver/ranges/valid.js";
+import { type CodeDefinition, PluginError, sdkVersion } from "../../contract/index.ts";
+import type { ChannelDefinition, PluginDefinition } from "../../sdk/contract.ts";
+import type { StoreDefinition } from "../../sdk/store.ts";
+import { cliProblem } from "./cli.ts";
+
+const idPattern = /^[a-z][a-z0-9-]{0,63}$/;
+
+/** `field`: what to look for in the file, where it is not the declaration as a whole. */
+function invalid(plugin: string, reason: string, field?: string): PluginError {
+  return new PluginError("plugin_invalid", { plugin, reason, ...(field !== undefined && { field }) });
+}
+
+/** The default export as a declaration, whose presets are to be checked. Throws a `PluginError` with the plugin's name and the problem. */
+export function checkMembers(name: string, exported: unknown): PluginDefinition {
+  if (typeof exported !== "object" || exported === null)
+    throw invalid(name, "it has no default export made by definePlugin, defineChannel or defineEngine");
+  const declared = exported as Partial<Record<keyof PluginDefinition, unknown>>;
+  const { id, version, host, requires, options, setup } = declared;
+  if (typeof id !== "string" || !idPattern.test(id))
+    throw invalid(name, "its id must be a to z, 0 to 9 and -, beginning with a letter", "id");
+  if (typeof version !== "string" || valid(version) === null)
+    throw invalid(id, "its version must be a semantic version such as 1.0.0", "version");
+  if (typeof host !== "string" || validRange(host) === null)
+    throw invalid(id, "its host range must be a semantic version range such as ^0.1.0", "host");
+  if (requires !== undefined && !(Array.isArray(requires) && requires.every((entry) => typeof entry === "string")))
+    throw invalid(id, "requires must be a list of plugin ids", "requires");
+  if (options !== undefined && (typeof options !== "object" || options === null))
+    throw invalid(id, "options must be a TypeBox schema", "options");
+  if (typeof setup !== "function") throw invalid(id, "it has no setup function", "setup");
+  if (!satisfies(sdkVersion, host)) throw new PluginError("plugin_range", { plugin: id, range: host, version: sdkVersion });
+  checkChannel(id, (exported as PluginDefinition).channel);
+  checkStore(id, (exported as PluginDefinition).store);
+  const wrongCli = cliProblem((exported as PluginDefinition).cli);
+  if (wrongCli !== undefined) throw invalid(id, wrongCli, "cli");
+  checkCodes(id, (exported as PluginDefinition).codes);
+  return exported as PluginDefinition;
+}
+
+function checkStore(plugin: string, store: unknown): void {
+  if (store === undefined) return;
+  const { id, description, open, check } = (store ?? {}) as Partial<Record<keyof StoreDefinition, unknown>>;
+  if (typeof id !== "string" || !idPattern.test(id))
+    throw invalid(plugin, "the id of its store must be a to z, 0 to 9 and -, beginning with a letter", "store");
+  if (typeof description !== "string" || description === "") throw invalid(plugin, `its store ${id} has no description`, "store");
+  if (typeof open !== "function") throw invalid(plugin, `its store ${id} has no open function`, "store");
+  if (check !== undefined && typeof check !== "function") throw invalid(plugin, `check of its store ${id} must be a function`, "store");
+}
+
+const switches = ["edits", "threads", "reactions", "media", "buttons", "typing", "menu", "stickers"] as const;
+
+/** Types alone are not enough, because plugins run without a type check. */
+function checkChannel(id: string, channel: ChannelDefinition | undefined): void {
+  if (channel === undefined) return;
+  const { options, open, capabilities, identity } = channel as Partial<Record<keyof ChannelDefinition, unknown>>;
+  if (typeof (options as { readonly properties?: unknown } | undefined)?.properties !== "object")
+    throw invalid(id, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none", "options");
+  if (typeof open !== "function") throw invalid(id, "its channel has no open function", "open");
+  if (typeof capabilities !== "object" || capabilities === null) throw invalid(id, "its channel has no capabilities", "capabilities");
+  const { maxChars, markup, messageIds } = capabilities as Partial<Record<string, unknown>>;
+  if (!Number.isInteger(maxChars) || Number(maxChars) < 1)
+    throw invalid(id, "capabilities.maxChars of its channel must be a whole number above 0", "maxChars");
+  if (markup !== undefined && markup !== "plain" && markup !== "rich")
+    throw invalid(id, 'capabilities.markup of its channel must be "plain" or "rich"', "markup");
+  if (messageIds !== undefined && !isIdFormat(messageIds))
+    throw invalid(
+      id,
+      "capabilities.messageIds of its channel needs a pattern, which is a regular expression, and a description",
+      "messageIds",
+    );
+  const { fold, weak, ...patterns } = (identity ?? {}) as Partial<Record<string, unknown>>;
+  for (const name of ["pattern", "groupPattern"])
+    if (patterns[name] !== undefined && !isPattern(patterns[name]))
+      throw invalid(id, `identity.${name} of its channel must be a regular expression`, name);
+  if (fold !== undefined && typeof fold !== "function") throw invalid(id, "identity.fold of its channel must be a function", "fold");
+  if (weak !== undefined && typeof weak !== "boolean" && typeof weak !== "function")
+    throw invalid(id, "identity.weak of its channel must be true, false or a function", "weak");
+  for (const name of switches) {
+    const value = (capabilities as Partial<Record<string, unknown>>)[name];
+    if (value !== undefined && typeof value !== "boolean")
+      throw invalid(id, `capabilities.${name} of its channel must be true or false`, name);
+  }
+}
+
+function isIdFormat(value: unknown): boolean {
+  const { pattern, description } = (value ?? {}) as Partial<Record<string, unknown>>;
+  return isPattern(pattern) && typeof description === "string";
+}
+
+function isPattern(value: unknown): boolean {
+  if (typeof value !== "string") return false;
+  try {
+    return new RegExp(value, "u") instanceof RegExp;
+  } catch {
+    return false;
+  }
+}
+
+const codeName = /^[a-z][a-z0-9_]*\*?$/;
+const outcomes: readonly unknown[] = [undefined, "answered", "silent", "refused", "failed"];
+
+function checkCodes(id: string, codes: PluginDefinition["codes"]): void {
+  for (const [name, code] of Object.entries(codes ?? {})) {
+    const { meaning, hint, hintWhileRetrying = "", outcome } = (code ?? {}) as Partial<Record<keyof CodeDefinition, unknown>>;
+    if (!codeName.test(name)) throw invalid(id, `the name of its code ${name} must be a to z, 0 to 9 and _, beginning with a letter`, name);
+    if (typeof meaning !== "string" || meaning === "" || typeof hint !== "string")
+      throw invalid(id, `its code ${name} needs a meaning and a hint, both texts; the hint may be empty`, name);
+    if (typeof hintWhileRetrying !== "string") throw invalid(id, `hintWhileRetrying of its code ${name} must be a text`, name);
+    if (!outcomes.includes(outcome)) throw invalid(id, `the outcome of its code ${name} must be answered, silent, refused or failed`, name);
+  }
+}
