@@ -12,7 +12,7 @@ import { usePostgres } from "../../support/postgres.ts";
 
 const server = usePostgres();
 const leaseMs = 2_000;
-const acceptEveryMs = 150;
+const acceptEveryMs = 300;
 
 interface Sent {
   readonly lane: string;

@@ -1,6 +1,6 @@
 /** A real IMAP server, Dovecot, without privileges and below one directory; `hasDovecot` says whether it is installed. */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
-import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { chmodSync, chownSync, existsSync, mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,13 +14,21 @@ const nobody = 65_534;
 
 export const hasDovecot: boolean = ["/usr/sbin/dovecot", "/usr/local/sbin/dovecot"].some((file) => existsSync(file));
 
+const isRoot = process.getuid?.() === 0;
+const owner = isRoot ? { uid: nobody, gid: nobody } : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
+/** The names of the owner and its group, which are the same for all servers of a process. */
+let names: Promise<readonly string[]> | undefined;
+
+function findNames(): Promise<readonly string[]> {
+  const name = async (flag: string) => (await run("id", [flag, ...(isRoot ? [String(owner.uid)] : [])])).stdout.trim();
+  return Promise.all([name("-un"), name("-gn")]);
+}
+
 export async function startDovecot(): Promise<MailServer> {
   const directory = mkdtempSync(join(tmpdir(), "dovecot-"));
   const port = await freePort();
-  const isRoot = process.getuid?.() === 0;
-  const owner = isRoot ? { uid: nobody, gid: nobody } : { uid: process.getuid?.() ?? 0, gid: process.getgid?.() ?? 0 };
-  const name = async (flag: string) => (await run("id", [flag, ...(isRoot ? [String(owner.uid)] : [])])).stdout.trim();
-  const [user, group] = [await name("-un"), await name("-gn")];
+  names ??= findNames();
+  const [user = "", group = ""] = await names;
   for (const each of ["mail", "run", "state"]) mkdirSync(join(directory, each));
   for (const each of ["", "mail", "run", "state"]) {
     chownSync(join(directory, each), owner.uid, owner.gid);
@@ -120,7 +128,20 @@ service stats {
       child.stdin.on("error", () => {}).end(input ?? "");
     });
   const doveadm = async (args: readonly string[], input?: string) => void (await answerOf(args, input));
-  const deliver = (mail: string, folder = "INBOX") => doveadm(["save", "-u", "ada", "-m", folder], mail.replace(/\r?\n/g, "\r\n"));
+  /** The server numbers mails that come in at once by the times in their names. */
+  let lastName = 0;
+  /** As a delivery agent puts it into a maildir, which takes no process for each mail. */
+  async function deliver(mail: string, folder = "INBOX"): Promise<void> {
+    const place = join(directory, "mail", "ada", folder === "INBOX" ? "" : `.${folder}`);
+    if (!existsSync(join(place, "new"))) await doveadm(["mailbox", "status", "-u", "ada", "messages", folder]);
+    lastName = Math.max(lastName + 1, Date.now() * 1_000);
+    const [seconds, micros] = [Math.floor(lastName / 1e6), lastName % 1e6];
+    const name = `${seconds}.M${micros}P${process.pid}.test`;
+    const file = join(place, "tmp", name);
+    writeFileSync(file, mail.replaceAll("\r\n", "\n"));
+    chownSync(file, owner.uid, owner.gid);
+    renameSync(file, join(place, "new", name));
+  }
   await start();
   return {
     port,
