@@ -8,19 +8,12 @@ const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 const timed = "test/**/*.timed.test.ts";
 /** What compares the processor time of one thread, in a process of its own: other work beside it changes little. */
 const costs = "test/**/*.cost.test.ts";
-/** Whole programs, mailboxes that are polled, and packages that are installed: much waiting, beside which the rest runs. */
-const programs = [
-  "test/e2e/**/*.test.ts",
-  "test/plugins/mail/**/*.test.ts",
-  "test/core/isolation/faults.test.ts",
-  "test/house/published.test.ts",
-];
-/** What takes longest: six files that wait most of a minute, beside which others keep the processors busy, and then the programs. */
-const long = [
-  /\/(?:broken-channels|mailbox|imap-faults|imap-load|gmail-health)\.test|\/isolation\/contract\.test/,
-  /\/(?:published|faults|nodes)\.test/,
-  /\/(?:e2e|mail)\/|contracts?\.test/,
-];
+/** What takes longest, much of it waiting. */
+const long =
+  /\/(?:mailbox|imap-faults|imap-load|gmail-health|broken-channels|hook-flood|published|faults|nodes)\.test|\/isolation\/contract\.test/;
+/** Files that mostly wait, for programs and servers; the others compute. */
+const waiting = /\/(?:e2e|mail|store-postgres|cli|bench|isolation)\//;
+
 /** Changes its own process, or measures it, so that it needs one that no other file has used. */
 const alone = ["test/e2e/hook-flood.test.ts", "test/core/testkit/broken-channels.test.ts"];
 
@@ -30,14 +23,18 @@ const otherStore = process.env.SERVICE_TEST_STORE !== undefined;
 const ofEmbedded = ["mail-points", "earlier-state", "full-disk", "state-copy"].map((name) => `test/e2e/${name}.test.ts`);
 const left = otherStore ? ofEmbedded : [];
 
-/** What takes longest begins first, also in a fresh clone, where no run has left its times. */
-class LongestFirst extends BaseSequencer {
+/** Files that wait and files that compute take turns, so that both cores are busy all the time; what takes longest is in the first half. */
+class Mixed extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ project, moduleId }: TestSpecification): number => {
-      const found = long.findIndex((pattern) => pattern.test(moduleId));
-      return project.config.sequence.groupOrder * 100 + (found === -1 ? long.length : found);
-    };
-    return (await super.sort(files)).toSorted((one, other) => rank(one) - rank(other));
+    const kindOf = ({ moduleId }: TestSpecification) => (long.test(moduleId) ? "long" : waiting.test(moduleId) ? "waiting" : "computing");
+    const groups = Map.groupBy(await super.sort(files), (file) => `${file.project.config.sequence.groupOrder} ${kindOf(file)}`);
+    const placed = [...groups.values()].flatMap((group) =>
+      group.map((file, index) => {
+        const place = index / group.length;
+        return { file, place: file.project.config.sequence.groupOrder + (kindOf(file) === "long" ? place / 2 : place) };
+      }),
+    );
+    return placed.sort((one, other) => one.place - other.place).map(({ file }) => file);
   }
 }
 
@@ -55,8 +52,8 @@ export default defineConfig({
       ...(otherStore && { NODE_OPTIONS: `--import ${source("./test/support/store/redirect.ts")}` }),
     },
     // On two cores: most of what the tests do is waiting, for polls, leases and processes.
-    maxWorkers: 10,
-    sequence: { sequencer: LongestFirst },
+    maxWorkers: 9,
+    sequence: { sequencer: Mixed },
     // Longer than a busy machine takes: what is waited for comes, or the test fails for another reason.
     testTimeout: 120_000,
     hookTimeout: 120_000,
@@ -65,10 +62,9 @@ export default defineConfig({
       { extends: true, test: { name: "own process", include: alone } },
       { extends: true, test: { name: "costs", include: [costs], retry: 3 } },
       // Nothing in the house is shared by a process, hence a process may serve many files.
-      { extends: true, test: { name: "programs", include: programs, exclude: [timed, costs, ...alone, ...left], isolate: false } },
       {
         extends: true,
-        test: { name: "parts", include: ["test/**/*.test.ts"], exclude: [...programs, ...alone, timed, costs], isolate: false },
+        test: { name: "files", include: ["test/**/*.test.ts"], exclude: [timed, costs, ...alone, ...left], isolate: false },
       },
       { extends: true, test: { name: "timed", include: [timed], maxWorkers: 3, retry: 3, sequence: { groupOrder: 1 } } },
     ],
