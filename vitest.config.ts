@@ -24,7 +24,7 @@ const ofEmbedded = ["mail-points", "earlier-state", "full-disk", "state-copy"].m
 const left = otherStore ? ofEmbedded : [];
 
 /** Files that wait and files that compute take turns, so that both cores are busy all the time; what takes longest is in the first half. */
-class Mixed extends BaseSequencer {
+class TakingTurns extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const kindOf = ({ moduleId }: TestSpecification) => (long.test(moduleId) ? "long" : waiting.test(moduleId) ? "waiting" : "computing");
     const groups = Map.groupBy(await super.sort(files), (file) => `${file.project.config.sequence.groupOrder} ${kindOf(file)}`);
@@ -51,9 +51,9 @@ export default defineConfig({
       NODE_COMPILE_CACHE: source("./node_modules/.cache/tests"),
       ...(otherStore && { NODE_OPTIONS: `--import ${source("./test/support/store/redirect.ts")}` }),
     },
-    // On two cores: most of what the tests do is waiting, for polls, leases and processes.
+    // On two cores: with fewer, all of them wait at times; with more, each process warms up for less.
     maxWorkers: 9,
-    sequence: { sequencer: Mixed },
+    sequence: { sequencer: TakingTurns },
     // Longer than a busy machine takes: what is waited for comes, or the test fails for another reason.
     testTimeout: 120_000,
     hookTimeout: 120_000,
