@@ -9,8 +9,7 @@ const timed = "test/**/*.timed.test.ts";
 /** What compares the processor time of one thread, in a process of its own: other work beside it changes little. */
 const costs = "test/**/*.cost.test.ts";
 /** What takes longest, much of it waiting. */
-const long =
-  /\/(?:mailbox|imap-faults|imap-load|gmail-health|broken-channels|hook-flood|published|faults|nodes)\.test|\/isolation\/contract\.test/;
+const long = /\/(?:mailbox|imap-faults|imap-load|gmail-health|published|faults|nodes|contract|[a-z]+-contracts?)\.test/;
 /** Files that mostly wait, for programs and servers; the others compute. */
 const waiting = /\/(?:e2e|mail|store-postgres|cli|bench|isolation)\//;
 
@@ -26,12 +25,16 @@ const left = otherStore ? ofEmbedded : [];
 /** Files that wait and files that compute take turns, so that both cores are busy all the time; what takes longest is in the first half. */
 class TakingTurns extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const kindOf = ({ moduleId }: TestSpecification) => (long.test(moduleId) ? "long" : waiting.test(moduleId) ? "waiting" : "computing");
+    const kindOf = ({ project, moduleId }: TestSpecification) => {
+      // A process that serves many files takes all of them before one is started for these.
+      if (project.name === "own process") return "alone";
+      return long.test(moduleId) ? "long" : waiting.test(moduleId) ? "waiting" : "computing";
+    };
     const groups = Map.groupBy(await super.sort(files), (file) => `${file.project.config.sequence.groupOrder} ${kindOf(file)}`);
     const placed = [...groups.values()].flatMap((group) =>
       group.map((file, index) => {
-        const place = index / group.length;
-        return { file, place: file.project.config.sequence.groupOrder + (kindOf(file) === "long" ? place / 2 : place) };
+        const place = { alone: -1, long: index / group.length / 2, waiting: index / group.length, computing: index / group.length };
+        return { file, place: file.project.config.sequence.groupOrder + place[kindOf(file)] };
       }),
     );
     return placed.sort((one, other) => one.place - other.place).map(({ file }) => file);
