@@ -1,7 +1,6 @@
 // The program in few files. Node finds, reads and links each module by itself, which was a quarter of every start. What is imported by its
 // path keeps its file: the doors, the plugins, the threads and processes that the program starts.
 const { existsSync, globSync, mkdirSync, readdirSync, writeFileSync } = require("node:fs");
-const { isBuiltin } = require("node:module");
 const { dirname, join, posix, relative, sep } = require("node:path");
 const { pathToFileURL } = require("node:url");
 
@@ -105,15 +104,13 @@ const namedBuiltins = {
 
 /**
  * Writes the program below `to`.
- * @typedef {{ from: string, to: string, schemas?: string, remains?: (name: string) => boolean, more?: readonly string[] }} Options
- * @param {Options & { contains?: (id: string) => boolean }} options
+ * @param {{ from: string, to: string, schemas?: string, remains?: (name: string) => boolean, more?: readonly string[] }} options
  *   `from`: the repository. `schemas`: where the schema library is below `to`; without it, it becomes part of the program.
- *   `remains`: modules that look for files beside their source. `more`: entries. `contains`: whether a package becomes part of the program.
+ *   `remains`: modules that look for files beside their source. `more`: entries.
  */
-async function bundleProgram({ from, to, schemas, remains = () => false, more = [], contains = () => false }) {
+async function bundleProgram({ from, to, schemas, remains = () => false, more = [] }) {
   const { rolldown } = await import("rolldown");
-  const isOwn = (id) =>
-    /^(?:[./]|service-gateway\/)/.test(id) || (id === "typebox" && schemas === undefined) || (!isBuiltin(id) && contains(id));
+  const isOwn = (id) => /^(?:[./]|service-gateway\/)/.test(id) || (id === "typebox" && schemas === undefined);
   const write = async (names, ...others) => {
     const input = Object.fromEntries(
       names.map((name) => [name.replace(/\.js$/, ""), join(from, name.endsWith(".js") ? name : `${name}.ts`)]),

@@ -6,7 +6,7 @@ import { costOf, leastCostOf } from "./cost.ts";
 const noise = 20;
 /** From this many milliseconds on, a single round decides: no compiler at work adds as much as would hide work that grows with the square. */
 const long = 100;
-const rounds = 16;
+const rounds = 8;
 
 /** What people write: the measure of what a text made to cost more may cost. */
 const everyday = "## A heading\n\nA line with **bold**, `code` and [a link](https://example.com/a).\n\n- one item\n- another item\n\n";

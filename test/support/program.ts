@@ -23,12 +23,6 @@ const moved: ReadonlySet<string> = new Set([
   "core/transforms/trusted-runner",
 ]);
 
-/**
- * Packages that stay as they are: they find files of their own, have modules that a bundler does not see, or are the test runner, of which
- * there is one. The others become part of the program: a gateway would read and link 400 files of theirs at each start.
- */
-const apart = /^(?:jiti|jsonc-parser|quickjs-emscripten-core|@jitl\/|vitest)/;
-
 /** Programs beside those of the build. */
 const more = ["core/cli/program", "test/support/mail/measured-process"];
 
@@ -38,7 +32,6 @@ interface Bundler {
     readonly to: string;
     readonly remains: (name: string) => boolean;
     readonly more: readonly string[];
-    readonly contains: (id: string) => boolean;
   }): Promise<unknown>;
 }
 
@@ -60,8 +53,7 @@ export default async function setup(): Promise<void> {
     const { bundleProgram } = require("../../.ci/bundle-program.cjs") as Bundler;
     const { copyAssets } = require("../../.ci/copy-assets.cjs") as Assets;
     const remains = (name: string) => !moved.has(name);
-    const contains = (id: string) => !apart.test(id);
-    await bundleProgram({ from: root, to: join(made, "dist"), remains, more, contains });
+    await bundleProgram({ from: root, to: join(made, "dist"), remains, more });
     copyAssets(join(made, "dist"));
     copyFileSync(join(root, "package.json"), join(made, "package.json"));
   });
