@@ -78,7 +78,7 @@ export function viewMethods(read: Read) {
 }
 
 /** A view of a state that a gateway has open. */
-export type StoreReader = Pick<Store, "event" | "events" | "stats" | "waitingLanes" | "close">;
+export type StoreReader = Pick<Store, "event" | "events" | "stats" | "unsent" | "waitingLanes" | "close">;
 
 /** Without the connection that writes, which a store opens, brings up to date and closes with a checkpoint. */
 export async function openSqliteReader({ directory, now }: StateOptions): Promise<StoreReader> {
@@ -86,6 +86,7 @@ export async function openSqliteReader({ directory, now }: StateOptions): Promis
   const read = readWith(db, { directory, now });
   return {
     ...viewMethods(read),
+    unsent: (unitId) => read((reads) => reads.unsent(unitId)),
     waitingLanes: () => read((reads) => reads.waitingLanes()),
     async close() {
       if (db.isOpen) db.close();

@@ -34,6 +34,8 @@ export interface Bench {
   /** The functions that the options list. */
   readonly functions: NonNullable<ChannelContractOptions["functions"]>;
   readonly clock: PlayedClock;
+  /** How long a rule waits for an expected event, in real time. */
+  readonly patienceMs: number;
   readonly test: TestAccount;
   readonly connection: ChannelConnection;
   /** Values of the options that contain a secret. */
@@ -175,7 +177,7 @@ function createBench({
   const { test, connection } = parts;
   const bench: Bench = {
     ...parts,
-    ...{ definition, fixtures, functions },
+    ...{ definition, fixtures, functions, patienceMs },
     secrets: secretsIn(definition, values),
     get platform() {
       if (platform === undefined) throw new Error("This rule requires a platform.");

@@ -22,6 +22,8 @@ export interface Run {
 export interface EngineBench {
   readonly engine: EngineDefinition;
   readonly clock: PlayedClock;
+  /** How long a rule waits for what has to come, in real time. */
+  readonly patienceMs: number;
   /** Each line of the plugin's log with its fields, as text. */
   readonly logged: readonly string[];
   /** Throws where the contract was given no server. */
@@ -107,6 +109,7 @@ function createEngineBench({
 }): EngineBench {
   const bench: EngineBench = {
     ...parts,
+    patienceMs,
     get server() {
       if (opened === undefined) throw new Error("This rule requires a model server.");
       return opened;

@@ -26,8 +26,8 @@ export interface Endings {
   find(eventId: string): Promise<EventReport | undefined>;
   /** Every event that has ended, oldest first. */
   all(): Promise<readonly Ended[]>;
-  /** Number of events that are running, or ready to run. */
-  moving(): Promise<number>;
+  /** Number of events that are running, or ready to run; `putOff`: those that only wait to repeat a send that had no known effect. */
+  progress(): Promise<{ readonly moving: number; readonly putOff: number }>;
   close(): Promise<void>;
 }
 
@@ -52,6 +52,15 @@ export async function openEndings({
   readonly now: () => number;
 }): Promise<Endings> {
   const store = await openSqliteReader({ directory: stateDirectory, now });
+  /** The store marks a row before each attempt, and removes the mark when the attempt has failed. */
+  async function countPutOff(): Promise<number> {
+    let count = 0;
+    for (const { id, state } of await store.events({ limit: 10_000, open: true, includeInternal: true })) {
+      const rows = state === "running" ? await store.unsent(id) : [];
+      if (rows.some(({ attempts }) => attempts > 0) && rows.every((row) => row.state === "waiting")) count += 1;
+    }
+    return count;
+  }
   return {
     async wait(eventId) {
       let waitedMs = 0;
@@ -73,10 +82,11 @@ export async function openEndings({
       const reports = await store.events({ limit: 10_000, oldestFirst: true });
       return reports.flatMap((report) => endedOf(report) ?? []);
     },
-    async moving() {
+    async progress() {
       const [{ running }, lanes] = await Promise.all([store.stats(), store.waitingLanes()]);
       const at = now();
-      return running + lanes.filter(({ due }) => due <= at).length;
+      const putOff = running === 0 ? 0 : await countPutOff();
+      return { moving: running - putOff + lanes.filter(({ due }) => due <= at).length, putOff };
     },
     close: () => store.close(),
   };

@@ -26,6 +26,8 @@ export interface PlayedClock {
   elapsed(): number;
   /** Runs the timers due within `ms`, in order. After each timer, all ready work runs first. */
   advance(ms: number): Promise<void>;
+  /** Waits for the end of `work`, and meanwhile plays up to `ms`, slowly enough for what is under way over the network. */
+  playUntil<T>(work: Promise<T>, ms: number): Promise<T>;
   /** The pending timers of this process, including those that do not keep it alive, but no time limits of signals. */
   timers(): ReadonlySet<NodeJS.Timeout>;
   /** Restores Node's timers, once every host has released the clock. */
@@ -175,6 +177,22 @@ async function advance(ms: number): Promise<void> {
   offsetMs += Math.max(0, until - now());
 }
 
+const stepMs = 100;
+
+async function playUntil<T>(work: Promise<T>, ms: number): Promise<T> {
+  let isOver = false;
+  const end = () => {
+    isOver = true;
+  };
+  work.then(end, end);
+  await realWait(10);
+  for (let left = ms; left > 0 && !isOver; left -= stepMs) {
+    await advance(Math.min(left, stepMs));
+    await realWait(5);
+  }
+  return await work;
+}
+
 /** Takes over the timers of this process. The simulated time starts at the real time. */
 export function usePlayedClock(): PlayedClock {
   users += 1;
@@ -184,6 +202,7 @@ export function usePlayedClock(): PlayedClock {
     now,
     elapsed: () => performance.now() + offsetMs,
     advance,
+    playUntil,
     timers: () => new Set([...entries].filter(([, { isLimit }]) => isLimit !== true).map(([timer]) => timer)),
     release() {
       if (released) return;

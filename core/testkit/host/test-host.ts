@@ -16,6 +16,9 @@ import { errorsIn, type Lasting, prepareParts, type Started, startParts, writeSe
 /** Limits the work that runs while the clock moves: long enough for a turn, short enough for a test of a turn that hangs. */
 const restMs = 1_000;
 
+/** How long a gateway waits for its turns when it closes: those that it still runs, and then those that it has interrupted. */
+const closingMs = ({ gateway }: Started) => gateway.config().gateway.drainSeconds * 1_000 + 2_000;
+
 /**
  * Starts a whole gateway in this process: the real stations, store and HTTP server, in a temporary directory, with a channel that needs no
  * platform and a clock that the test controls. Rejects with the reason if a plugin does not come up or the configuration has an error.
@@ -67,7 +70,12 @@ export async function createTestHost(options: TestHostOptions = {}): Promise<Tes
         lasting.channel.die();
       }
       started = undefined;
-      if (before !== undefined) await stop(before);
+      if (before !== undefined) {
+        const { moving, putOff } = await before.endings.progress();
+        const stopping = stop(before);
+        // What a killed process was doing never ends, and its gateway would wait for it in real time.
+        await (killed && moving + putOff > 0 ? clock.playUntil(stopping, closingMs(before)) : stopping);
+      }
       // The errors of a copied log are those of the gateway before.
       if (killed) await rm(join(directory(), "state", "logs"), { recursive: true, force: true });
       started = await startParts(directory(), lasting);
@@ -103,10 +111,13 @@ function createHost(
 
   /** Waits until every event has ended or waits for a set time. */
   async function rest(): Promise<void> {
+    let wasPutOff = false;
     for (const from = performance.now(); performance.now() - from < restMs; await realWait(2)) {
-      // A failed send is scheduled again once the store has recorded it.
       await channel.barrier();
-      if ((await endings.moving()) <= channel.retrying()) return;
+      const { moving, putOff } = await endings.progress();
+      // A failed send is scheduled again once the store has recorded it, hence after the next barrier.
+      if (moving === 0 && (putOff === 0 || wasPutOff)) return;
+      wasPutOff = moving === 0;
     }
   }
 

@@ -1,14 +1,15 @@
 /** What is left open once a connection has closed, whatever it was doing. */
 import { realWait } from "../../host/played-clock.ts";
 import { type Bench, never } from "../bench.ts";
-import { watchLeftovers } from "../leftovers.ts";
+import { untilNothingIsLeft, watchLeftovers } from "../leftovers.ts";
 import type { Rule } from "../rule.ts";
 import { closed } from "./life.ts";
 
-async function isEmpty(bench: Bench, left: () => string, when: string): Promise<void> {
-  await bench.until(
-    () => left() === "",
-    () => `After ${when}, ${left()} remain. Close every socket, stop every timer, and remove every listener.`,
+async function isEmpty(bench: Bench, left: ReturnType<typeof watchLeftovers>, when: string): Promise<void> {
+  await untilNothingIsLeft(
+    bench,
+    left,
+    (words) => `After ${when}, ${words} remain. Close every socket, stop every timer, and remove every listener.`,
   );
 }
 

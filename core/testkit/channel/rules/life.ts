@@ -18,7 +18,7 @@ async function opensNothingYet(bench: Bench): Promise<void> {
   const left = watchLeftovers(bench);
   const second = bench.definition.open(bench.test.account as never);
   await realWait(20);
-  const opened = left() !== "";
+  const opened = left().words !== "";
   await second.close();
   if (opened) throw new Error("open creates a socket or a timer before start is called. Connect in start.");
 }

@@ -70,11 +70,12 @@ async function noticesSilence(bench: Bench): Promise<void> {
   );
 }
 
-/** Plays time until a condition holds. */
+/** Plays time until a condition holds, slowly enough for a connection that is made meanwhile. */
 async function advanced(bench: Bench, host: TestHost, condition: () => boolean, problem: () => string): Promise<void> {
   await bench.until(async () => {
     if (condition()) return true;
     await host.advance(2_000);
+    await realWait(50);
     return condition();
   }, problem);
 }

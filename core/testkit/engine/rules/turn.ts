@@ -3,7 +3,7 @@ import { getEventListeners } from "node:events";
 import { EngineError } from "../../../contract/index.ts";
 import type { TurnEvent } from "../../../sdk/contract.ts";
 import { frozen } from "../../channel/junk.ts";
-import { watchLeftovers } from "../../channel/leftovers.ts";
+import { untilNothingIsLeft, watchLeftovers } from "../../channel/leftovers.ts";
 import { realWait } from "../../host/played-clock.ts";
 import type { EngineBench, Run } from "../bench.ts";
 import type { EngineRule } from "../rule.ts";
@@ -80,10 +80,7 @@ async function leavesNothing(bench: EngineBench): Promise<void> {
   await answered(bench, "Hello");
   const left = watchLeftovers(bench);
   await answered(bench, "Hello again");
-  await bench.until(
-    () => left() === "",
-    () => `After a turn, ${left()} remain. Close every connection, and stop every timer.`,
-  );
+  await untilNothingIsLeft(bench, left, (words) => `After a turn, ${words} remain. Close every connection, and stop every timer.`);
 }
 
 /** The reader leaves in the middle, as at `/stop`. */
@@ -95,10 +92,7 @@ async function leavesNothingBehindReader(bench: EngineBench): Promise<void> {
     [Symbol.asyncIterator]();
   await stream.next();
   await Promise.race([stream.return?.(), realWait(2_000)]);
-  await bench.until(
-    () => left() === "",
-    () => `The reader left a turn early, and ${left()} remain. Clean up in finally.`,
-  );
+  await untilNothingIsLeft(bench, left, (words) => `The reader left a turn early, and ${words} remain. Clean up in finally.`);
 }
 
 async function keepsNoListener(bench: EngineBench): Promise<void> {
