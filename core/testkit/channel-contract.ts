@@ -85,7 +85,17 @@ export async function tryRule(
  * });
  */
 export function channelContract(options: ChannelContractOptions): void {
+  defineRules(options, false);
+}
+
+/** As `channelContract`, for a platform of which several can be open at once: most rules are tried at the same time. */
+export function concurrentChannelContract(options: ChannelContractOptions): void {
+  defineRules(options, true);
+}
+
+function defineRules(options: ChannelContractOptions, concurrent: boolean): void {
   const { channel, skip } = options;
   const contact: Contact = {};
-  defineContract({ id: channel.id, rules: contractRules(options), skip, attempt: (rule) => tryRule(rule, options, { contact }) });
+  const attempt = (rule: Rule) => tryRule(rule, options, { contact });
+  defineContract({ id: channel.id, rules: contractRules(options), skip, attempt, concurrent });
 }

@@ -7,6 +7,8 @@ const timeoutMs = 60_000;
 interface Titled {
   /** The group, ` > `, and the name in it. */
   readonly title: string;
+  /** It looks at the whole process, plays its time, or would be misled by one that is busy: no other is tried beside it. */
+  readonly alone?: true;
 }
 
 /** A test of a contract that a plugin cannot pass, and why that is right. */
@@ -17,21 +19,23 @@ export interface ContractSkip {
   readonly reason: string;
 }
 
-/** Defines one test for each rule, in groups under the plugin's id. */
+/** Defines one test for each rule, in groups under the plugin's id. `concurrent`: those that need not be alone are tried at the same time, last. */
 export function defineContract<R extends Titled>({
   id,
   rules,
   skip = [],
   attempt,
+  concurrent = false,
 }: {
   readonly id: string;
   readonly rules: readonly R[];
   readonly skip: readonly ContractSkip[] | undefined;
   readonly attempt: (rule: R) => Promise<void>;
+  readonly concurrent?: boolean;
 }): void {
-  describe(id, () => {
-    for (const [group, of] of Map.groupBy(rules, ({ title }) => title.split(" > ")[0] ?? "")) {
-      describe(group, () => {
+  const defineGroups = (some: readonly R[], atOnce: boolean) => {
+    for (const [group, of] of Map.groupBy(some, ({ title }) => title.split(" > ")[0] ?? "")) {
+      describe(group, { concurrent: atOnce }, () => {
         for (const rule of of) {
           const reason = skip.find((one) => one.test === rule.title)?.reason;
           test(rule.title.slice(group.length + 3), { timeout: timeoutMs }, async (context) => {
@@ -41,9 +45,17 @@ export function defineContract<R extends Titled>({
         }
       });
     }
+  };
+  describe(id, { concurrent: false }, () => {
+    const inOrder = (rule: R) => !concurrent || rule.alone === true;
+    defineGroups(rules.filter(inOrder), false);
     test("each skip names a test and gives a reason", () => {
       expect(problemsOf(rules, skip)).toEqual([]);
     });
+    defineGroups(
+      rules.filter((rule) => !inOrder(rule)),
+      true,
+    );
   });
 }
 

@@ -13,6 +13,8 @@ export interface Rule {
   readonly function?: OptionalFunction;
   /** Exists only with a platform that can do all of these; `[]`: with any platform. */
   readonly needs?: readonly PlatformAbility[];
+  /** It looks at the whole process, plays its time, or would be misled by one that is busy: no other is tried beside it. */
+  readonly alone?: true;
   /** Throws a sentence that says what is wrong and what the contract requires. */
   run(bench: Bench): Promise<void>;
 }

@@ -1,5 +1,5 @@
 /** The contract of channels, held against a channel without a fault. */
-import { channelContract } from "service-gateway/testkit";
+import { concurrentChannelContract } from "../../../core/testkit/channel-contract.ts";
 import { contractOf, createPostbox } from "./postbox/channel.ts";
 
-channelContract(contractOf(createPostbox()));
+concurrentChannelContract(contractOf(createPostbox()));

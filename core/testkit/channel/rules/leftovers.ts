@@ -63,9 +63,9 @@ async function leavesNothingInMidSend(bench: Bench): Promise<void> {
 }
 
 export const leftoverRules: readonly Rule[] = [
-  { title: "leftovers > none after close", needs: [], run: leavesNothing },
-  { title: "leftovers > none after a conversation", needs: [], run: leavesNothingOfConversation },
-  { title: "leftovers > none after close during start", needs: [], run: leavesNothingInMidStart },
-  { title: "leftovers > none after close in an outage", needs: ["away"], run: leavesNothingInOutage },
+  { title: "leftovers > none after close", needs: [], alone: true, run: leavesNothing },
+  { title: "leftovers > none after a conversation", needs: [], alone: true, run: leavesNothingOfConversation },
+  { title: "leftovers > none after close during start", needs: [], alone: true, run: leavesNothingInMidStart },
+  { title: "leftovers > none after close in an outage", needs: ["away"], alone: true, run: leavesNothingInOutage },
   { title: "leftovers > close ends a pending send", needs: ["hang"], run: leavesNothingInMidSend },
 ];

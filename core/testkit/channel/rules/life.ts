@@ -89,7 +89,7 @@ async function takesNothingAfterClose(bench: Bench): Promise<void> {
 }
 
 export const lifeRules: readonly Rule[] = [
-  { title: "life > open does not connect", run: opensNothingYet },
+  { title: "life > open does not connect", alone: true, run: opensNothingYet },
   { title: "life > close may be called twice, and before start", run: closesTwice },
   { title: "life > start connects and reports it", needs: [], run: (bench) => bench.reach(() => connects(bench)) },
   { title: "life > nothing is received after close", needs: [], run: takesNothingAfterClose },

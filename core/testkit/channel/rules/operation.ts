@@ -124,7 +124,7 @@ async function findsStickers(bench: Bench): Promise<void> {
 
 export const operationRules: readonly Rule[] = [
   { title: "menu > start registers the commands", capability: "menu", needs: ["menu"], run: registersMenu },
-  { title: "menu > new commands replace the old ones", capability: "menu", needs: ["menu"], run: replacesMenu },
+  { title: "menu > new commands replace the old ones", capability: "menu", needs: ["menu"], alone: true, run: replacesMenu },
   { title: "probe > finds the platform", function: "probe", needs: [], run: probes },
   { title: "probe > reports an unavailable platform", function: "probe", needs: ["away"], run: probesOutage },
   { title: "resolve > an id resolves to itself", function: "resolve", needs: [], run: resolvesId },

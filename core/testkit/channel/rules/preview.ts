@@ -189,11 +189,11 @@ async function leavesNoTimer(bench: Bench): Promise<void> {
 export const previewRules: readonly Rule[] = [
   { title: "preview > shows the growing text", capability: "edits", needs: [], run: shows },
   { title: "preview > never shows an older text", capability: "edits", needs: ["history"], run: neverGoesBack },
-  { title: "preview > keeps the platform's pace", capability: "edits", needs: ["history"], run: keepsPace },
+  { title: "preview > keeps the platform's pace", capability: "edits", needs: ["history"], alone: true, run: keepsPace },
   { title: "preview > becomes the answer", capability: "edits", needs: [], run: becomesAnswer },
   { title: "preview > changes nothing after its close", capability: "edits", needs: [], run: endsAtClose },
   { title: "preview > names its messages", capability: "edits", needs: [], run: namesMessages },
   { title: "preview > resumes after a killed process", capability: "edits", needs: [], run: resumes },
   { title: "preview > can be closed during an outage", capability: "edits", needs: ["away"], run: survivesOutage },
-  { title: "preview > leaves no timer", capability: "edits", needs: [], run: leavesNoTimer },
+  { title: "preview > leaves no timer", capability: "edits", needs: [], alone: true, run: leavesNoTimer },
 ];

@@ -189,11 +189,21 @@ async function repeatsLost(bench: Bench): Promise<void> {
 }
 
 export const recoveryRules: readonly Rule[] = [
-  { title: "recovery > the account reconnects after an outage", needs: ["away", "back"], run: reconnects },
-  { title: "recovery > the account reconnects after a reset", needs: ["reset"], run: returnsAfterReset },
-  { title: "recovery > a platform that falls silent is noticed", needs: ["silent"], run: noticesSilence },
-  { title: "recovery > an answer arrives once after a wait", needs: ["limit"], run: arrivesAfterWait },
-  { title: "recovery > an answer arrives once after an outage", needs: ["away", "back"], run: arrivesAfterOutage },
-  { title: "recovery > a process killed after the platform's acceptance repeats at most once", needs: ["lasting"], run: countsRepetition },
-  { title: "recovery > a process killed before the platform's acceptance loses nothing", needs: ["lasting"], run: repeatsLost },
+  { title: "recovery > the account reconnects after an outage", needs: ["away", "back"], alone: true, run: reconnects },
+  { title: "recovery > the account reconnects after a reset", needs: ["reset"], alone: true, run: returnsAfterReset },
+  { title: "recovery > a platform that falls silent is noticed", needs: ["silent"], alone: true, run: noticesSilence },
+  { title: "recovery > an answer arrives once after a wait", needs: ["limit"], alone: true, run: arrivesAfterWait },
+  { title: "recovery > an answer arrives once after an outage", needs: ["away", "back"], alone: true, run: arrivesAfterOutage },
+  {
+    title: "recovery > a process killed after the platform's acceptance repeats at most once",
+    needs: ["lasting"],
+    alone: true,
+    run: countsRepetition,
+  },
+  {
+    title: "recovery > a process killed before the platform's acceptance loses nothing",
+    needs: ["lasting"],
+    alone: true,
+    run: repeatsLost,
+  },
 ];

@@ -246,7 +246,7 @@ export const sendRules: readonly Rule[] = [
   { title: "send > the platform's wait is reported", needs: ["limit"], run: waitsForLimit },
   { title: "send > the reason of a refusal is registered", needs: ["refuse"], run: namesKnownReason },
   { title: "send > a permanent refusal is not retryable", needs: ["refuse"], run: givesUpRefused },
-  { title: "send > an abort before the send has the right outcome", needs: [], run: tellsFateOfAbort },
-  { title: "send > an abort during the send has an unknown outcome", needs: ["hang"], run: doubtsAbort },
+  { title: "send > an abort before the send has the right outcome", needs: [], alone: true, run: tellsFateOfAbort },
+  { title: "send > an abort during the send has an unknown outcome", needs: ["hang"], alone: true, run: doubtsAbort },
   { title: "send > leaves no listener on the signal", needs: [], run: keepsNoListener },
 ];
