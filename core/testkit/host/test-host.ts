@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { isJson, type Problem } from "../../config/index.ts";
 import type { Json } from "../../contract/index.ts";
 import type { Gateway } from "../../gateway/index.ts";
-import type { Ended } from "./endings.ts";
+import type { Ended, Endings } from "./endings.ts";
 import { isUnexpected, loggedErrors, watchRejections } from "./faults.ts";
 import { copyState } from "./moved-state.ts";
 import type { TestHost, TestHostOptions } from "./options.ts";
@@ -97,6 +97,18 @@ function assertExpected(faults: readonly string[], allowed: readonly RegExp[]): 
 
 type Restart = (how?: { readonly killed?: boolean }) => Promise<Started>;
 
+/** Waits until every event has ended or waits for a set time. */
+async function rest(endings: Endings, barrier: () => Promise<void>): Promise<void> {
+  let wasPutOff = false;
+  for (const from = performance.now(); performance.now() - from < restMs; await realWait(2)) {
+    await barrier();
+    const { moving, putOff } = await endings.progress();
+    // A failed send is scheduled again once the store has recorded it, hence after the next barrier.
+    if (moving === 0 && (putOff === 0 || wasPutOff)) return;
+    wasPutOff = moving === 0;
+  }
+}
+
 function createHost(
   first: Started,
   { lasting, restart, shutDown }: { readonly lasting: Lasting; readonly restart: Restart; readonly shutDown: () => Promise<void> },
@@ -108,18 +120,6 @@ function createHost(
     ended.set(end.eventId, end);
     return end;
   };
-
-  /** Waits until every event has ended or waits for a set time. */
-  async function rest(): Promise<void> {
-    let wasPutOff = false;
-    for (const from = performance.now(); performance.now() - from < restMs; await realWait(2)) {
-      await channel.barrier();
-      const { moving, putOff } = await endings.progress();
-      // A failed send is scheduled again once the store has recorded it, hence after the next barrier.
-      if (moving === 0 && (putOff === 0 || wasPutOff)) return;
-      wasPutOff = moving === 0;
-    }
-  }
 
   let restarting: Promise<void> = Promise.resolve();
   /** An event that waits at a restart ends on the gateway after it. */
@@ -151,9 +151,9 @@ function createHost(
     },
     now: clock.now,
     async advance(ms) {
-      await rest();
+      await rest(endings, channel.barrier);
       await clock.advance(ms);
-      await rest();
+      await rest(endings, channel.barrier);
       for (const end of await endings.all()) note(end);
     },
     say: async (text, said = {}) => await endOf(await channel.say(text, said)),
