@@ -3,8 +3,20 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { bundled, ownFlags } from "../cli/command.ts";
 import { type Fault, openRoom, type Room } from "./room.ts";
 
+/** The last fault of each channel, for which the next one waits: tests of a room run at once. */
+const turns = new Map<string, Promise<void>>();
+
 /** A fault that ends the thread of a channel: the words of its report, and the worker that takes its place. */
-async function endsItsThread(room: Room, fault: Fault, reason: RegExp, channel: string = fault): Promise<void> {
+function endsItsThread(room: Room, fault: Fault, reason: RegExp, channel: string = fault): Promise<void> {
+  const turn = (turns.get(channel) ?? Promise.resolve()).then(() => setsOff(room, fault, reason, channel));
+  turns.set(
+    channel,
+    turn.catch(() => {}),
+  );
+  return turn;
+}
+
+async function setsOff(room: Room, fault: Fault, reason: RegExp, channel: string): Promise<void> {
   const { restarts = 0 } = (await room.workerOf(channel)) ?? {};
   expect(await room.say(channel, "before")).toContain("before");
   await room.setOff(fault, channel);
@@ -46,7 +58,7 @@ function shareRoom(...how: Parameters<typeof openRoom>): () => Room {
   return () => room;
 }
 
-describe("in a worker", () => {
+describe.concurrent("in a worker", () => {
   const open = shareRoom("worker", { faulty: ["exit", "uncaught", "loop", "parse", "rejection"] });
 
   test("each fault of several at once ends its own thread only, is named, and its channel comes back", async () => {
@@ -77,19 +89,26 @@ describe("in a worker", () => {
   test("one that takes too much memory is ended, named, and comes back", async () => {
     const room = open();
     // In channels that have a thread; each one more would compile its plugin. On a busy machine the heartbeats may be missed before the heap is full.
-    await endsItsThread(room, "memory", /more than 512 MB of memory|did not answer for 5 s/, "exit");
-    await endsItsThread(room, "buffers", /more than 512 MB of buffers/, "uncaught");
+    await Promise.all([
+      endsItsThread(room, "memory", /more than 512 MB of memory|did not answer for 5 s/, "uncaught"),
+      endsItsThread(room, "buffers", /more than 512 MB of buffers/, "loop"),
+    ]);
   });
 });
 
-describe("inline, as the page for authors says", () => {
+describe.concurrent("inline, as the page for authors says", () => {
   const open = shareRoom("inline");
+  const inOrder = { concurrent: false };
 
-  test("a throw in parse fails its own event, a send that never ends holds up no other chat, a lost rejection is logged", async () => {
-    await survives(open(), "faulty");
-  });
+  test(
+    "a throw in parse fails its own event, a send that never ends holds up no other chat, a lost rejection is logged",
+    inOrder,
+    async () => {
+      await survives(open(), "faulty");
+    },
+  );
 
-  test("a loop blocks every channel until it ends", async () => {
+  test("a loop blocks every channel until it ends", inOrder, async () => {
     const room = open();
     let isLooping = true;
     const looping = room.setOff("loop").then(() => {
@@ -106,20 +125,20 @@ describe("inline, as the page for authors says", () => {
   });
 
   // The last test of the room, because it ends it.
-  test("exit ends the process", async () => {
+  test("exit ends the process", inOrder, async () => {
     const room = open();
     void room.setOff("exit");
     expect((await room.gateway.finished).code).toBe(3);
   });
 
-  test("uncaught ends the process", async () => {
-    const room = await openRoom("inline");
+  test("uncaught ends the process", async ({ onTestFinished: atEnd }) => {
+    const room = await openRoom("inline", { atEnd });
     void room.setOff("uncaught");
     expect((await room.gateway.finished).code).toBe(1);
   });
 
-  test("more heap than the process may have ends the process", async () => {
-    const room = await openRoom("inline", { main: bundled, nodeArgs: ["--max-old-space-size=256", ...ownFlags] });
+  test("more heap than the process may have ends the process", async ({ onTestFinished: atEnd }) => {
+    const room = await openRoom("inline", { atEnd, main: bundled, nodeArgs: ["--max-old-space-size=256", ...ownFlags] });
     void room.setOff("memory");
     const { err } = await room.gateway.finished;
     expect(err).toContain("heap out of memory");

@@ -1,7 +1,7 @@
 /** A gateway in a process of its own with channels that make every fault on demand, and one that goes on beside them. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
 import { freePort } from "../../support/ports.ts";
 import { type AtEnd, type Started, start, temporaryHome } from "../cli/command.ts";
 import { run } from "../cli/command-runner.ts";
@@ -149,9 +149,7 @@ export async function openRoom(
       await post(channel, `fault ${fault}`).catch(() => {});
     },
     async replies(channel) {
-      await expect
-        .poll(() => post(channel, "afterwards").catch((error: unknown) => String(error)), { interval: 200 })
-        .toContain("afterwards");
+      await vi.waitFor(async () => expect(await post(channel, "afterwards")).toContain("afterwards"), { timeout: 60_000, interval: 200 });
     },
     workerOf: async (channel) => (await room.ask<Listed>("plugins", "list")).plugins.find(({ id }) => id === channel)?.worker,
     ask: async (...args) => JSON.parse((await run([...args, "--json"], { home })).out),
