@@ -77,7 +77,8 @@ export interface TestHost extends AsyncDisposable {
   now(): number;
   /**
    * Moves the clock forward, and runs this process's timers that fall due meanwhile, in order. Resolves when everything they caused has
-   * ended. Work that is already running ends first, or gets one second. `Date` and `node:timers/promises` keep real time.
+   * ended. Work that is already running ends first, or gets one second; a send that waits to be repeated just waits. `Date` and
+   * `node:timers/promises` keep real time.
    *
    * @example
    * await host.advance(10 * 60_000);
@@ -142,7 +143,8 @@ export interface TestHost extends AsyncDisposable {
   /**
    * Closes the gateway and starts it again on the same state, with the same plugins. With `killed`, the new one gets the state as it is at
    * this moment, as after the end of a process: what ran is left to the new gateway, and the old one sends nothing more in the channel
-   * `loopback`. The base address changes.
+   * `loopback`. If anything ran, the clock moves on while the old one closes, by at most
+   * `gateway.drainSeconds` and two seconds. The base address changes.
    *
    * @example
    * await host.say("/remind tomorrow");

@@ -75,7 +75,7 @@ async function advanced(bench: Bench, host: TestHost, condition: () => boolean, 
   await bench.until(async () => {
     if (condition()) return true;
     await host.advance(2_000);
-    await realWait(50);
+    await realWait(80);
     return condition();
   }, problem);
 }
@@ -159,11 +159,10 @@ async function killed(bench: Bench, reaches: boolean): Promise<TestHost> {
   await bench.until(died, () => "The person wrote, but no reply was sent.");
   await host.restart({ killed: true });
   await connected(bench, host);
-  await bench.until(
-    async () => {
-      await host.advance(2_000);
-      return host.ended().length > 0;
-    },
+  await advanced(
+    bench,
+    host,
+    () => host.ended().length > 0,
     () => "The process was killed during a send, and the event does not end in the next process.",
   );
   return host;

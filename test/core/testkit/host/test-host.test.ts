@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { defineEngine, definePlugin, definePreset, type TurnEvent, Type } from "service-gateway/sdk";
-import { ChannelError } from "service-gateway/sdk/channel";
+import { ChannelError, defineChannel } from "service-gateway/sdk/channel";
 import { createTestHost } from "service-gateway/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { removeDirectory, temporaryDirectory } from "../../../support/directory.ts";
@@ -190,6 +190,40 @@ describe("a test host", () => {
     await host.advance(1_000);
     expect(await saying).toMatchObject({ outcome: "answered" });
     expect(host).toHaveDelivered("heard: Hello");
+  });
+
+  test("a send that a platform puts off in a channel under test is made when the clock has moved, and not before", async () => {
+    let asked = 0;
+    let write = async () => {};
+    const desk = defineChannel({
+      id: "desk",
+      version: "1.0.0",
+      host: "^0.1.0",
+      options: Type.Object({}),
+      capabilities: { maxChars: 400 },
+      open: (account) => ({
+        async start() {
+          write = async () => void (await account.receive({ at: account.now() }, { id: "one", lane: "desk:default:7" }));
+          account.status({ state: "connected", lastContactAt: account.now() });
+        },
+        parse: () => ({ kind: "message", chat: { id: "7", kind: "direct" }, sender: { id: "7" }, text: "Hello", timestamp: account.now() }),
+        render: ({ text }) => [{ kind: "text", chars: text.length, body: text }],
+        async send() {
+          asked += 1;
+          if (asked === 1) throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 3_600_000, fate: "not-sent" });
+          return { messageId: "1" };
+        },
+        async close() {},
+      }),
+    });
+    await using host = await createTestHost({ plugins: [desk], config: { channels: { desk: { dmPolicy: "open", allowFrom: ["*"] } } } });
+    await write();
+    await expect.poll(() => asked).toBe(1);
+    await host.advance(3_590_000);
+    expect(asked).toBe(1);
+    await host.advance(10_000);
+    expect(asked).toBe(2);
+    expect(host).toHaveEnded({ outcome: "answered" });
   });
 
   test("a webhook is answered, and what it led to has ended", async () => {
