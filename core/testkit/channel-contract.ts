@@ -85,16 +85,7 @@ export async function tryRule(
  * });
  */
 export function channelContract(options: ChannelContractOptions): void {
-  defineRules(options, false);
-}
-
-/** As `channelContract`, for a platform of which several can be open at once: most rules are tried at the same time. */
-export function concurrentChannelContract(options: ChannelContractOptions): void {
-  defineRules(options, true);
-}
-
-function defineRules(options: ChannelContractOptions, concurrent: boolean): void {
-  const { channel, skip } = options;
+  const { channel, concurrent, skip } = options;
   const contact: Contact = {};
   const attempt = (rule: Rule) => tryRule(rule, options, { contact });
   defineContract({ id: channel.id, rules: contractRules(options), skip, attempt, concurrent });

@@ -31,7 +31,7 @@ export function defineContract<R extends Titled>({
   readonly rules: readonly R[];
   readonly skip: readonly ContractSkip[] | undefined;
   readonly attempt: (rule: R) => Promise<void>;
-  readonly concurrent?: boolean;
+  readonly concurrent?: boolean | undefined;
 }): void {
   const defineGroups = (some: readonly R[], atOnce: boolean) => {
     for (const [group, of] of Map.groupBy(some, ({ title }) => title.split(" > ")[0] ?? "")) {

@@ -135,5 +135,10 @@ export interface ChannelContractOptions {
   readonly fixtures: ChannelFixtures;
   /** The functions of the connection that no capability asks for. Each adds its rules; one that is not listed fails. */
   readonly functions?: readonly OptionalFunction[];
+  /**
+   * Tries the rules that allow it at the same time, so that the contract takes less time. Set it if several of your platforms can be open at once: each
+   * has an address and a state of its own. Default: one rule after the other.
+   */
+  readonly concurrent?: boolean;
   readonly skip?: readonly ContractSkip[];
 }

@@ -7,8 +7,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vit
 import type { ChannelDefinition, PluginDefinition } from "../../../core/sdk/contract.ts";
 import { readSection } from "../../../core/testkit/channel/bench.ts";
 import { createTestAccount } from "../../../core/testkit/channel/test-account.ts";
-import { concurrentChannelContract } from "../../../core/testkit/channel-contract.ts";
-import type { ChannelContractOptions } from "../../../core/testkit/index.ts";
+import { type ChannelContractOptions, channelContract } from "../../../core/testkit/index.ts";
 import template from "../../../examples/plugin-template/src/index.ts";
 import { fixtures, functions, options } from "../../../examples/plugin-template/test/fixtures.ts";
 import { openPlatform } from "../../../examples/plugin-template/test/platform.ts";
@@ -88,8 +87,9 @@ describe.each([
     }
   });
 
-  concurrentChannelContract({
+  channelContract({
     ...contract,
+    concurrent: true,
     channel: worker.plugin,
     skip: [
       {

@@ -1,5 +1,5 @@
 /** The contract of channels, held against a channel without a fault. */
-import { concurrentChannelContract } from "../../../core/testkit/channel-contract.ts";
+import { channelContract } from "service-gateway/testkit";
 import { contractOf, createPostbox } from "./postbox/channel.ts";
 
-concurrentChannelContract(contractOf(createPostbox()));
+channelContract({ ...contractOf(createPostbox()), concurrent: true });
