@@ -10,7 +10,8 @@ interface Runner {
   last: Promise<unknown>;
 }
 
-let runner: Runner | undefined;
+/** By their slots. */
+const runners = new Map<number, Runner>();
 
 /** A process for command lines, one after the other. */
 export function openProcess(execArgv: readonly string[] = []): ChildProcess {
@@ -27,12 +28,14 @@ export function openProcess(execArgv: readonly string[] = []): ChildProcess {
   return child;
 }
 
-function openRunner(): Runner {
+function openRunner(slot: number): Runner {
   const child = openProcess();
   child.once("exit", () => {
-    if (runner?.child === child) runner = undefined;
+    if (runners.get(slot)?.child === child) runners.delete(slot);
   });
-  return { child, last: Promise.resolve() };
+  const runner = { child, last: Promise.resolve() };
+  runners.set(slot, runner);
+  return runner;
 }
 
 type Heard = (printed: Printed) => void;
@@ -70,11 +73,12 @@ export async function run(
     readonly env?: Readonly<Record<string, string>>;
     /** Called with everything that the command has printed so far, each time that it prints. */
     readonly heard?: Heard;
+    /** The process that runs it; default 0. A command that waits for something needs another one, or all others wait for it. */
+    readonly slot?: number;
   },
 ): Promise<Finished> {
-  const { home, env = {}, heard } = options;
-  runner ??= openRunner();
-  const mine = runner;
+  const { home, env = {}, heard, slot = 0 } = options;
+  const mine = runners.get(slot) ?? openRunner(slot);
   const finished = mine.last.then(() => ask(mine.child, { args, env: environmentOf(home, env) }, heard));
   mine.last = finished.catch(() => {});
   return await finished;

@@ -1,19 +1,12 @@
 /** `reply: "draft"`: the agent's answer waits in the mailbox for a person who sends it. */
-import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { hasDovecot, startDovecot } from "../../support/mail/dovecot.ts";
-import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
+import { startImapServer } from "../../support/mail/imap-server.ts";
 import type { MailServer } from "../../support/mail/mail-server.ts";
-import { createReader, letter } from "../../support/mail/reader.ts";
+import { letter, testWithReader } from "../../support/mail/reader.ts";
 
-let server: MailServer;
 const answer = (text: string) => (text.includes("Keep quiet") ? "NO_REPLY" : "Dear Grace,\n\nit is **done**.\n\nÄda");
-const reader = createReader(() => server, { answer });
 const account = { reply: "draft", pollSeconds: 5 };
-
-afterEach(async () => {
-  await reader.close();
-  await server.close();
-});
 
 interface Draft {
   readonly fields: Readonly<Record<string, string>>;
@@ -27,15 +20,15 @@ function read(mail: string): Draft {
   return { fields, body: Buffer.from(body, "base64").toString("utf8").replace(/\r\n/g, "\n") };
 }
 
-async function drafts(count: number, timeout = 10_000): Promise<readonly Draft[]> {
+async function drafts(server: MailServer, count: number, timeout = 10_000): Promise<readonly Draft[]> {
   await vi.waitFor(async () => expect((await server.mails("Drafts")).length).toBeGreaterThanOrEqual(count), { timeout, interval: 50 });
   return (await server.mails("Drafts")).map(read);
 }
 
 /** What would have been written has been written by then: a later mail's draft is there. */
-async function onlyDraftOf(subject: string): Promise<void> {
+async function onlyDraftOf(server: MailServer, subject: string): Promise<void> {
   await server.deliver(letter(subject));
-  const found = await drafts(1);
+  const found = await drafts(server, 1);
   expect(found.map(({ fields }) => fields.Subject)).toEqual([`Re: ${subject}`]);
 }
 
@@ -44,12 +37,13 @@ const servers: readonly { readonly name: string; readonly start: () => Promise<M
   ...(hasDovecot ? [{ name: "Dovecot", start: startDovecot }] : []),
 ];
 
-describe.each(servers)("a draft, on $name", ({ start }) => {
-  beforeEach(async () => {
-    server = await start();
-  });
+describe.concurrent.each(servers)("a draft, on $name", ({ start }) => {
+  const test = testWithReader(start, { answer });
 
-  test("is a reply to the sender alone, in the thread, with the mail quoted, flagged as a draft, and the inbox is unchanged", async () => {
+  test("is a reply to the sender alone, in the thread, with the mail quoted, flagged as a draft, and the inbox is unchanged", async ({
+    server,
+    reader,
+  }) => {
     await reader.start({ account });
     const headers = [
       "Cc: Charles <charles@example.org>",
@@ -59,7 +53,7 @@ describe.each(servers)("a draft, on $name", ({ start }) => {
       "\t<first@example.org>\n",
     ].join("\n");
     await server.deliver(letter("RE: AW: Re: Minutes", { headers }));
-    const [draft] = await drafts(1);
+    const [draft] = await drafts(server, 1);
     expect(draft?.fields).toMatchObject({
       To: '"Grace Hopper" <grace@example.org>',
       Subject: "Re: Minutes",
@@ -76,7 +70,7 @@ describe.each(servers)("a draft, on $name", ({ start }) => {
     expect(await server.flags()).toEqual([[]]);
   });
 
-  test("has names and subjects of any letters, and no sender can put a field into it", async () => {
+  test("has names and subjects of any letters, and no sender can put a field into it", async ({ server, reader }) => {
     await reader.start({ account });
     const subject = "=?utf-8?B?R3LDvMOfZSDwn5iAIEJjYzogZXZlQGV4YW1wbGUuY29t?=";
     await server.deliver(
@@ -85,7 +79,7 @@ describe.each(servers)("a draft, on $name", ({ start }) => {
         `Subject: ${subject}`,
       ),
     );
-    const [draft] = await drafts(1);
+    const [draft] = await drafts(server, 1);
     expect(Object.keys(draft?.fields ?? {})).not.toEqual(expect.arrayContaining(["Bcc"]));
     const words = (text = "") =>
       text.replace(/=\?utf-8\?B\?(.*?)\?= ?/g, (_, encoded: string) => Buffer.from(encoded, "base64").toString());
@@ -94,14 +88,10 @@ describe.each(servers)("a draft, on $name", ({ start }) => {
   });
 });
 
-describe("a draft on a server with faults", () => {
-  let scripted: ScriptedServer;
-  beforeEach(async () => {
-    scripted = await startImapServer();
-    server = scripted;
-  });
+describe.concurrent("a draft on a server with faults", () => {
+  const test = testWithReader(startImapServer, { answer });
 
-  test("is not written without reply, for mail of programs, and when the agent wants to say nothing", async () => {
+  test("is not written without reply, for mail of programs, and when the agent wants to say nothing", async ({ server, reader }) => {
     const { directory } = await reader.start({ account: { pollSeconds: 5 } });
     await server.deliver(letter("Before"));
     await reader.arrived(1);
@@ -112,56 +102,56 @@ describe("a draft on a server with faults", () => {
     await server.deliver(letter("Unread", { from: "no-reply@example.org" }));
     await server.deliver(letter("Keep quiet"));
     await reader.arrived(5);
-    await onlyDraftOf("Real");
+    await onlyDraftOf(server, "Real");
   });
 
-  test("is written after a restart when the run ended while nothing was written", async () => {
-    scripted.fail({ at: "APPEND", kind: "NO", times: 1_000 });
+  test("is written after a restart when the run ended while nothing was written", async ({ server, reader }) => {
+    server.fail({ at: "APPEND", kind: "NO", times: 1_000 });
     const { directory } = await reader.start({ account });
     await server.deliver(letter("Minutes"));
     await reader.logged(/a draft could not be stored/);
     await reader.stop();
-    scripted.heal();
+    server.heal();
     await reader.start({ account, directory });
-    expect((await drafts(1)).map(({ fields }) => fields.Subject)).toEqual(["Re: Minutes"]);
+    expect((await drafts(server, 1)).map(({ fields }) => fields.Subject)).toEqual(["Re: Minutes"]);
   });
 
-  test("is recognised by its Message-ID when the connection ends after it was stored", async () => {
+  test("is recognised by its Message-ID when the connection ends after it was stored", async ({ server, reader }) => {
     await reader.start({ account });
-    scripted.fail({ at: "APPENDED", kind: "cut" });
-    await onlyDraftOf("Minutes");
+    server.fail({ at: "APPENDED", kind: "cut" });
+    await onlyDraftOf(server, "Minutes");
     await reader.logged(/a draft could not be stored/);
     await new Promise((resolve) => setTimeout(resolve, 2_500));
     expect(await server.mails("Drafts")).toHaveLength(1);
-    expect(scripted.count("APPEND")).toBe(1);
+    expect(server.count("APPEND")).toBe(1);
   });
 
-  test("is stored once more at most when its fate stays unknown", async () => {
+  test("is stored once more at most when its fate stays unknown", async ({ server, reader }) => {
     await reader.start({ account });
-    scripted.fail({ at: "APPEND", kind: "cut", times: 10 });
+    server.fail({ at: "APPEND", kind: "cut", times: 10 });
     await server.deliver(letter("Minutes"));
     await reader.logged(/a draft may be missing/, 20_000);
-    expect(scripted.count("APPEND")).toBe(2);
+    expect(server.count("APPEND")).toBe(2);
     await server.deliver(letter("Next"));
     await reader.arrived(2);
   }, 40_000);
 
-  test("is tried again when the server refuses it, and holds up neither mail nor other drafts", async () => {
+  test("is tried again when the server refuses it, and holds up neither mail nor other drafts", async ({ server, reader }) => {
     await reader.start({ account });
-    scripted.fail({ at: "APPEND", kind: "NO", times: 3 });
+    server.fail({ at: "APPEND", kind: "NO", times: 3 });
     await server.deliver(letter("One"));
     await reader.arrived(1);
     await server.deliver(letter("Two"));
     await reader.arrived(2);
-    const found = await drafts(2, 20_000);
+    const found = await drafts(server, 2, 20_000);
     expect(found.map(({ fields }) => fields.Subject).sort()).toEqual(["Re: One", "Re: Two"]);
     expect(reader.log()).not.toMatch(/Dear Grace|Dear agent|grace@example/);
   }, 40_000);
 
-  test("is written while further mails wait for their hour", async () => {
+  test("is written while further mails wait for their hour", async ({ server, reader }) => {
     await reader.start({ account: { ...account, maxPerHour: 2 } });
     for (const subject of ["One", "Two", "Three"]) await server.deliver(letter(subject));
-    await drafts(2);
+    await drafts(server, 2);
     expect(reader.seen).toHaveLength(2);
   });
 });

@@ -1,48 +1,50 @@
 import { generateKeyPairSync } from "node:crypto";
-import { expect, test, vi } from "vitest";
-import { createRoom } from "./gmail-room.ts";
+import { expect, vi } from "vitest";
+import { test as base } from "./gmail-room.ts";
 
-const room = createRoom();
 const email = "push@mail-project-1.test";
 const audience = "https://gateway.example.org/mail";
 const section = { mode: "push", subscription: undefined, push: { audience, serviceAccount: email } };
-const address = () => `${room.gateway().gateway.url}/plugins/mail/gmail/${encodeURIComponent(room.google().address)}`;
 const seconds = () => Math.floor(Date.now() / 1_000);
 const claims = (more: object = {}) => ({
   ...{ iss: "https://accounts.google.com", aud: audience, email, email_verified: true, iat: seconds(), exp: seconds() + 3_600 },
   ...more,
 });
 const foreignKey = generateKeyPairSync("rsa", { modulusLength: 2_048 }).privateKey;
-const sign = (...args: Parameters<ReturnType<typeof room.google>["accounts"]["pushToken"]>) => room.google().accounts.pushToken(...args);
-
-/** As Pub/Sub posts; `undefined`: without a token. */
-async function post(
-  token: string | undefined,
-  notice: object = { emailAddress: room.google().address, historyId: 99_999 },
-): Promise<number> {
-  const data = Buffer.from(JSON.stringify(notice)).toString("base64");
-  const response = await fetch(address(), {
-    method: "POST",
-    headers: { "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
-    body: JSON.stringify({ message: { data, messageId: "1" }, subscription: "projects/p/subscriptions/s" }),
+const test = base
+  .extend("sign", ({ google }) => google.accounts.pushToken)
+  /** Posts as Pub/Sub does; `undefined`: without a token. */
+  .extend("post", ({ google, room }) => {
+    const ownNotice = { emailAddress: google.address, historyId: 99_999 };
+    return async (token: string | undefined, notice: object = ownNotice): Promise<number> => {
+      const data = Buffer.from(JSON.stringify(notice)).toString("base64");
+      const response = await fetch(room.pushAddress(), {
+        method: "POST",
+        headers: { "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) },
+        body: JSON.stringify({ message: { data, messageId: "1" }, subscription: "projects/p/subscriptions/s" }),
+      });
+      await response.arrayBuffer();
+      return response.status;
+    };
   });
-  await response.arrayBuffer();
-  return response.status;
-}
 
-test("a notice that Pub/Sub posts runs the mail and is acknowledged; one of another mailbox, too", async () => {
+test("a notice that Pub/Sub posts runs the mail and is acknowledged; one of another mailbox, too", async ({ google, room, sign, post }) => {
   await room.start(section);
-  const { pubsub } = room.google();
-  const pushConfig = { pushEndpoint: address(), oidcToken: { serviceAccountEmail: email, audience } };
-  pubsub.arrange(room.google().topic, "projects/mail-project-1/subscriptions/push", { pushConfig });
-  room.google().mailbox.deliver({ subject: "Pushed" });
+  const { pubsub } = google;
+  const pushConfig = { pushEndpoint: room.pushAddress(), oidcToken: { serviceAccountEmail: email, audience } };
+  pubsub.arrange(google.topic, "projects/mail-project-1/subscriptions/push", { pushConfig });
+  google.mailbox.deliver({ subject: "Pushed" });
   await room.arrived(1);
   await vi.waitFor(() => expect(pubsub.posted.map(({ status }) => status)).toEqual([204]), 60_000);
   expect(await post(sign(claims()), { emailAddress: "eve@example.net", historyId: "7" })).toBe(204);
   expect(await post(sign(claims()), {})).toBe(400);
 });
 
-test("a notice without a token that Google signed for this gateway is refused, and nothing is read because of it", async () => {
+test("a notice without a token that Google signed for this gateway is refused, and nothing is read because of it", async ({
+  room,
+  sign,
+  post,
+}) => {
   await room.start(section);
   const looks = room.looks();
   const forged: Readonly<Record<string, string | undefined>> = {
@@ -74,16 +76,21 @@ test("a notice without a token that Google signed for this gateway is refused, a
   for (const token of Object.values(forged)) if (token !== undefined && token.length > 10) expect(room.log()).not.toContain(token);
 });
 
-test("a key that Google has replaced is fetched once it is used, and not for each token with an unknown one", async () => {
+test("a key that Google has replaced is fetched once it is used, and not for each token with an unknown one", async ({
+  google,
+  room,
+  sign,
+  post,
+}) => {
   await room.start(section);
   expect(await post(sign(claims()))).toBe(204);
   for (let at = 0; at < 20; at += 1) await post(sign(claims(), { kid: `unknown-${at}`, key: foreignKey }));
-  expect(room.google().callsOf(/certs$/)).toBeLessThan(5);
-  room.google().accounts.rotate("key-2");
+  expect(google.callsOf(/certs$/)).toBeLessThan(5);
+  google.accounts.rotate("key-2");
   await vi.waitFor(async () => expect(await post(sign(claims()))).toBe(204), { timeout: 60_000, interval: 100 });
 });
 
-test("without a mailbox that is posted to there is nothing to post to", async () => {
+test("without a mailbox that is posted to there is nothing to post to", async ({ room, sign, post }) => {
   await room.start();
   expect(await post(sign(claims()))).toBe(404);
 });

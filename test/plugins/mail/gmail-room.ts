@@ -1,7 +1,7 @@
 /** What the tests of a watched Gmail mailbox share: a gateway beside a stand-in for Google, and the runs that it made. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, vi } from "vitest";
+import { test as base, expect, vi } from "vitest";
 import mail from "../../../plugins/mail/index.ts";
 import { removeDirectory } from "../../support/directory.ts";
 import { createEngine, createLoopback, type Loopback, startGateway, type TestGateway } from "../../support/gateway.ts";
@@ -19,28 +19,32 @@ interface LaunchOptions {
   readonly directory?: string;
 }
 
-export function createRoom() {
+export type Room = ReturnType<typeof createRoom>;
+
+/** Tests that each have a Google and a room of their own, so that they can run at the same time. */
+export const test = base
+  .extend("google", async ({ onTestFinished }) => {
+    const google = await startGoogle();
+    onTestFinished(() => google.close());
+    google.pubsub.arrange(google.topic, google.subscription);
+    return google;
+  })
+  .extend("mailbox", ({ google }) => google.mailbox)
+  .extend("room", ({ google, onTestFinished }) => {
+    const room = createRoom(google);
+    onTestFinished(() => room.close());
+    return room;
+  });
+
+function createRoom(google: Google) {
   const seen: Run[] = [];
   const engine = createEngine((turn) => {
     if (turn.inbound.kind !== "hook") return "hello";
     seen.push({ session: turn.sessionKey, text: turn.inbound.text, at: Date.now() });
     return "read";
   });
-  let google: Google;
   let running: TestGateway | undefined;
   let chat: Loopback;
-
-  beforeEach(async () => {
-    seen.length = 0;
-    google = await startGoogle();
-    google.pubsub.arrange(google.topic, google.subscription);
-  });
-  afterEach(async () => {
-    await running?.gateway.close();
-    if (running !== undefined) removeDirectory(running.directory);
-    running = undefined;
-    await google.close();
-  });
 
   const configOf = (section: object = {}, hooks: object = {}) => ({
     hooks: {
@@ -58,13 +62,15 @@ export function createRoom() {
   });
   const room = {
     seen,
-    google: () => google,
+    google,
     chat: () => chat,
     gateway: () => {
       if (running === undefined) throw new Error("no gateway runs");
       return running;
     },
     configOf,
+    /** Where notices of this mailbox are posted. */
+    pushAddress: () => `${room.gateway().gateway.url}/plugins/mail/gmail/${encodeURIComponent(google.address)}`,
     /** Without waiting for the mailbox. */
     async launch(section: object = {}, { hooks = {}, now, directory }: LaunchOptions = {}): Promise<TestGateway> {
       chat = createLoopback();
@@ -105,6 +111,10 @@ export function createRoom() {
       google.mailbox.touch();
       await vi.waitFor(() => expect(room.looks()).toBeGreaterThan(before), { timeout: 60_000, interval: 10 });
       await new Promise((resolve) => setTimeout(resolve, 100));
+    },
+    async close(): Promise<void> {
+      await running?.gateway.close();
+      if (running !== undefined) removeDirectory(running.directory);
     },
   };
   return room;

@@ -2,51 +2,65 @@
 import { spawn } from "node:child_process";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, expect, onTestFinished, vi } from "vitest";
-import { bundled, type Finished, inherited, type Started, temporaryHome } from "../../core/cli/command.ts";
+import { test as base, expect, vi } from "vitest";
+import { type AtEnd, bundled, type Finished, inherited, type Started, start, temporaryHome } from "../../core/cli/command.ts";
 import { run } from "../../core/cli/command-runner.ts";
 import { type GatewayProcess, startGateway } from "../../core/cli/gateway-runner.ts";
-import { type Google, startGoogle } from "../../support/mail/google.ts";
+import { startGoogle } from "../../support/mail/google.ts";
 
 const consentPage = /http:\/\/127\.0\.0\.1:\d+\/o\/oauth2\/v2\/auth\?\S+/;
 
 export const hasTerminals = existsSync("/usr/bin/script");
 
-export function createSetupRoom() {
-  let google: Google;
-  let home: string;
+/** Setups that wait for a person at the same time, each in a process; more processes take more time to start than they save. */
+const processes = 2;
+/** The numbers of the rooms that are open. */
+const open = new Set<number>();
 
-  beforeEach(async () => {
-    google = await startGoogle();
-    google.mailbox.deliver({ subject: "The quarterly figures", body: "Hello" });
-    home = temporaryHome();
-    mkdirSync(join(home, ".service"));
-    writeFileSync(join(home, "client.json"), google.accounts.clientFile(), { mode: 0o600 });
-    const roots = { apiRoot: google.url, pubsubRoot: google.url };
-    writeFileSync(
-      room.configFile(),
-      `// Mine.\n${JSON.stringify({ gateway: { port: 0 }, hooks: { gmail: { accounts: { [google.address]: roots } } } }, null, 2)}\n`,
-      { mode: 0o600 },
-    );
-  });
+function takeNumber(): number {
+  let number = 0;
+  while (open.has(number)) number += 1;
+  open.add(number);
+  return number;
+}
 
-  afterEach(async () => {
-    await google.close();
-  });
+export type SetupRoom = Awaited<ReturnType<typeof openSetupRoom>>;
+
+/** Tests that each have a Google and a home of their own, so that they can run at the same time. */
+export const test = base.extend("room", ({ onTestFinished }) => openSetupRoom(onTestFinished));
+
+async function openSetupRoom(atEnd: AtEnd) {
+  const google = await startGoogle();
+  atEnd(() => google.close());
+  google.mailbox.deliver({ subject: "The quarterly figures", body: "Hello" });
+  const number = takeNumber();
+  atEnd(() => void open.delete(number));
+  const slot = number % processes;
+  const home = temporaryHome(atEnd);
+  mkdirSync(join(home, ".service"));
+  writeFileSync(join(home, "client.json"), google.accounts.clientFile(), { mode: 0o600 });
+  const roots = { apiRoot: google.url, pubsubRoot: google.url };
+  const configFile = join(home, ".service", "config.jsonc");
+  writeFileSync(
+    configFile,
+    `// Mine.\n${JSON.stringify({ gateway: { port: 0 }, hooks: { gmail: { accounts: { [google.address]: roots } } } }, null, 2)}\n`,
+    { mode: 0o600 },
+  );
 
   const args = (command: string, ...more: readonly string[]) => ["webhooks", "gmail", command, "--account", google.address, ...more];
   const room = {
-    google: () => google,
-    home: () => home,
-    configFile: () => join(home, ".service", "config.jsonc"),
-    config: () => readFileSync(room.configFile(), "utf8"),
+    google,
+    home,
+    config: () => readFileSync(configFile, "utf8"),
     /** As the file has it: what is a default is not written. */
     mailbox: () => JSON.parse(room.config().replace("// Mine.", "")).hooks.gmail.accounts[google.address],
     args,
     setupArgs: (...more: readonly string[]) => args("setup", "--credentials", join(home, "client.json"), ...more),
-    gmail: (command: string, ...more: readonly string[]) => run(args(command, ...more), { home }),
+    gmail: (command: string, ...more: readonly string[]) => run(args(command, ...more), { home, slot }),
     names: () => ["--topic", google.topic, "--subscription", google.subscription],
-    service: (...command: readonly string[]) => run(command, { home }),
+    service: (...command: readonly string[]) => run(command, { home, slot }),
+    /** Starts a command in a process of its own. */
+    start: (command: readonly string[], env: Readonly<Record<string, string>> = {}) => start(command, { home, env, atEnd }),
 
     /** Runs the setup, and allows what it asks for in a browser of its own. */
     async consent(...more: readonly string[]): Promise<Finished> {
@@ -55,7 +69,7 @@ export function createSetupRoom() {
         const [page] = consentPage.exec(out + err) ?? [];
         if (page !== undefined) answer ??= fetch(page).then((response) => response.text());
       };
-      const finished = await run(room.setupArgs("--no-browser", ...more), { home, heard });
+      const finished = await run(room.setupArgs("--no-browser", ...more), { home, heard, slot });
       expect(await answer).toContain("You can close this window");
       return finished;
     },
@@ -65,7 +79,7 @@ export function createSetupRoom() {
       JSON.stringify([[...google.pubsub.topics], [...google.pubsub.subscriptions].map(([name, { settings }]) => [name, settings])]),
 
     async startGateway(): Promise<Started<GatewayProcess> & { readonly url: string }> {
-      const gateway = startGateway(["gateway"], { home });
+      const gateway = startGateway(["gateway"], { home, atEnd });
       const said = await gateway.until(/ready at http:\/\/[^\s,]+/);
       return { ...gateway, url: /ready at (http:\/\/[^\s,/]+)/.exec(said)?.[1] ?? "" };
     },
@@ -102,7 +116,7 @@ export function createSetupRoom() {
         shown += text;
       });
       const finished = new Promise<number | null>((resolve) => child.on("close", resolve));
-      onTestFinished(async () => {
+      atEnd(async () => {
         child.kill("SIGKILL");
         await finished;
       });

@@ -1,26 +1,21 @@
 /** What a mail server may do wrong, on a scripted one: mail comes late at most, and never twice. */
-import { afterEach, beforeEach, describe, expect, onTestFinished, test } from "vitest";
-import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
+import { describe, expect } from "vitest";
+import { startImapServer } from "../../support/mail/imap-server.ts";
 import type { Fault } from "../../support/mail/imap-session.ts";
-import { createReader, letter } from "../../support/mail/reader.ts";
+import type { MailServer } from "../../support/mail/mail-server.ts";
+import { createReader, letter, type Reader, testWithReader } from "../../support/mail/reader.ts";
 
-let server: ScriptedServer;
-const reader = createReader(() => server);
-
-beforeEach(async () => {
-  server = await startImapServer();
-});
-
-afterEach(async () => {
-  await reader.close();
-  await server.close();
-});
+const test = testWithReader(startImapServer);
 
 /** The shortest poll, and the five seconds that a mail may take beyond it. */
 const account = { pollSeconds: 5 };
 const withinMs = 10_000;
 
-async function readsWithin(subject: string, ms: number): Promise<void> {
+async function readsWithin(
+  { server, reader }: { readonly server: MailServer; readonly reader: Reader },
+  subject: string,
+  ms: number,
+): Promise<void> {
   const begun = performance.now();
   const before = reader.seen.length;
   await server.deliver(letter(subject));
@@ -29,56 +24,16 @@ async function readsWithin(subject: string, ms: number): Promise<void> {
 }
 
 describe("a mailbox on a server with faults", () => {
-  test("is read at once when the server rings, and holds one connection", async () => {
+  test("is read at once when the server rings, and holds one connection", async ({ server, reader }) => {
     await reader.start({ account });
-    await readsWithin("Minutes", 2_000);
+    await readsWithin({ server, reader }, "Minutes", 2_000);
     expect(server.connections()).toEqual({ now: 1, most: 1, all: 1 });
   });
 
-  test("is read by polling when the server never rings, and where it has no IDLE", async () => {
-    server.rings(false);
-    await reader.start({ account });
-    await readsWithin("Unannounced", withinMs);
-    server.offer({ idle: false });
-    await server.kick();
-    await readsWithin("Without IDLE", withinMs);
-    expect(reader.subjects()).toEqual(["Unannounced", "Without IDLE"]);
-  }, 40_000);
-
-  test("is read over a new connection when the open one is dead and does not say so", async () => {
-    await reader.start({ account });
-    server.mute();
-    await readsWithin("After silence", withinMs);
-    expect(server.connections()).toMatchObject({ now: 1, all: 2 });
-  }, 40_000);
-
-  test.each(["greeting", "CAPABILITY", "AUTHENTICATE", "EXAMINE", "UID SEARCH", "UID FETCH", "IDLE"])(
-    "is read once when the server cuts the connection at %s",
-    async (at) => {
-      await reader.start({ account });
-      server.fail({ at, kind: "cut" });
-      await server.kick();
-      await readsWithin("Once", withinMs);
-      await readsWithin("Next", withinMs);
-      expect(reader.subjects()).toEqual(["Once", "Next"]);
-      expect(server.connections()).toMatchObject({ now: 1 });
-    },
-    40_000,
-  );
-
-  test.each(["EXAMINE", "UID SEARCH", "UID FETCH"])(
-    "is read once when the server refuses %s for a while, and the refusal is not taken for an empty mailbox",
-    async (at) => {
-      await reader.start({ account });
-      server.fail({ at, kind: "NO" }, { at, kind: "BAD" });
-      await readsWithin("Refused", withinMs);
-      await readsWithin("Next", withinMs);
-      expect(reader.subjects()).toEqual(["Refused", "Next"]);
-    },
-    40_000,
-  );
-
-  test("is read over a new connection when a command is never answered, and when a mail claims to be longer than it is", async () => {
+  // All others wait while this one does, which waits longest.
+  test.concurrent("is read over a new connection when a command is never answered, and when a mail claims to be longer than it is", async ({
+    onTestFinished,
+  }) => {
     const faults: readonly Fault[] = [
       { at: "UID SEARCH", kind: "hang" },
       { at: "UID FETCH", kind: "long-literal" },
@@ -103,4 +58,47 @@ describe("a mailbox on a server with faults", () => {
       }),
     );
   }, 120_000);
+
+  test.concurrent("is read by polling when the server never rings, and where it has no IDLE", async ({ server, reader }) => {
+    server.rings(false);
+    await reader.start({ account });
+    await readsWithin({ server, reader }, "Unannounced", withinMs);
+    server.offer({ idle: false });
+    await server.kick();
+    await readsWithin({ server, reader }, "Without IDLE", withinMs);
+    expect(reader.subjects()).toEqual(["Unannounced", "Without IDLE"]);
+  }, 40_000);
+
+  test.concurrent("is read over a new connection when the open one is dead and does not say so", async ({ server, reader }) => {
+    await reader.start({ account });
+    server.mute();
+    await readsWithin({ server, reader }, "After silence", withinMs);
+    expect(server.connections()).toMatchObject({ now: 1, all: 2 });
+  }, 40_000);
+
+  test.concurrent.for(["greeting", "CAPABILITY", "AUTHENTICATE", "EXAMINE", "UID SEARCH", "UID FETCH", "IDLE"])(
+    "is read once when the server cuts the connection at %s",
+    { timeout: 40_000 },
+    async (at, { server, reader }) => {
+      await reader.start({ account });
+      server.fail({ at, kind: "cut" });
+      await server.kick();
+      await readsWithin({ server, reader }, "Once", withinMs);
+      await readsWithin({ server, reader }, "Next", withinMs);
+      expect(reader.subjects()).toEqual(["Once", "Next"]);
+      expect(server.connections()).toMatchObject({ now: 1 });
+    },
+  );
+
+  test.concurrent.for(["EXAMINE", "UID SEARCH", "UID FETCH"])(
+    "is read once when the server refuses %s for a while, and the refusal is not taken for an empty mailbox",
+    { timeout: 40_000 },
+    async (at, { server, reader }) => {
+      await reader.start({ account });
+      server.fail({ at, kind: "NO" }, { at, kind: "BAD" });
+      await readsWithin({ server, reader }, "Refused", withinMs);
+      await readsWithin({ server, reader }, "Next", withinMs);
+      expect(reader.subjects()).toEqual(["Refused", "Next"]);
+    },
+  );
 });

@@ -1,21 +1,9 @@
 /** Many mails and many reconnects cost neither memory nor sockets, and a mailbox at rest asks little. */
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
-import { imapOn, isWatched, type MeasuredGateway, startMeasured } from "../../support/mail/measured.ts";
+import { test as base, expect, vi } from "vitest";
+import { startImapServer } from "../../support/mail/imap-server.ts";
+import { imapOn, isWatched, startMeasured } from "../../support/mail/measured.ts";
 import { letter } from "../../support/mail/reader.ts";
-
-let server: ScriptedServer;
-let gateway: MeasuredGateway | undefined;
-
-beforeEach(async () => {
-  server = await startImapServer();
-});
-
-afterEach(async () => {
-  await gateway?.close();
-  await server.close();
-});
 
 const reconnects = 60;
 const hourMs = 3_600_000;
@@ -24,17 +12,28 @@ const question = "look";
 const readAfterDowntime = Number(process.env.MAILS_AFTER_DOWNTIME ?? 60);
 const tenThousand = Array.from({ length: 10_000 }, (_, at) => letter(`Number ${at}`));
 
-const settings = (account: object) => ({ imap: imapOn(server, { pollSeconds: 5, ...account }) });
+const test = base
+  .extend("server", async ({ onTestFinished }) => {
+    const server = await startImapServer();
+    onTestFinished(() => server.close());
+    return server;
+  })
+  /** Opens the mailbox in a gateway. */
+  .extend("open", ({ server, onTestFinished }) => async (account: object, later: { directory?: string; aheadMs?: number } = {}) => {
+    const gateway = await startMeasured({ imap: imapOn(server, { pollSeconds: 5, ...account }) }, { ...later, question });
+    onTestFinished(() => gateway.close());
+    return gateway;
+  })
+  /** Opens the mailbox, and has its first mail read. */
+  .extend("start", ({ server, open }) => async (account: object = {}) => {
+    const gateway = await open(account);
+    await gateway.until(isWatched, 20_000);
+    server.deliverAll([letter("First")]);
+    await gateway.until(({ read }) => read === 1, 20_000);
+    return gateway;
+  });
 
-async function start(account: object = {}): Promise<MeasuredGateway> {
-  gateway = await startMeasured(settings(account), { question });
-  await gateway.until(isWatched, 20_000);
-  server.deliverAll([letter("First")]);
-  await gateway.until(({ read }) => read === 1, 20_000);
-  return gateway;
-}
-
-test("10,000 mails at once wait for their hour, are asked for by their numbers only, and hold no memory", async () => {
+test("10,000 mails at once wait for their hour, are asked for by their numbers only, and hold no memory", async ({ server, start }) => {
   const { ask, until } = await start({ maxPerHour: 20 });
   const idle = await ask();
   const fetched = server.count("UID FETCH");
@@ -47,37 +46,21 @@ test("10,000 mails at once wait for their hour, are asked for by their numbers o
   expect(after.heapMb - idle.heapMb).toBeLessThan(40);
 }, 120_000);
 
-test("10,000 mails of a downtime are read hour by hour, each once and in their order, in little memory", async () => {
-  const maxPerHour = readAfterDowntime / 3;
-  // Drafts make a paused mailbox look at the time every five seconds.
-  const account = { maxPerHour, maxCatchUp: 10_000, reply: "draft" };
-  const { directory, ask, close } = await start(account);
-  const idle = await ask();
-  await close({ keep: true });
-  server.deliverAll(tenThousand);
-  let aheadMs = 2 * hourMs;
-  gateway = await startMeasured(settings(account), { directory, aheadMs, question });
-  for (const read of [1, 2, 3].map((hours) => hours * maxPerHour)) {
-    const measured = await gateway.until((now) => now.read >= read, readAfterDowntime * 100 + 30_000);
-    expect(measured.last).toBe(`Number ${read - 1}`);
-    expect(measured.residentMb - idle.residentMb).toBeLessThan(40);
-    aheadMs += 1.01 * hourMs;
-    gateway.ahead(aheadMs);
-  }
-}, 1_800_000);
-
-test("of 10,000 mails of a downtime the newest run, the others are left out at once, in little memory", async () => {
+test("of 10,000 mails of a downtime the newest run, the others are left out at once, in little memory", async ({ server, start, open }) => {
   const { directory, ask, close } = await start();
   const idle = await ask();
   await close({ keep: true });
   server.deliverAll(tenThousand);
-  gateway = await startMeasured(settings({}), { directory, aheadMs: 2 * hourMs, question });
+  const gateway = await open({}, { directory, aheadMs: 2 * hourMs });
   const measured = await gateway.until(({ read }) => read === 50, 60_000);
   expect(measured.last).toBe("Number 9999");
   expect(measured.residentMb - idle.residentMb).toBeLessThan(40);
 }, 120_000);
 
-test("a server that cuts the connection again and again is read over one connection at a time, with flat memory", async () => {
+test("a server that cuts the connection again and again is read over one connection at a time, with flat memory", async ({
+  server,
+  start,
+}) => {
   const { ask, until } = await start();
   const cut = async (times: number) => {
     for (let left = times; left > 0; left -= 1) {
@@ -98,7 +81,31 @@ test("a server that cuts the connection again and again is read over one connect
   await until(({ last }) => last === "Last", 20_000);
 }, 300_000);
 
-test("a mailbox at rest asks its server one short question for each poll", async () => {
+// Both wait for polls. The mailbox at rest changes nothing in the memory of the other one, which is that of a process of its own.
+test.concurrent("10,000 mails of a downtime are read hour by hour, each once and in their order, in little memory", async ({
+  server,
+  start,
+  open,
+}) => {
+  const maxPerHour = readAfterDowntime / 3;
+  // Drafts make a paused mailbox look at the time every five seconds.
+  const account = { maxPerHour, maxCatchUp: 10_000, reply: "draft" };
+  const { directory, ask, close } = await start(account);
+  const idle = await ask();
+  await close({ keep: true });
+  server.deliverAll(tenThousand);
+  let aheadMs = 2 * hourMs;
+  const gateway = await open(account, { directory, aheadMs });
+  for (const read of [1, 2, 3].map((hours) => hours * maxPerHour)) {
+    const measured = await gateway.until((now) => now.read >= read, readAfterDowntime * 100 + 30_000);
+    expect(measured.last).toBe(`Number ${read - 1}`);
+    expect(measured.residentMb - idle.residentMb).toBeLessThan(40);
+    aheadMs += 1.01 * hourMs;
+    gateway.ahead(aheadMs);
+  }
+}, 1_800_000);
+
+test.concurrent("a mailbox at rest asks its server one short question for each poll", async ({ server, start }) => {
   await start();
   await sleep(1_000);
   const commands = () => ["NOOP", "UID SEARCH", "EXAMINE", "LIST"].map((name) => server.count(name));

@@ -1,36 +1,37 @@
 /** Logins that are refused and come back: passwords in files, access tokens that end, refresh tokens that are replaced or withdrawn. */
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { afterEach, beforeEach, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
-import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
-import { createReader, letter } from "../../support/mail/reader.ts";
+import { startImapServer } from "../../support/mail/imap-server.ts";
+import { letter, testWithReader } from "../../support/mail/reader.ts";
 import { startTokenServer, type TokenServer } from "../../support/mail/token-server.ts";
 
-let server: ScriptedServer;
-let tokens: TokenServer;
-let secrets: string;
-const reader = createReader(() => server);
-
-beforeEach(async () => {
-  secrets = temporaryDirectory();
-  server = await startImapServer();
+const test = testWithReader(async () => {
+  const server = await startImapServer();
   server.offer({ mechanisms: ["PLAIN", "XOAUTH2"] });
-  tokens = await startTokenServer({ issue: (token) => server.tokens.add(token) });
-});
+  return server;
+})
+  .extend("tokens", async ({ server, onTestFinished }) => {
+    const tokens = await startTokenServer({ issue: (token) => server.tokens.add(token) });
+    onTestFinished(() => tokens.close());
+    return tokens;
+  })
+  .extend("secrets", ({ onTestFinished }) => {
+    const secrets = temporaryDirectory();
+    onTestFinished(() => removeDirectory(secrets));
+    return secrets;
+  });
 
-afterEach(async () => {
-  await reader.close();
-  await server.close();
-  await tokens.close();
-  removeDirectory(secrets);
-});
-
-const oauth = (refreshToken: unknown) => ({
+const oauth = (tokens: TokenServer, refreshToken: unknown) => ({
   oauth: { tokenUrl: tokens.url, clientId: "app", clientSecret: "client-secret-of-app", refreshToken, scope: "imap offline_access" },
 });
 
-test("a password in a file is read again until the server accepts it, without a storm of logins", async () => {
+test.concurrent("a password in a file is read again until the server accepts it, without a storm of logins", async ({
+  server,
+  reader,
+  secrets,
+}) => {
   const file = join(secrets, "password");
   writeFileSync(file, "wrong-password\n");
   await reader.start({ account: { password: { file } }, watched: false });
@@ -46,9 +47,9 @@ test("a password in a file is read again until the server accepts it, without a 
   expect(reader.log()).not.toMatch(/wrong-password|secret-of-ada/);
 }, 60_000);
 
-describe("a mailbox that logs in by OAuth", () => {
-  test("asks for an access token, uses it as long as it lives, and says none of it in the log", async () => {
-    await reader.start({ account: oauth("refresh-token-0") });
+describe.concurrent("a mailbox that logs in by OAuth", () => {
+  test("asks for an access token, uses it as long as it lives, and says none of it in the log", async ({ server, reader, tokens }) => {
+    await reader.start({ account: oauth(tokens, "refresh-token-0") });
     await server.deliver(letter("One"));
     await reader.arrived(1);
     await server.kick();
@@ -60,8 +61,8 @@ describe("a mailbox that logs in by OAuth", () => {
     expect(reader.log()).not.toMatch(/refresh-token|access-token|client-secret/);
   });
 
-  test("asks for another access token when the server refuses one before its time", async () => {
-    await reader.start({ account: oauth("refresh-token-0") });
+  test("asks for another access token when the server refuses one before its time", async ({ server, reader, tokens }) => {
+    await reader.start({ account: oauth(tokens, "refresh-token-0") });
     server.tokens.clear();
     await server.kick();
     await server.deliver(letter("One"));
@@ -69,10 +70,10 @@ describe("a mailbox that logs in by OAuth", () => {
     expect(tokens.asked).toHaveLength(2);
   });
 
-  test("keeps a refresh token that the provider has replaced, also across a restart", async () => {
+  test("keeps a refresh token that the provider has replaced, also across a restart", async ({ server, reader, tokens }) => {
     tokens.rotate(true);
     tokens.lives(1);
-    const account = oauth("refresh-token-0");
+    const account = oauth(tokens, "refresh-token-0");
     const { directory } = await reader.start({ account });
     await reader.stop();
     await reader.start({ account, directory });
@@ -82,10 +83,15 @@ describe("a mailbox that logs in by OAuth", () => {
     expect(reader.log()).not.toMatch(/refresh-token/);
   });
 
-  test("needs a login when the refresh token is withdrawn, asks no more, and reads on with a new one without a restart", async () => {
+  test("needs a login when the refresh token is withdrawn, asks no more, and reads on with a new one without a restart", async ({
+    server,
+    reader,
+    tokens,
+    secrets,
+  }) => {
     const file = join(secrets, "token");
     writeFileSync(file, "withdrawn-token");
-    await reader.start({ account: oauth({ file }), watched: false });
+    await reader.start({ account: oauth(tokens, { file }), watched: false });
     await reader.logged(/needs_login.*invalid_grant|invalid_grant.*needs_login/);
     await new Promise((resolve) => setTimeout(resolve, 1_500));
     expect(tokens.asked).toHaveLength(1);
@@ -96,17 +102,17 @@ describe("a mailbox that logs in by OAuth", () => {
     expect(reader.log()).not.toMatch(/withdrawn-token|refresh-token/);
   }, 60_000);
 
-  test("needs a login when the server refuses every token that the provider gives out", async () => {
-    await tokens.close();
-    tokens = await startTokenServer({ issue: () => {} });
-    await reader.start({ account: oauth("refresh-token-0"), watched: false });
+  test("needs a login when the server refuses every token that the provider gives out", async ({ reader, onTestFinished }) => {
+    const tokens = await startTokenServer({ issue: () => {} });
+    onTestFinished(() => tokens.close());
+    await reader.start({ account: oauth(tokens, "refresh-token-0"), watched: false });
     await reader.logged(/refused the access token/);
     await reader.logged(/needs_login/, 15_000);
     expect(tokens.asked.length).toBeLessThanOrEqual(3);
   }, 30_000);
 
-  test("is told to set up when the token endpoint is neither encrypted nor on this machine", async () => {
-    const { oauth: settings } = oauth("refresh-token-0");
+  test("is told to set up when the token endpoint is neither encrypted nor on this machine", async ({ reader, tokens }) => {
+    const { oauth: settings } = oauth(tokens, "refresh-token-0");
     await reader.start({ account: { oauth: { ...settings, tokenUrl: "http://login.example/token" } }, watched: false });
     await reader.logged(/needs_setup.*oauth\.tokenUrl|oauth\.tokenUrl.*needs_setup/);
   });

@@ -1,25 +1,18 @@
 /** From a mail that was delivered to the turn of the agent that reads it. */
-import { afterEach, describe, expect, test } from "vitest";
+import { describe, expect } from "vitest";
 import { hasDovecot, startDovecot } from "../../support/mail/dovecot.ts";
 import { startImapServer } from "../../support/mail/imap-server.ts";
-import type { MailServer } from "../../support/mail/mail-server.ts";
-import { createReader, letter } from "../../support/mail/reader.ts";
-import { createRoom } from "./gmail-room.ts";
+import { letter, testWithReader } from "../../support/mail/reader.ts";
+import { type Room, test } from "./gmail-room.ts";
 
 const waits = { announced: 1_000, polled: 7_000 };
 
 describe.each([{ name: "the scripted server", open: startImapServer }, ...(hasDovecot ? [{ name: "Dovecot", open: startDovecot }] : [])])(
   "a mailbox by IMAP on $name",
   ({ open }) => {
-    let server: MailServer;
-    const reader = createReader(() => server);
-    afterEach(async () => {
-      await reader.close();
-      await server.close();
-    });
+    const test = testWithReader(open);
 
-    test("runs the agent within a second of a delivery that the server announces", async () => {
-      server = await open();
+    test("runs the agent within a second of a delivery that the server announces", async ({ server, reader }) => {
       await reader.start();
       for (const subject of ["First", "Second"]) {
         const delivered = performance.now();
@@ -32,33 +25,31 @@ describe.each([{ name: "the scripted server", open: startImapServer }, ...(hasDo
 );
 
 describe("a mailbox of Gmail", () => {
-  const room = createRoom();
   const email = "push@mail-project-1.test";
   const audience = "https://gateway.example.org/mail";
 
-  async function delay(subject: string): Promise<number> {
+  async function delay(room: Room, subject: string): Promise<number> {
     const delivered = Date.now();
-    room.google().mailbox.deliver({ subject });
+    room.google.mailbox.deliver({ subject });
     const before = room.seen.length;
     await room.arrived(before + 1);
     return (room.seen.at(-1)?.at ?? 0) - delivered;
   }
 
-  test("runs the agent within a second of a notice that it pulls", async () => {
+  test("runs the agent within a second of a notice that it pulls", async ({ room }) => {
     await room.start();
-    for (const subject of ["First", "Second"]) expect(await delay(subject)).toBeLessThan(waits.announced);
+    for (const subject of ["First", "Second"]) expect(await delay(room, subject)).toBeLessThan(waits.announced);
   });
 
-  test("runs the agent within a second of a notice that is posted to it", async () => {
+  test("runs the agent within a second of a notice that is posted to it", async ({ room }) => {
     await room.start({ mode: "push", subscription: undefined, push: { audience, serviceAccount: email } });
-    const address = `${room.gateway().gateway.url}/plugins/mail/gmail/${encodeURIComponent(room.google().address)}`;
-    const pushConfig = { pushEndpoint: address, oidcToken: { serviceAccountEmail: email, audience } };
-    room.google().pubsub.arrange(room.google().topic, "projects/mail-project-1/subscriptions/push", { pushConfig });
-    for (const subject of ["First", "Second"]) expect(await delay(subject)).toBeLessThan(waits.announced);
+    const pushConfig = { pushEndpoint: room.pushAddress(), oidcToken: { serviceAccountEmail: email, audience } };
+    room.google.pubsub.arrange(room.google.topic, "projects/mail-project-1/subscriptions/push", { pushConfig });
+    for (const subject of ["First", "Second"]) expect(await delay(room, subject)).toBeLessThan(waits.announced);
   });
 
-  test("that is polled every five seconds runs the agent within seven", async () => {
+  test("that is polled every five seconds runs the agent within seven", async ({ room }) => {
     await room.start({ mode: "poll", topic: undefined, subscription: undefined, pollSeconds: 5 });
-    expect(await delay("First")).toBeLessThan(waits.polled);
+    expect(await delay(room, "First")).toBeLessThan(waits.polled);
   });
 });

@@ -1,6 +1,5 @@
 /** The other side of `measured-process.ts`: starts it for a mailbox, and asks it what it measured. */
 import { spawn } from "node:child_process";
-import { once } from "node:events";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
@@ -39,6 +38,7 @@ export interface MeasuredGateway {
   ask(line?: "begin" | "now" | "look"): Promise<Measured>;
   /** Asks until it is as wanted; resolves with the last answer, and with the worst block and the most memory of all. */
   until(wanted: (measured: Measured) => boolean, ms: number): Promise<Measured>;
+  /** May be called again. */
   close(options?: { readonly keep?: boolean }): Promise<void>;
 }
 
@@ -70,6 +70,7 @@ export async function startMeasured(
   const child = spawn(process.execPath, ["--expose-gc", ...measuredProgram, configFile, String(aheadMs)], {
     stdio: ["pipe", "pipe", "inherit"],
   });
+  const ended = new Promise((resolve) => child.once("exit", resolve));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
   const next = async (): Promise<string> => String((await lines.next()).value);
   for (let line = await next(); line !== "ready"; ) line = await next();
@@ -95,7 +96,6 @@ export async function startMeasured(
       }
     },
     async close({ keep = false } = {}) {
-      const ended = once(child, "exit");
       child.stdin.end();
       await ended;
       if (!keep) removeDirectory(directory);

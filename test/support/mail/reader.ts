@@ -1,7 +1,7 @@
 /** A whole gateway in this process that watches a mailbox, and an agent that notes each mail that it reads. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, vi } from "vitest";
+import { test as base, expect, vi } from "vitest";
 import type { PluginDefinition } from "../../../core/sdk/contract.ts";
 import mail from "../../../plugins/mail/index.ts";
 import { removeDirectory } from "../directory.ts";
@@ -51,10 +51,26 @@ export function letter(
   return `From: ${from}\nTo: ada@example.net\nSubject: ${subject}\nMessage-ID: <${subject.replace(/\W/g, "-")}@example.org>\nDate: Mon, 23 Nov 2026 10:00:00 +0000\n${headers}\n${body}\n`;
 }
 
-export function createReader(
-  server: () => MailServer,
-  { answer = "read" }: { readonly answer?: string | ((text: string) => string) } = {},
-): Reader {
+interface Agent {
+  /** Its reply to each mail. */
+  readonly answer?: string | ((text: string) => string);
+}
+
+/** Tests that each have a server and a reader of their own, so that they can run at the same time. */
+export const testWithReader = <Server extends MailServer>(start: () => Promise<Server>, agent: Agent = {}) =>
+  base
+    .extend("server", async ({ onTestFinished }) => {
+      const server = await start();
+      onTestFinished(() => server.close());
+      return server;
+    })
+    .extend("reader", ({ server, onTestFinished }) => {
+      const reader = createReader(() => server, agent);
+      onTestFinished(() => reader.close());
+      return reader;
+    });
+
+export function createReader(server: () => MailServer, { answer = "read" }: Agent = {}): Reader {
   const seen: Read[] = [];
   const engine = createEngine((turn) => {
     if (turn.inbound.kind !== "hook") return "HEARTBEAT_OK";

@@ -2,6 +2,7 @@
 import { createServer, type IncomingHttpHeaders } from "node:http";
 import type { AddressInfo } from "node:net";
 import { onTestFinished } from "vitest";
+import type { AtEnd } from "../../core/cli/command.ts";
 
 interface Delivery {
   readonly headers: IncomingHttpHeaders;
@@ -9,7 +10,10 @@ interface Delivery {
   readonly body: string;
 }
 
-export async function startWebhook(path: string): Promise<{ readonly url: string; readonly calls: readonly Delivery[] }> {
+export async function startWebhook(
+  path: string,
+  atEnd: AtEnd = onTestFinished,
+): Promise<{ readonly url: string; readonly calls: readonly Delivery[] }> {
   const calls: Delivery[] = [];
   const listener = createServer((request, response) => {
     let body = "";
@@ -22,6 +26,6 @@ export async function startWebhook(path: string): Promise<{ readonly url: string
     });
   });
   await new Promise<void>((resolve) => listener.listen(0, "127.0.0.1", resolve));
-  onTestFinished(() => void listener.close());
+  atEnd(() => void listener.close());
   return { url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}${path}`, calls };
 }
