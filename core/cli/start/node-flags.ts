@@ -18,12 +18,17 @@ const youngHalfMb = 8;
  */
 const helpers = "--v8-pool-size";
 const mostHelpers = 4;
+/** The flags of a gateway's process. */
+export const gatewayFlags: readonly string[] = [
+  `${youngHalf}=${youngHalfMb}`,
+  `${helpers}=${Math.min(mostHelpers, availableParallelism())}`,
+];
 /**
  * Makes glibc's allocator return freed memory. By default each thread gets its own heap, up to eight for each processor, and the thresholds
  * for returning memory grow with the allocations at the start. V8 compiles in blocks of up to 32 kB. Inside a heap, one small live
  * allocation keeps up to twenty megabytes around it. Other platforms ignore these variables.
  */
-const allocator = {
+export const allocator = {
   MALLOC_ARENA_MAX: "2",
   MALLOC_MMAP_THRESHOLD_: "10000",
   // Below the kernel's own limit of mappings, which V8 needs too.
@@ -38,8 +43,7 @@ export function takeNodeFlags(argv: readonly string[]): void {
   const given = [...process.execArgv, process.env.NODE_OPTIONS ?? ""].join(" ");
   // A parent that exchanges messages with this process uses a file descriptor that the next one would not have.
   if (command === undefined || !staying.includes(command) || given.includes(youngHalf) || process.connected === true) return;
-  const flags = [`${youngHalf}=${youngHalfMb}`];
-  if (!given.includes(helpers)) flags.push(`${helpers}=${Math.min(mostHelpers, availableParallelism())}`);
+  const flags = gatewayFlags.filter((flag) => !given.includes(flag.split("=")[0] ?? flag));
   // Not available on Windows. The rest of the command line is unchanged.
   process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)], {
     ...allocator,

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
+import { allocator, gatewayFlags } from "../../../core/cli/start/node-flags.ts";
 import { removeDirectory, temporaryDirectory } from "../directory.ts";
 import type { MailServer } from "./mail-server.ts";
 
@@ -67,8 +68,10 @@ export async function startMeasured(
   const hooks = { enabled: true, token: "hook-token-of-the-test", ...mailboxes };
   const config = { gateway: { port: 0 }, state: { dir: "state" }, agents: { defaults: { engine: "scripted" } }, hooks };
   writeFileSync(configFile, JSON.stringify(config));
-  const child = spawn(process.execPath, ["--expose-gc", ...measuredProgram, configFile, String(aheadMs)], {
+  // With the flags of a gateway's process, so that the memory is that of a gateway.
+  const child = spawn(process.execPath, ["--expose-gc", ...gatewayFlags, ...measuredProgram, configFile, String(aheadMs)], {
     stdio: ["pipe", "pipe", "inherit"],
+    env: { ...allocator, ...process.env },
   });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
