@@ -3,11 +3,12 @@ import { existsSync, writeFileSync } from "node:fs";
 import { createServer, type ServerResponse } from "node:http";
 import { type AddressInfo, createServer as createSocketServer } from "node:net";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { aroundEach, describe, test } from "vitest";
 import { createGateway } from "../../core/gateway/gateway.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { createLoopback, repeat, startGateway } from "../support/gateway.ts";
+import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import {
   answered,
   answers,
@@ -26,12 +27,14 @@ import {
   writeConfig,
 } from "./room.ts";
 
+aroundEach(inOwnTest);
+
 const hooks = { enabled: true, token: hookToken };
 
 /** `error: ` and one sentence; below it one line that says what to do. */
 const oneSentence = /^error: [^\n]+\.\n {7}[^\n]+\n$/;
 
-describe("the configuration", () => {
+describe.concurrent("the configuration", () => {
   test("a broken file ends the start with file, line and column", async () => {
     const home = temporaryHome();
     const file = configure(home, {});
@@ -73,7 +76,7 @@ describe("the configuration", () => {
   });
 });
 
-describe("a plugin", () => {
+describe.concurrent("a plugin", () => {
   const declared = (body: string, host = "^0.1.0") =>
     `import { definePlugin } from "service-gateway/sdk";\nexport default definePlugin({ id: "ID", version: "1.0.0", host: "${host}", ${body} });\n`;
   const broken: Readonly<Record<string, { readonly source: string; readonly says: RegExp }>> = {
@@ -121,7 +124,7 @@ describe("a plugin", () => {
   });
 });
 
-describe("what is taken already", () => {
+describe.concurrent("what is taken already", () => {
   test("a port in use is named", async () => {
     const other = createSocketServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
@@ -159,7 +162,7 @@ describe("what is taken already", () => {
   });
 });
 
-describe("a platform that answers garbage", () => {
+describe.concurrent("a platform that answers garbage", () => {
   test("status says so, and it heals without a loss", async () => {
     const platform = await openPlatform();
     const [ada = 0] = people(platform);

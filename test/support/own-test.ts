@@ -1,0 +1,22 @@
+/**
+ * `expect` and `onTestFinished` for tests that run at the same time, and for what they share with others. Those of vitest know one current
+ * test for the whole process. A file with concurrent tests says `aroundEach(inOwnTest)`; everywhere else these are those of vitest.
+ */
+import { AsyncLocalStorage } from "node:async_hooks";
+import { type TestContext, expect as vitestExpect, onTestFinished as vitestFinished } from "vitest";
+
+const own = new AsyncLocalStorage<Pick<TestContext, "expect" | "onTestFinished">>();
+
+/** Runs a test so that `expect` and `onTestFinished` are its own, in all that it calls. */
+export async function inOwnTest(runTest: () => Promise<void>, { expect, onTestFinished }: TestContext): Promise<void> {
+  await own.run({ expect, onTestFinished }, runTest);
+}
+
+const ownExpect = () => own.getStore()?.expect ?? vitestExpect;
+
+export const expect = new Proxy(vitestExpect, {
+  apply: (_expect, _this, args: Parameters<typeof vitestExpect>) => ownExpect()(...args),
+  get: (_expect, name) => Reflect.get(ownExpect(), name),
+});
+
+export const onTestFinished: typeof vitestFinished = (...args) => (own.getStore()?.onTestFinished ?? vitestFinished)(...args);
