@@ -34,6 +34,70 @@ const hooks = { enabled: true, token: hookToken };
 /** `error: ` and one sentence; below it one line that says what to do. */
 const oneSentence = /^error: [^\n]+\.\n {7}[^\n]+\n$/;
 
+describe.concurrent("a platform that answers garbage", () => {
+  test("status says so, and it heals without a loss", async () => {
+    const platform = await openPlatform();
+    const [ada = 0] = people(platform);
+    const junk = createServer((_request, response) => send(response));
+    let send = (response: ServerResponse): void => void response.writeHead(200, { "content-type": "text/html" }).end("<html>portal</html>");
+    junk.listen(0, "127.0.0.1");
+    await new Promise((resolve) => junk.once("listening", resolve));
+    onTestFinished(() => void junk.close());
+    const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform) } });
+    for (const kind of ["garbage", "reset-before", "status"] as const)
+      platform.faults.add({ method: "getUpdates", kind, times: 2, status: 502 });
+    platform.faults.add({ method: "sendMessage", kind: "refuse", times: 1, status: 500, description: "Internal Server Error" });
+    platform.act.say(ada, ada, "through the noise");
+    await gateway.until(/cannot be reached|no answer|junk|not JSON/i);
+    await answered(platform, ada, "through the noise");
+    expect(answers(platform, ada).filter((text) => text === "through the noise")).toHaveLength(1);
+
+    const away = { ...openChannel(platform), apiRoot: `http://127.0.0.1:${(junk.address() as AddressInfo).port}` };
+    const bodies = [
+      '{"ok":true',
+      '{"ok":true,"result":7}',
+      '{"ok":true,"result":[null,7,{"update_id":"x"},{"update_id":1}]}',
+      "[]",
+      "null",
+      "",
+    ];
+    let turn = 0;
+    send = (response) => {
+      turn += 1;
+      const body = bodies[turn % bodies.length];
+      response.writeHead(200, { "content-type": "application/json" }).end(body);
+    };
+    writeConfig(gateway.file, withBasics({ channels: { botchat: away } }));
+    await gateway.until(/the configuration was reloaded/);
+    await expect.poll(() => turn).toBeGreaterThan(12);
+    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
+    platform.act.say(ada, ada, "while it was away");
+    writeConfig(gateway.file, withBasics({ channels: { botchat: openChannel(platform) } }));
+    await gateway.until(takenOver(2));
+    await answered(platform, ada, "while it was away");
+    const status = JSON.parse((await run(["status", "--json", "--config", gateway.file], { home: gateway.home })).out) as object;
+    expect(status).toMatchObject({ ready: true, gateway: { accounts: [{ status: { state: "connected" } }] } });
+    await stop(gateway);
+  });
+
+  test("status names a platform that is a web page", async () => {
+    const platform = await openPlatform();
+    platform.faults.add({ method: "*", kind: "garbage", times: 1_000 });
+    const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform) } });
+    await gateway.until(/"state":"waiting"/);
+    const status = await run(["status", "--config", gateway.file], { home: gateway.home });
+    expect(status.out).toMatch(/botchat:default +waiting/);
+    expect(status.out).not.toContain(botToken);
+    // It has tried: what is down there degrades the gateway, and takes it from nobody.
+    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
+    expect(status.out).toMatch(/degraded at http/);
+    platform.faults.clear();
+    const again = () => run(["status", "--config", gateway.file], { home: gateway.home });
+    await expect.poll(async () => (await again()).out).toMatch(/ready at http/);
+    await stop(gateway);
+  });
+});
+
 describe.concurrent("the configuration", () => {
   test("a broken file ends the start with file, line and column", async () => {
     const home = temporaryHome();
@@ -159,69 +223,5 @@ describe.concurrent("what is taken already", () => {
       message: expect.stringContaining(`process ${process.pid}`),
     });
     expect(chat.gateway.readiness().ready, "the first one is not disturbed").toBe(true);
-  });
-});
-
-describe.concurrent("a platform that answers garbage", () => {
-  test("status says so, and it heals without a loss", async () => {
-    const platform = await openPlatform();
-    const [ada = 0] = people(platform);
-    const junk = createServer((_request, response) => send(response));
-    let send = (response: ServerResponse): void => void response.writeHead(200, { "content-type": "text/html" }).end("<html>portal</html>");
-    junk.listen(0, "127.0.0.1");
-    await new Promise((resolve) => junk.once("listening", resolve));
-    onTestFinished(() => void junk.close());
-    const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform) } });
-    for (const kind of ["garbage", "reset-before", "status"] as const)
-      platform.faults.add({ method: "getUpdates", kind, times: 2, status: 502 });
-    platform.faults.add({ method: "sendMessage", kind: "refuse", times: 1, status: 500, description: "Internal Server Error" });
-    platform.act.say(ada, ada, "through the noise");
-    await gateway.until(/cannot be reached|no answer|junk|not JSON/i);
-    await answered(platform, ada, "through the noise");
-    expect(answers(platform, ada).filter((text) => text === "through the noise")).toHaveLength(1);
-
-    const away = { ...openChannel(platform), apiRoot: `http://127.0.0.1:${(junk.address() as AddressInfo).port}` };
-    const bodies = [
-      '{"ok":true',
-      '{"ok":true,"result":7}',
-      '{"ok":true,"result":[null,7,{"update_id":"x"},{"update_id":1}]}',
-      "[]",
-      "null",
-      "",
-    ];
-    let turn = 0;
-    send = (response) => {
-      turn += 1;
-      const body = bodies[turn % bodies.length];
-      response.writeHead(200, { "content-type": "application/json" }).end(body);
-    };
-    writeConfig(gateway.file, withBasics({ channels: { botchat: away } }));
-    await gateway.until(/the configuration was reloaded/);
-    await expect.poll(() => turn).toBeGreaterThan(12);
-    expect((await fetch(`${gateway.url}/healthz`)).status).toBe(200);
-    platform.act.say(ada, ada, "while it was away");
-    writeConfig(gateway.file, withBasics({ channels: { botchat: openChannel(platform) } }));
-    await gateway.until(takenOver(2));
-    await answered(platform, ada, "while it was away");
-    const status = JSON.parse((await run(["status", "--json", "--config", gateway.file], { home: gateway.home })).out) as object;
-    expect(status).toMatchObject({ ready: true, gateway: { accounts: [{ status: { state: "connected" } }] } });
-    await stop(gateway);
-  });
-
-  test("status names a platform that is a web page", async () => {
-    const platform = await openPlatform();
-    platform.faults.add({ method: "*", kind: "garbage", times: 1_000 });
-    const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform) } });
-    await gateway.until(/"state":"waiting"/);
-    const status = await run(["status", "--config", gateway.file], { home: gateway.home });
-    expect(status.out).toMatch(/botchat:default +waiting/);
-    expect(status.out).not.toContain(botToken);
-    // It has tried: what is down there degrades the gateway, and takes it from nobody.
-    expect((await fetch(`${gateway.url}/readyz`)).status).toBe(200);
-    expect(status.out).toMatch(/degraded at http/);
-    platform.faults.clear();
-    const again = () => run(["status", "--config", gateway.file], { home: gateway.home });
-    await expect.poll(async () => (await again()).out).toMatch(/ready at http/);
-    await stop(gateway);
   });
 });
