@@ -9,8 +9,7 @@ import { run } from "../core/cli/command-runner.ts";
 import { say } from "../openai-server/answers.ts";
 import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { freePort } from "../support/ports.ts";
-import { usePostgres } from "../support/postgres.ts";
-import { createPostgres, type PostgresServer } from "../support/postgres-server.ts";
+import { openOwnPostgres, usePostgres } from "../support/postgres.ts";
 import { kitchen } from "./conversation.ts";
 import { answered, answers, createNodeGroup, hookToken, type Node, personOf, postHook, startPair } from "./node-group.ts";
 
@@ -18,14 +17,6 @@ aroundEach(inOwnTest);
 
 const database = usePostgres();
 const createGroup = (server = database) => createNodeGroup(server, onTestFinished);
-
-/** A server that a test may stop without disturbing the others. */
-async function openOwnPostgres(): Promise<PostgresServer> {
-  const server = createPostgres();
-  onTestFinished(() => server.remove());
-  await server.start();
-  return server;
-}
 
 async function metricsOf(node: Node): Promise<string> {
   const own = readFileSync(join(node.home, "state", "gateway-token"), "utf8").trim();
