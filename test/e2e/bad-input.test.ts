@@ -93,7 +93,7 @@ describe.concurrent("a platform that answers garbage", () => {
     expect(status.out).toMatch(/degraded at http/);
     platform.faults.clear();
     const again = () => run(["status", "--config", gateway.file], { home: gateway.home });
-    await expect.poll(async () => (await again()).out).toMatch(/ready at http/);
+    await expect.poll(async () => (await again()).out, { interval: 100 }).toMatch(/ready at http/);
     await stop(gateway);
   });
 });

@@ -186,7 +186,7 @@ describe.concurrent("the manual", () => {
     const settings = Object.fromEntries(Object.entries(place).map(([key, value]) => [`hooks.imap.accounts.work.${key}`, value]));
     const { platform, model, gateway, ada } = await startExample("mail", { greet: true, settings });
     const watched = async () => (await run(["webhooks", "imap", "status", "--config", gateway.file], { home: gateway.home })).out;
-    await expect.poll(watched).toMatch(/work .* ok/);
+    await expect.poll(watched, { interval: 100 }).toMatch(/work .* ok/);
     const mail = (from: string, text: string) => `From: ${from}\r\nTo: ada@example.org\r\nSubject: Lamps\r\n\r\n${text}\r\n`;
     await server.deliver(mail("eve@elsewhere.example", "Buy our lamps!"));
     await server.deliver(mail("Bela <bela@example.org>", "The lamps are here."));

@@ -53,7 +53,7 @@ describe.concurrent("dev", () => {
     const code = /approve botchat ([A-Z2-9]{8})/.exec(await told(/pairing approve/))?.[1] ?? "";
     // No flag names the state: who has only ever run `dev` means its state.
     const why = async () => (await run(["why", "last"], { home })).out;
-    await expect.poll(why).toMatch(/^refused \(pairing_required\)/);
+    await expect.poll(why, { interval: 100 }).toMatch(/^refused \(pairing_required\)/);
     expect(await why()).toContain("(1001) in a direct chat");
 
     const approved = await run(["pairing", "approve", "botchat", code], { home });
@@ -62,7 +62,7 @@ describe.concurrent("dev", () => {
 
     await say("Good evening.");
     await told(/Good evening\./);
-    await expect.poll(why).toMatch(/^answered after /);
+    await expect.poll(why, { interval: 100 }).toMatch(/^answered after /);
 
     const token = readFileSync(join(home, ".service", "dev", "hook-token"), "utf8").trim();
     expect(said).not.toContain(token);
