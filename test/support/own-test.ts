@@ -1,6 +1,7 @@
 /**
- * `expect` and `onTestFinished` for tests that run at the same time, and for what they share with others. Those of vitest know one current
- * test for the whole process. A file with concurrent tests says `aroundEach(inOwnTest)`; everywhere else these are those of vitest.
+ * `expect` and `onTestFinished` of the test that calls them, also when other tests run beside it and when a helper calls them. Those of
+ * vitest know one current test for the whole process. A file with concurrent tests calls `aroundEach(inOwnTest)`; in all other files these
+ * are the same as those of vitest.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { type TestContext, expect as vitestExpect, onTestFinished as vitestFinished } from "vitest";
