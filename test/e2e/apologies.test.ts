@@ -1,13 +1,16 @@
 /** A message whose turn or delivery fails: its sender reads one apology that names a remedy; a hook's or a heartbeat's failure disturbs nobody. */
 import { createTestHost } from "service-gateway/testkit";
-import { expect, onTestFinished, test } from "vitest";
+import { aroundEach, test } from "vitest";
 import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { callTools, refuse, say } from "../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { endsOf } from "./conversation.ts";
 import { answered, answers, hookToken, openChannel, openPlatform, people, postHook } from "./room.ts";
+
+aroundEach(inOwnTest);
 
 const full = refuse(400, "This model's maximum context length is 4096 tokens");
 
@@ -50,7 +53,7 @@ async function open({ model = "local/small" as string | object, maxSteps = 3 } =
   };
 }
 
-test("an empty answer is asked for once more; empty twice, the sender reads an apology", async () => {
+test.concurrent("an empty answer is asked for once more; empty twice, the sender reads an apology", async () => {
   const { server, platform, ada, said, ends } = await open();
   server.script(say(""), say("Here I am."));
   platform.act.say(ada, ada, "are you there?");
@@ -63,7 +66,7 @@ test("an empty answer is asked for once more; empty twice, the sender reads an a
   expect(server.requests).toHaveLength(4);
 });
 
-test("a tool loop without an end: the sender reads that it was one", async () => {
+test.concurrent("a tool loop without an end: the sender reads that it was one", async () => {
   const { server, platform, ada, said, ends } = await open({ maxSteps: 2 });
   server.script(...Array.from({ length: 5 }, () => callTools([{ name: "react", args: { emoji: "👍" } }])));
   platform.act.say(ada, ada, "go on for ever");
@@ -73,7 +76,7 @@ test("a tool loop without an end: the sender reads that it was one", async () =>
   expect(server.requests).toHaveLength(2);
 });
 
-test("too long a conversation is answered without its older half, and is kept whole", async () => {
+test.concurrent("too long a conversation is answered without its older half, and is kept whole", async () => {
   const place = await open();
   for (const text of ["one", "two", "three", "four"]) await place.ask(text);
   const before = place.server.requests.length;
@@ -87,7 +90,7 @@ test("too long a conversation is answered without its older half, and is kept wh
   expect(JSON.stringify(place.server.requests.at(-1)?.body.messages)).toContain("You said: one");
 });
 
-test("a message that is too long by itself: the sender reads how to start anew", async () => {
+test.concurrent("a message that is too long by itself: the sender reads how to start anew", async () => {
   const { server, platform, ada, said, ends } = await open();
   server.script(full, full);
   platform.act.say(ada, ada, "a very long message");
@@ -96,7 +99,7 @@ test("a message that is too long by itself: the sender reads how to start anew",
   expect(said()).toHaveLength(1);
 });
 
-test("a fallback answers where the first model's key is refused", async () => {
+test.concurrent("a fallback answers where the first model's key is refused", async () => {
   const { server, platform, ada, said } = await open({ model: { primary: "local/small", fallbacks: ["spare/big"] } });
   server.requireKey("another-key");
   platform.act.say(ada, ada, "hello");
@@ -104,7 +107,7 @@ test("a fallback answers where the first model's key is refused", async () => {
   expect(said()).toHaveLength(1);
 });
 
-test("the failure of a hook's turn and of a heartbeat sends nothing to the chat; the summary names it", async () => {
+test.concurrent("the failure of a hook's turn and of a heartbeat sends nothing to the chat; the summary names it", async () => {
   const place = await open();
   const { server, platform, ada, url, said, ends } = place;
   await place.ask("remember where I am");
@@ -124,7 +127,7 @@ test("the failure of a hook's turn and of a heartbeat sends nothing to the chat;
 
 const odd = { kind: "refuse", description: "Bad Request: something odd" } as const;
 
-test("an answer that the platform refuses for good: the sender reads that there is one, and how to get it", async () => {
+test.concurrent("an answer that the platform refuses for good: the sender reads that there is one, and how to get it", async () => {
   const { platform, ada, said, ends, url } = await open();
   platform.faults.leaveTo((method, { text }) => (method === "sendMessage" && String(text).includes("You said") ? odd : undefined));
   platform.act.say(ada, ada, "hello");
@@ -137,7 +140,7 @@ test("an answer that the platform refuses for good: the sender reads that there 
   expect(said()).toHaveLength(1);
 });
 
-test("an answer of unknown fate that may have arrived: the sender reads nothing that is untrue, once", async () => {
+test.concurrent("an answer of unknown fate that may have arrived: the sender reads nothing that is untrue, once", async () => {
   const { platform, ada, said, ends } = await open();
   platform.faults.leaveTo((method, { text }) =>
     method === "sendMessage" && String(text).includes("You said") ? { kind: "reset-after" } : undefined,
@@ -148,7 +151,7 @@ test("an answer of unknown fate that may have arrived: the sender reads nothing 
   expect(said()).toEqual([answer, answer, expect.stringMatching(/cannot confirm that all of it arrived.*ask me to repeat it/)]);
 });
 
-test.each([
+test.concurrent.each([
   ["is refused too is not sent again", { odd, sends: 2, end: "failed bad_request" }],
   [
     "could not arrive either is not sent at all",

@@ -1,16 +1,19 @@
 /** A wall clock that jumps while people write: no chat stands still, and nothing is lost or answered twice. */
-import { expect, onTestFinished, test } from "vitest";
+import { aroundEach, test } from "vitest";
 import type { Inbound } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { createEngine, startGateway } from "../support/gateway.ts";
+import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { endsOf } from "./conversation.ts";
 import { answers, hookToken, openChannel, openPlatform, people, postHook } from "./room.ts";
+
+aroundEach(inOwnTest);
 
 const hour = 3_600_000;
 const photo = (name: string) => ({ kind: "photo" as const, bytes: Buffer.from(name), fileName: `${name}.png`, mimeType: "image/png" });
 
-test.each([
+test.concurrent.each([
   ["two hours back", -2 * hour],
   ["two hours forward", 2 * hour],
 ])("%s in the middle of an album, of a cut text and of a 429", async (_where, jump) => {
@@ -57,7 +60,7 @@ test.each([
   expect(turns.reduce((characters, { text }) => characters + (text.match(/b/g)?.length ?? 0), 0)).toBe(4_196);
 });
 
-test("a client that is locked out stays so when the wall clock is set, and no longer than its minute", async () => {
+test.concurrent("a client that is locked out stays so when the wall clock is set, and no longer than its minute", async () => {
   const directory = temporaryDirectory();
   onTestFinished(() => removeDirectory(directory));
   const clock = { off: 0, elapsed: 1_000 };

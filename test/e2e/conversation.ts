@@ -1,7 +1,6 @@
 /** A gateway in this process on the emulated platform, with an agent that a test writes and whose turns it sees. */
 import { join } from "node:path";
 import { createTestHost } from "service-gateway/testkit";
-import { expect, onTestFinished } from "vitest";
 import type { EngineTurn, PluginDefinition, TurnEvent } from "../../core/sdk/contract.ts";
 import type { EventReport } from "../../core/state/report.ts";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
@@ -9,6 +8,7 @@ import botchat from "../../plugins/botchat/index.ts";
 import type { Message, Platform } from "../../plugins/playground/platform/index.ts";
 import { root } from "../house/sources.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { expect, onTestFinished } from "../support/own-test.ts";
 import { isIsolated, openChannel, openPlatform, people } from "./room.ts";
 
 /** Groups of the emulated platform. */

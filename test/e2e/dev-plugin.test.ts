@@ -1,10 +1,13 @@
 /** `service dev FOLDER`: a plugin that is being written is replaced in the running gateway when its files are saved. */
 import { mkdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { aroundEach, test } from "vitest";
 import { start, temporaryHome } from "../core/cli/command.ts";
 import { startGateway } from "../core/cli/gateway-runner.ts";
+import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { answered, configure, openChannel, openPlatform, people, stop } from "./room.ts";
+
+aroundEach(inOwnTest);
 
 /** An engine that says which version of it answers, and waits until a text after `wait` was written beside it. */
 const plugin = (words: string, change: (source: string) => string = (source) => source): string =>
@@ -95,7 +98,7 @@ async function swapInATurn({ platform, ada, bela, home, index, dev }: Awaited<Re
   await dev.until(/an instance closed/);
 }
 
-test("a save replaces the plugin, a broken one keeps the last good version and says what is wrong where, and what ran ends on the old one", {
+test.concurrent("a save replaces the plugin, a broken one keeps the last good version and says what is wrong where, and what ran ends on the old one", {
   timeout: 120_000,
 }, async () => {
   const parrot = await openParrot();
@@ -171,7 +174,7 @@ test("a save replaces the plugin, a broken one keeps the last good version and s
   await stop(dev);
 });
 
-test("a message that was held before its turn ends on the engine and the command of the version that it met", {
+test.concurrent("a message that was held before its turn ends on the engine and the command of the version that it met", {
   timeout: 120_000,
 }, async () => {
   const { platform, ada, bela, home, index, dev } = await openParrot();
@@ -189,7 +192,7 @@ test("a message that was held before its turn ends on the engine and the command
   await stop(dev);
 });
 
-test("a plugin in a worker is replaced by one in another worker, and a version that ends its thread is not brought in", {
+test.concurrent("a plugin in a worker is replaced by one in another worker, and a version that ends its thread is not brought in", {
   timeout: 120_000,
 }, async () => {
   const parrot = await openParrot({
@@ -212,7 +215,7 @@ test("a plugin in a worker is replaced by one in another worker, and a version t
   await stop(dev);
 });
 
-test("a channel without an account says where to add one", async () => {
+test.concurrent("a channel without an account says where to add one", async () => {
   const home = temporaryHome();
   const folder = join(home, "harbour");
   mkdirSync(folder);
@@ -239,7 +242,7 @@ export default defineChannel({
   await dev.finished;
 });
 
-test("a gateway starts under node --watch too", async () => {
+test.concurrent("a gateway starts under node --watch too", async () => {
   const home = temporaryHome();
   const { folder } = writeParrot(home);
   const dev = start(["dev", folder, "--config", configure(home, {})], { home, nodeArgs: ["--watch"] });

@@ -5,15 +5,18 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSyn
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { applyEdits, modify, parse } from "jsonc-parser";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, aroundEach, beforeAll, describe, test } from "vitest";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { root, sources } from "../house/sources.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
 import { startImapServer } from "../support/mail/imap-server.ts";
+import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { freePort } from "../support/ports.ts";
 import { answered, answers, botToken, openPlatform, people, type Running, restart } from "./room.ts";
+
+aroundEach(inOwnTest);
 
 const hasCaddy = existsSync("/usr/bin/caddy");
 if (!hasCaddy) console.warn("Caddy is not installed: the reverse proxy of examples/production is not tested");
@@ -31,6 +34,12 @@ const environment = {
 };
 const kitchen = -1_001_000_000_001;
 const workshop = -1_001_000_000_002;
+
+beforeAll(() => void Object.assign(process.env, environment));
+
+afterAll(() => {
+  for (const key of Object.keys(environment)) delete process.env[key];
+});
 
 interface Example {
   readonly platform: Platform;
@@ -81,10 +90,6 @@ async function startExample(
   set(["channels", "botchat", "polling"], { timeoutSeconds: 1 });
   if ((parse(text) as { models?: unknown }).models !== undefined) set(["models", "providers", "local", "baseUrl"], model.url);
   writeFileSync(file, text);
-  Object.assign(process.env, environment);
-  onTestFinished(() => {
-    for (const key of Object.keys(environment)) delete process.env[key];
-  });
   const gateway = await restart({ home, file, env: environment });
   // A bot may only write to people who have written to it.
   if (greet) {
@@ -104,7 +109,7 @@ async function startExample(
 
 const spoken = (platform: Platform, chat: number) => answers(platform, chat).join("\n---\n");
 
-describe("the manual", () => {
+describe.concurrent("the manual", () => {
   test("each page begins with the file that lies beside it, and the folders are in the index", () => {
     const index = readFileSync(join(root, "README.md"), "utf8");
     for (const folder of folders.filter((name) => !own.includes(name))) {
@@ -181,7 +186,7 @@ describe("the manual", () => {
     const settings = Object.fromEntries(Object.entries(place).map(([key, value]) => [`hooks.imap.accounts.work.${key}`, value]));
     const { platform, model, gateway, ada } = await startExample("mail", { greet: true, settings });
     const watched = async () => (await run(["webhooks", "imap", "status", "--config", gateway.file], { home: gateway.home })).out;
-    await expect.poll(watched).toMatch(/work .* ok/);
+    await expect.poll(watched, { interval: 100 }).toMatch(/work .* ok/);
     const mail = (from: string, text: string) => `From: ${from}\r\nTo: ada@example.org\r\nSubject: Lamps\r\n\r\n${text}\r\n`;
     await server.deliver(mail("eve@elsewhere.example", "Buy our lamps!"));
     await server.deliver(mail("Bela <bela@example.org>", "The lamps are here."));

@@ -61,6 +61,7 @@ describe.runIf(available)("the first steps", () => {
   }, async () => {
     const home = temporaryHome();
     const state = join(home, "dev");
+    const why = async () => (await run(["why", "last", "--state", state], { home })).out;
     const dev = start(["dev", "--state", state, "--port", "0", "--page-port", "0"], { home });
     const welcome = await dev.until(/channel connected/);
     const address = /Page\s+(http:\S+)/.exec(welcome)?.[1] ?? "";
@@ -78,7 +79,7 @@ describe.runIf(available)("the first steps", () => {
     await write(page, "Hello, bot!");
     await expect.poll(shown).toMatch(/Pairing code: [A-Z2-9]{8}/);
     expect(await shown(), "the command that works in this clone").toMatch(/npm run -s service -- pairing approve botchat [A-Z2-9]{8}/);
-    await expect.poll(async () => (await run(["why", "last", "--state", state], { home })).out).toContain("pairing_required");
+    await expect.poll(why, { interval: 100 }).toContain("pairing_required");
 
     // No terminal is needed from here on.
     await page.getByRole("button", { name: "Approve this code" }).click();
@@ -114,7 +115,7 @@ describe.runIf(available)("the first steps", () => {
     await expect.poll(async () => (await shown()).slice(before.length)).toMatch(/Say hello/);
 
     // The text is shown before the end of its event is on disk.
-    await expect.poll(async () => (await run(["why", "last", "--state", state], { home })).out).toMatch(/answered/);
+    await expect.poll(why, { interval: 100 }).toMatch(/answered/);
     expect(problems).toEqual([]);
     dev.child.kill("SIGTERM");
     expect((await dev.finished).code).toBe(0);

@@ -2,11 +2,14 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { aroundEach, describe, test } from "vitest";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { createLoopback, repeat, startGateway } from "../support/gateway.ts";
+import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { answered, answers, hookToken, openChannel, openPlatform, people, postHook, startGatewayProcess, stop } from "./room.ts";
+
+aroundEach(inOwnTest);
 
 const hooks = { enabled: true, token: hookToken };
 
@@ -32,7 +35,7 @@ function fillDisk(filler: string): void {
   }
 }
 
-describe("a full disk", () => {
+describe.concurrent("a full disk", () => {
   test("hooks are told to come again, updates stay with the platform, and all is done when there is room", {
     timeout: 60_000,
   }, async (context) => {
@@ -106,7 +109,7 @@ describe("a full disk", () => {
   });
 });
 
-describe("a disk that is full in the moment of a send", () => {
+describe.concurrent("a disk that is full in the moment of a send", () => {
   test("what the platform took is not sent again: its record waits for room", async (context) => {
     const home = temporaryHome();
     const state = join(home, "state");

@@ -1,12 +1,15 @@
 /** Messages that belong together are one turn: albums, cut texts, quick messages, a message and its edits; also over a restart between the parts. */
 import { createTestHost } from "service-gateway/testkit";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { aroundEach, describe, test } from "vitest";
 import type { EngineTurn, Inbound } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { endsOf } from "./conversation.ts";
 import { answered, answers, kill, openChannel, openPlatform, people, restart, startGatewayProcess, stop } from "./room.ts";
+
+aroundEach(inOwnTest);
 
 interface Heard {
   readonly platform: Platform;
@@ -62,7 +65,7 @@ const stored = (place: Heard) => expect.poll(() => place.platform.pending()).toB
 /** What comes half a second later comes too late: a machine that stood still in between is asked again. */
 const inTime = { retry: 3 };
 
-describe("an album", () => {
+describe.concurrent("an album", () => {
   test("is one turn with its files in order and its caption", async () => {
     const place = await listen();
     await place.start();
@@ -116,7 +119,7 @@ describe("an album", () => {
   });
 });
 
-test("kill -9 between the parts of an album and of a cut text loses none and says none twice", async () => {
+test.concurrent("kill -9 between the parts of an album and of a cut text loses none and says none twice", async () => {
   const platform = await openPlatform();
   const [ada = 0, bela = 0] = people(platform);
   const first = await startGatewayProcess({
@@ -139,7 +142,7 @@ test("kill -9 between the parts of an album and of a cut text loses none and say
   await stop(second);
 });
 
-describe("a text that the sender's app cut", () => {
+describe.concurrent("a text that the sender's app cut", () => {
   const long = `${"Once upon a time, in a place far away. ".repeat(120)}And **this** is ${"bold ".repeat(800)}to the end.`;
 
   test("is one text again, and a style that the cut divided is one style", async () => {
@@ -196,7 +199,7 @@ describe("a text that the sender's app cut", () => {
   });
 });
 
-describe("quick messages", () => {
+describe.concurrent("quick messages", () => {
   test("within the time are one turn, line by line; a command, a file and an answer stand alone", async () => {
     const place = await listen({ messages: { inbound: { debounceMs: 400 } } });
     await place.start();
@@ -230,7 +233,7 @@ describe("quick messages", () => {
   });
 });
 
-describe("an edit", () => {
+describe.concurrent("an edit", () => {
   test("of a message that waits takes its place", async () => {
     const place = await listen();
     await place.start();

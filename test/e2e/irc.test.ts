@@ -130,13 +130,15 @@ describe.runIf(hasNgircd)("on a real server", () => {
     });
     const secure = { port: server.tlsPort, tls: true, dmPolicy: "open", allowFrom: ["*"] };
     const stranger = await launch(server.port, { ...secure, serverPassword: "let me in" });
-    await expect.poll(async () => (await stranger.service("channels", "status")).out).toMatch(/waiting[\s\S]*self.signed certificate/);
+    await expect
+      .poll(async () => (await stranger.service("channels", "status")).out, { interval: 100 })
+      .toMatch(/waiting[\s\S]*self.signed certificate/);
     await stranger.kill();
     const trusting = await launch(server.port, { ...secure, caFile: certificate.file, serverPassword: "let me in" });
-    await expect.poll(async () => (await trusting.service("channels", "status")).out).toContain("connected");
+    await expect.poll(async () => (await trusting.service("channels", "status")).out, { interval: 100 }).toContain("connected");
     await trusting.kill();
     const wrong = await launch(server.port, { ...secure, caFile: certificate.file, serverPassword: "wrong" });
-    await expect.poll(async () => (await wrong.service("channels", "status")).out).toMatch(/failed|waiting/);
+    await expect.poll(async () => (await wrong.service("channels", "status")).out, { interval: 100 }).toMatch(/failed|waiting/);
   }, 90_000);
 });
 
@@ -186,7 +188,7 @@ describe.runIf(hasNgircd)("nothing that was accepted is lost", () => {
       await expect.poll(() => numbers(ada).size).toBeGreaterThan(round * 5);
       await program.kill();
       program = await launch(server.port, everybody, { home: program.home });
-      await expect.poll(async () => (await program.service("channels", "status")).out).toContain("connected");
+      await expect.poll(async () => (await program.service("channels", "status")).out, { interval: 100 }).toContain("connected");
       await expect.poll(async () => (await outcomes(program)).filter((outcome) => outcome === "open").length).toBe(0);
     }
     const ended = await outcomes(program);
@@ -228,7 +230,7 @@ test("the example runs as it is written, but for its addresses: the owner by acc
   const before = server.said.length;
   server.send(":ada!a@127.0.0.1 PRIVMSG breadbot :I am ada, believe me");
   await expect
-    .poll(async () => (await run(["events", "list", "--config", config, "--json"], { home, env })).out)
+    .poll(async () => (await run(["events", "list", "--config", config, "--json"], { home, env })).out, { interval: 100 })
     .toContain("sender_not_allowed");
   expect(server.said.length).toBe(before);
 });

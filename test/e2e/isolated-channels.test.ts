@@ -1,15 +1,18 @@
 /** The program with the channels botchat and irc in threads of their own: people, groups, files, previews, edits of the file, and deaths. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished, test } from "vitest";
+import { aroundEach, test } from "vitest";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { bundled, ownFlags, type Started, start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { type GatewayProcess, startGateway } from "../core/cli/gateway-runner.ts";
 import { root } from "../house/sources.ts";
 import { type ScriptedServer, startScripted } from "../support/irc/scripted-server.ts";
+import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { kitchen } from "./conversation.ts";
 import { answered, answers, configure, kill, openChannel, openPlatform, people, stop, takenOver, writeConfig } from "./room.ts";
+
+aroundEach(inOwnTest);
 
 /** Ends the thread of a plugin from outside, once its name is in the file, as a crash would. */
 const crashes = (file: string) =>
@@ -100,7 +103,7 @@ const isUp = async (gateway: Started<GatewayProcess>, server: ScriptedServer) =>
   await expect.poll(() => server.lines).toContain("JOIN #Room");
 };
 
-test("botchat in a worker: pairing, a group by mention, an answer that grows, a file, and a wrong edit", async () => {
+test.concurrent("botchat in a worker: pairing, a group by mention, an answer that grows, a file, and a wrong edit", async () => {
   const {
     platform,
     server,
@@ -145,7 +148,7 @@ test("botchat in a worker: pairing, a group by mention, an answer that grows, a 
   await stop(gateway);
 });
 
-test("irc in a worker: an id compares in its one form and makes no owner, in lists, in groups, and after an edit", async () => {
+test.concurrent("irc in a worker: an id compares in its one form and makes no owner, in lists, in groups, and after an edit", async () => {
   const scene = await openScene({ irc: { groups: { "#ROOM": { allowFrom: ["~ADA"] } } } });
   const { server, file, config, gateway: launch, service, say, said } = scene;
   const gateway = launch();
@@ -177,7 +180,7 @@ test("irc in a worker: an id compares in its one form and makes no owner, in lis
   await stop(gateway);
 });
 
-test("what was accepted is answered when a thread dies, when the file is edited meanwhile, and when the process is killed", async () => {
+test.concurrent("what was accepted is answered when a thread dies, when the file is edited meanwhile, and when the process is killed", async () => {
   const open = { dmPolicy: "open", allowFrom: ["*"] };
   const { platform, server, ada, file, config, gatewayThatCrashes: launch, crash, service, say, said } = await openScene({ irc: open });
   let gateway = launch();

@@ -1,12 +1,12 @@
 /** Gateways as nodes of one PostgreSQL: real processes, a real server, the platform and the model over real HTTP. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect } from "vitest";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
 import { type AtEnd, bundled, type Finished, type Started, start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { type GatewayProcess, startGateway } from "../core/cli/gateway-runner.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
+import { expect } from "../support/own-test.ts";
 import type { PostgresServer } from "../support/postgres-server.ts";
 
 const botToken = "4242:e2e-bot-token";

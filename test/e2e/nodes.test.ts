@@ -3,17 +3,20 @@ import { spawn, spawnSync } from "node:child_process";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "jsonc-parser";
-import { expect, onTestFinished, test } from "vitest";
+import { aroundEach, test } from "vitest";
 import { ownFlags, start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { say } from "../openai-server/answers.ts";
+import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { freePort } from "../support/ports.ts";
-import { usePostgres } from "../support/postgres.ts";
+import { openOwnPostgres, usePostgres } from "../support/postgres.ts";
 import { kitchen } from "./conversation.ts";
 import { answered, answers, createNodeGroup, hookToken, type Node, personOf, postHook, startPair } from "./node-group.ts";
 
+aroundEach(inOwnTest);
+
 const database = usePostgres();
-const createGroup = () => createNodeGroup(database, onTestFinished);
+const createGroup = (server = database) => createNodeGroup(server, onTestFinished);
 
 async function metricsOf(node: Node): Promise<string> {
   const own = readFileSync(join(node.home, "state", "gateway-token"), "utf8").trim();
@@ -27,7 +30,7 @@ interface Why {
   readonly decisions: readonly { readonly code: string; readonly detail?: string }[];
 }
 
-test("one of two nodes receives for a bot; when it is killed, the other does, and nothing is lost or repeated", async () => {
+test.concurrent("one of two nodes receives for a bot; when it is killed, the other does, and nothing is lost or repeated", async () => {
   const group = await createGroup();
   const { platform, model } = group;
   model.script(say("first answer"), say("second answer"), say("third answer"));
@@ -67,26 +70,7 @@ test("one of two nodes receives for a bot; when it is killed, the other does, an
   await expect.poll(() => answers(platform, ada)).toEqual(["first answer", "second answer", "third answer"]);
 });
 
-test("/activation in a group also applies on the node that receives for the bot after a hand-over", async () => {
-  const group = await createNodeGroup(database, onTestFinished, { channel: { allowFrom: ["1001", "*"], groups: { "*": {} } } });
-  const { platform, model } = group;
-  const ada = personOf(platform);
-  const [one, two] = await startPair(group);
-  // A node misses what is said before it listens.
-  const listening = "SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND application_name = 'service-gateway two'";
-  await expect.poll(() => database.query(group.url, listening)).toHaveLength(1);
-  platform.act.say(ada, kitchen, "/activation@e2e_bot always");
-  await answered(platform, kitchen, /every message here/);
-  await expect.poll(() => group.ended()).toBe(1);
-  one.process.child.kill("SIGTERM");
-  await one.process.finished;
-  await two.process.until(/channel connected/);
-  model.script(say("unasked"));
-  platform.act.say(ada, kitchen, "nobody is mentioned");
-  await answered(platform, kitchen, "unasked");
-});
-
-test("a node that sleeps past its lease in the middle of a turn writes and sends nothing more; another node ends the turn", async () => {
+test.concurrent("a node that sleeps past its lease in the middle of a turn writes and sends nothing more; another node ends the turn", async () => {
   const group = await createGroup();
   const { platform, model } = group;
   model.script(say("too late", { firstDelayMs: 3_000 }), say("in time"));
@@ -118,7 +102,7 @@ test("a node that sleeps past its lease in the middle of a turn writes and sends
   ]);
 });
 
-test("a node whose clock is an hour ahead stores times by the clock of the database, so that nothing is due too late for the others", async () => {
+test.concurrent("a node whose clock is an hour ahead stores times by the clock of the database, so that nothing is due too late for the others", async () => {
   const group = await createGroup();
   const ahead = `data:text/javascript,${encodeURIComponent("const now = Date.now; Date.now = () => now() + 3_600_000;")}`;
   const one = await group.node("one", { nodeArgs: ["--import", ahead, ...ownFlags] });
@@ -128,7 +112,7 @@ test("a node whose clock is an hour ahead stores times by the clock of the datab
   expect(Math.abs(Number(row?.due) - Date.now())).toBeLessThan(60_000);
 });
 
-test("a run that a webhook of one node causes is waited for and looked up on the other", async () => {
+test.concurrent("a run that a webhook of one node causes is waited for and looked up on the other", async () => {
   const group = await createGroup();
   const { model } = group;
   model.script(say("the reply", { firstDelayMs: 1_500 }));
@@ -140,31 +124,9 @@ test("a run that a webhook of one node causes is waited for and looked up on the
   expect(await looked.json()).toMatchObject({ runId: accepted.runId });
 });
 
-test("with the address alone, commands read the shared state from any machine, and leave nothing there", async () => {
-  const group = await createGroup();
-  group.model.script(say("done"));
-  const node = await group.node("one");
-  const accepted = (await (await postHook(node, "agent", { message: "work" })).json()) as { readonly runId: string };
-  await expect.poll(() => group.ended()).toBeGreaterThan(0);
-  const home = temporaryHome();
-  const file = join(home, "elsewhere.jsonc");
-  writeFileSync(file, JSON.stringify({ state: { store: "postgres", url: { env: "DATABASE_URL" } } }));
-  const read = async (...args: readonly string[]) => await run([...args, "--config", file], { home, env: { DATABASE_URL: group.url } });
-  const status = await read("status");
-  expect(status.out).toMatch(/gateway +not running on this machine/);
-  expect(status.out).toMatch(/node one +alive/);
-  expect((await read("why", accepted.runId)).out).toMatch(new RegExp(`^silent.*\\n[^]*event +${accepted.runId}`));
-  expect((await read("events", "list")).out).toContain(accepted.runId);
-  await expect.poll(async () => (await read("sessions", "list")).out).toContain("agent:main:main");
-  const doctor = await read("doctor");
-  expect([doctor.code, doctor.out]).toEqual([0, expect.stringMatching(/✓ +store +PostgreSQL 1\d\.\d+.* has what the store needs/)]);
-  const away = await run(["doctor", "--config", file], { home, env: { DATABASE_URL: "postgres://postgres@127.0.0.1:1/postgres" } });
-  expect([away.code, away.out]).toEqual([1, expect.stringMatching(/✗ +state +The store postgres cannot be opened at .*ECONNREFUSED/)]);
-  expect(readdirSync(home)).toEqual(["elsewhere.jsonc"]);
-});
-
-test("while the database is away, webhooks are answered 503; when it is back, everything goes on by itself", async () => {
-  const group = await createGroup();
+test.concurrent("while the database is away, webhooks are answered 503; when it is back, everything goes on by itself", async () => {
+  const own = await openOwnPostgres();
+  const group = await createGroup(own);
   const { platform, model } = group;
   model.script(say("before"), say("after"), say("hook"));
   const ada = personOf(platform);
@@ -172,24 +134,25 @@ test("while the database is away, webhooks are answered 503; when it is back, ev
   await one.process.until(/channel connected/);
   platform.act.say(ada, ada, "first");
   await expect.poll(() => answers(platform, ada)).toEqual(["before"]);
-  await database.stop();
+  await own.stop();
   const refused = await postHook(one, "agent", { message: "lost?" });
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, expect.stringMatching(/^\d+$/)]);
   const metrics = await metricsOf(one);
   expect(metrics).toContain("\nservice_store_up 0\n");
   expect(metrics).not.toMatch(/^service_(waiting_events|node_up)\b/m);
   platform.act.say(ada, ada, "second");
-  await database.start();
+  await own.start();
   await expect.poll(() => answers(platform, ada)).toEqual(["before", "after"]);
   await expect.poll(async () => (await postHook(one, "agent", { message: "again" })).status).toBe(202);
 });
 
-test("a node that starts while the database is away answers that it is not ready, and comes up when the database does", async () => {
+test.concurrent("a node that starts while the database is away answers that it is not ready, and comes up when the database does", async () => {
+  const own = await openOwnPostgres();
   const password = "not-to-be-shown";
   const home = temporaryHome();
   const file = join(home, "config.jsonc");
   const port = await freePort();
-  const url = new URL(database.newUrl());
+  const url = new URL(own.newUrl());
   url.password = password;
   const config = {
     gateway: { port },
@@ -197,51 +160,41 @@ test("a node that starts while the database is away answers that it is not ready
     hooks: { enabled: true, token: hookToken },
   };
   writeFileSync(file, JSON.stringify(config));
-  await database.stop();
+  await own.stop();
   const begin = () => start(["gateway", "--config", file], { home });
   const ask = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
     return { status: response.status, retry: response.headers.get("retry-after"), body: await response.text() };
   };
-  try {
-    const stopped = begin();
-    await stopped.until(/the gateway waits for its database/);
-    stopped.child.kill("SIGTERM");
-    expect((await stopped.finished).code).toBe(0);
+  const stopped = begin();
+  await stopped.until(/the gateway waits for its database/);
+  stopped.child.kill("SIGTERM");
+  expect((await stopped.finished).code).toBe(0);
 
-    const gateway = begin();
-    const said = await gateway.until(/the gateway waits for its database.*ECONNREFUSED/);
-    expect(said).toContain(`postgres://${url.host}/postgres`);
-    await expect
-      .poll(() =>
-        ask("/healthz").then(
-          ({ status }) => status,
-          () => 0,
-        ),
-      )
-      .toBe(200);
-    expect(await ask("/readyz")).toMatchObject({ status: 503, body: '{"ok":false}' });
-    const token = readFileSync(join(home, "state", "gateway-token"), "utf8").trim();
-    const detailed = await ask("/readyz", { headers: { authorization: `Bearer ${token}` } });
-    expect(detailed.body).toContain("waits for its database: The store postgres cannot be opened");
-    expect(await ask("/hooks/wake", { method: "POST", body: "{}" })).toMatchObject({ status: 503, retry: "5" });
-    await database.start();
-    const log = await gateway.until(/is ready at/);
-    expect(log).toContain("the database is available again");
-    expect(log + detailed.body).not.toContain(password);
-    await expect.poll(async () => (await ask("/readyz")).status).toBe(200);
-  } finally {
-    if (!(await isUp(url.href))) await database.start();
-  }
+  const gateway = begin();
+  const said = await gateway.until(/the gateway waits for its database.*ECONNREFUSED/);
+  expect(said).toContain(`postgres://${url.host}/postgres`);
+  await expect
+    .poll(() =>
+      ask("/healthz").then(
+        ({ status }) => status,
+        () => 0,
+      ),
+    )
+    .toBe(200);
+  expect(await ask("/readyz")).toMatchObject({ status: 503, body: '{"ok":false}' });
+  const token = readFileSync(join(home, "state", "gateway-token"), "utf8").trim();
+  const detailed = await ask("/readyz", { headers: { authorization: `Bearer ${token}` } });
+  expect(detailed.body).toContain("waits for its database: The store postgres cannot be opened");
+  expect(await ask("/hooks/wake", { method: "POST", body: "{}" })).toMatchObject({ status: 503, retry: "5" });
+  await own.start();
+  const log = await gateway.until(/is ready at/);
+  expect(log).toContain("the database is available again");
+  expect(log + detailed.body).not.toContain(password);
+  await expect.poll(async () => (await ask("/readyz")).status).toBe(200);
 });
 
-const isUp = async (url: string) =>
-  await database.query(url, "SELECT 1").then(
-    () => true,
-    () => false,
-  );
-
-test("what waiting does not mend ends the start at once, such as a database that does not exist", async () => {
+test.concurrent("what waiting does not mend ends the start at once, such as a database that does not exist", async () => {
   const home = temporaryHome();
   const file = join(home, "config.jsonc");
   const missing = new URL(database.newUrl());
@@ -288,7 +241,7 @@ async function expectProxied(nodes: readonly [Node, Node]): Promise<void> {
   await expect.poll(wake).toBe(200);
 }
 
-test("the nodes of the example share their work", async () => {
+test.concurrent("the nodes of the example share their work", async () => {
   const group = await createGroup();
   const { platform, model } = group;
   const ada = personOf(platform);
@@ -320,4 +273,47 @@ test("the nodes of the example share their work", async () => {
   const { nodes } = (JSON.parse(out) as { readonly events: { readonly nodes: readonly { readonly duties: readonly string[] }[] } }).events;
   expect(nodes.map(({ duties }) => duties.includes("account:botchat:default")).sort()).toEqual([false, true]);
   if (hasCaddy) await expectProxied([one, two]);
+});
+
+// These look at the connections of the whole server, hence no other nodes run meanwhile.
+test("/activation in a group also applies on the node that receives for the bot after a hand-over", async () => {
+  const group = await createNodeGroup(database, onTestFinished, { channel: { allowFrom: ["1001", "*"], groups: { "*": {} } } });
+  const { platform, model } = group;
+  const ada = personOf(platform);
+  const [one, two] = await startPair(group);
+  // A node misses what is said before it listens.
+  const listening = "SELECT FROM pg_stat_activity WHERE query LIKE 'LISTEN%' AND application_name = 'service-gateway two'";
+  await expect.poll(() => database.query(group.url, listening)).toHaveLength(1);
+  platform.act.say(ada, kitchen, "/activation@e2e_bot always");
+  await answered(platform, kitchen, /every message here/);
+  await expect.poll(() => group.ended()).toBe(1);
+  one.process.child.kill("SIGTERM");
+  await one.process.finished;
+  await two.process.until(/channel connected/);
+  model.script(say("unasked"));
+  platform.act.say(ada, kitchen, "nobody is mentioned");
+  await answered(platform, kitchen, "unasked");
+});
+
+test("with the address alone, commands read the shared state from any machine, and leave nothing there", async () => {
+  const group = await createGroup();
+  group.model.script(say("done"));
+  const node = await group.node("one");
+  const accepted = (await (await postHook(node, "agent", { message: "work" })).json()) as { readonly runId: string };
+  await expect.poll(() => group.ended()).toBeGreaterThan(0);
+  const home = temporaryHome();
+  const file = join(home, "elsewhere.jsonc");
+  writeFileSync(file, JSON.stringify({ state: { store: "postgres", url: { env: "DATABASE_URL" } } }));
+  const read = async (...args: readonly string[]) => await run([...args, "--config", file], { home, env: { DATABASE_URL: group.url } });
+  const status = await read("status");
+  expect(status.out).toMatch(/gateway +not running on this machine/);
+  expect(status.out).toMatch(/node one +alive/);
+  expect((await read("why", accepted.runId)).out).toMatch(new RegExp(`^silent.*\\n[^]*event +${accepted.runId}`));
+  expect((await read("events", "list")).out).toContain(accepted.runId);
+  await expect.poll(async () => (await read("sessions", "list")).out).toContain("agent:main:main");
+  const doctor = await read("doctor");
+  expect([doctor.code, doctor.out]).toEqual([0, expect.stringMatching(/✓ +store +PostgreSQL 1\d\.\d+.* has what the store needs/)]);
+  const away = await run(["doctor", "--config", file], { home, env: { DATABASE_URL: "postgres://postgres@127.0.0.1:1/postgres" } });
+  expect([away.code, away.out]).toEqual([1, expect.stringMatching(/✗ +state +The store postgres cannot be opened at .*ECONNREFUSED/)]);
+  expect(readdirSync(home)).toEqual(["elsewhere.jsonc"]);
 });

@@ -137,7 +137,7 @@ test("each task of an operator's day is done with the commands of the page, whic
       (JSON.parse((await run(["events", "list", "--json", "--limit", "100"], { home })).out).events as readonly { state: string }[]).filter(
         ({ state }) => state === "settled",
       ).length;
-    await expect.poll(open).toBeGreaterThanOrEqual(events);
+    await expect.poll(open, { interval: 100 }).toBeGreaterThanOrEqual(events);
   };
 
   /** What happens before a task. */
@@ -223,7 +223,8 @@ async function perform(command: string, home: string): Promise<string> {
   );
   // The page's reader is slower than an edit takes to be in force.
   const look = async () => await run(real, { home });
-  if (args[0] === "channels") await expect.poll(async () => (await look()).out).not.toMatch(/stopped|connecting|starting/);
+  if (args[0] === "channels")
+    await expect.poll(async () => (await look()).out, { interval: 100 }).not.toMatch(/stopped|connecting|starting/);
   const { out, err } = await look();
   if (args[1] === "set" || args[1] === "rotate") await run(["reload"], { home });
   return out + err;

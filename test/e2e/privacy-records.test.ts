@@ -52,7 +52,8 @@ async function open({ dmPolicy, waits }: { readonly dmPolicy: "open" | "pairing"
   onTestFinished(() => host.close());
   const command = (...args: readonly string[]) => run([...args, "--config", host.configFile], { home: temporaryHome() });
   const exported = async (person: number) => JSON.parse((await command("privacy", "export", `botchat:${person}`)).out);
-  const idle = () => expect.poll(async () => (await command("status")).out).toContain("0 waiting, 0 running, 0 to be sent");
+  const idle = () =>
+    expect.poll(async () => (await command("status")).out, { interval: 100 }).toContain("0 waiting, 0 running, 0 to be sent");
   return { platform, host, ada, bela, command, exported, idle };
 }
 

@@ -33,7 +33,8 @@ async function open({ session = {} }: { readonly session?: object } = {}) {
   const state = gateway.stateDirectory;
   const command = (...args: readonly string[]) =>
     run([...args, "--config", configFile, "--state", state], { home: temporaryHome(), env: { TMP: directory } });
-  const idle = () => expect.poll(async () => (await command("status")).out).toContain("0 waiting, 0 running, 0 to be sent");
+  const idle = () =>
+    expect.poll(async () => (await command("status")).out, { interval: 100 }).toContain("0 waiting, 0 running, 0 to be sent");
   const inDatabase = (text: string) =>
     ["state.db", "state.db-wal"].some((name) => existsSync(join(state, name)) && readFileSync(join(state, name)).includes(text));
   return { platform, directory, state, gateway, ada, bela, command, idle, inDatabase };

@@ -1,5 +1,6 @@
 /** An edited configuration takes effect for the next event, without a restart. */
-import { describe, expect, test } from "vitest";
+import { aroundEach, describe, test } from "vitest";
+import { expect, inOwnTest } from "../support/own-test.ts";
 import {
   answered,
   answers,
@@ -16,7 +17,9 @@ import {
   writeConfig,
 } from "./room.ts";
 
-describe("an edit of the file", () => {
+aroundEach(inOwnTest);
+
+describe.concurrent("an edit of the file", () => {
   test("policies and agents count for the next message; the account keeps its connection until its own settings change", {
     timeout: 60_000,
   }, async () => {

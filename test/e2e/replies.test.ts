@@ -1,7 +1,10 @@
 /** What people see of an answer while it grows and when it is there, over the emulated platform. */
-import { expect, test } from "vitest";
+import { aroundEach, test } from "vitest";
 import { definePlugin, type EngineTurn, type TurnEvent } from "../../core/sdk/contract.ts";
+import { expect, inOwnTest } from "../support/own-test.ts";
 import { type Conversation, type ConversationOptions, converse, kitchen, workshop } from "./conversation.ts";
+
+aroundEach(inOwnTest);
 
 const beginning = "This is long enough to be shown while it is being written, ";
 
@@ -41,7 +44,7 @@ async function open(options: ConversationOptions = {}): Promise<Conversation> {
 const shown = ({ platform }: Conversation) =>
   platform.calls.list().filter(({ method }) => ["sendMessage", "editMessageText", "deleteMessage", "setMessageReaction"].includes(method));
 
-test("an answer that grew is one message, which replies to what was asked from its preview on, and is told with a sound", async () => {
+test.concurrent("an answer that grew is one message, which replies to what was asked from its preview on, and is told with a sound", async () => {
   const place = await open({
     channel: { replyToMode: "first", ackReaction: "👀" },
     config: { messages: { ackReactionScope: "all", removeAckAfterReply: true } },
@@ -62,7 +65,7 @@ test("an answer that grew is one message, which replies to what was asked from i
   expect(calls[1]?.params.disable_notification).toBeUndefined();
 });
 
-test("with all, each message of an answer replies", async () => {
+test.concurrent("with all, each message of an answer replies", async () => {
   const place = await open({ channel: { replyToMode: "all", textChunkLimit: 50, streamMode: "off" } });
   const asked = place.platform.act.say(place.ada, place.ada, "go on");
   await place.ended(1);
@@ -71,7 +74,7 @@ test("with all, each message of an answer replies", async () => {
   expect(new Set(replies)).toEqual(new Set([asked.message_id]));
 });
 
-test("buttons are sent anew behind a preview, which goes", async () => {
+test.concurrent("buttons are sent anew behind a preview, which goes", async () => {
   const place = await open();
   place.platform.act.say(place.ada, place.ada, "choose");
   await place.ended(1);
@@ -85,7 +88,7 @@ test("buttons are sent anew behind a preview, which goes", async () => {
   expect(methods.filter((method) => method !== "editMessageText")).toEqual(["sendMessage", "sendMessage", "deleteMessage"]);
 });
 
-test("what was seen of an answer stays where a stop, an error or the time ends it, in the same message, with the reason behind it", async () => {
+test.concurrent("what was seen of an answer stays where a stop, an error or the time ends it, in the same message, with the reason behind it", async () => {
   const hung = "This is code:\n\n```js\nconst answer = 42; // and so on";
   const place = await open({
     config: { agents: { defaults: { timeoutSeconds: 3 } }, session: { dmScope: "per-peer" } },
@@ -124,7 +127,7 @@ test("what was seen of an answer stays where a stop, an error or the time ends i
   expect(shown(place).filter(({ method }) => method === "deleteMessage")).toEqual([]);
 });
 
-test("no tag, no word for silence and nothing that a plugin takes out is seen for a moment", async () => {
+test.concurrent("no tag, no word for silence and nothing that a plugin takes out is seen for a moment", async () => {
   const censor = definePlugin({
     id: "censor",
     version: "1.0.0",
@@ -148,7 +151,7 @@ test("no tag, no word for silence and nothing that a plugin takes out is seen fo
   expect(place.said(place.ada).map(({ text }) => text)).toEqual([`[Otto] The *** word: ${beginning}and that is all.`]);
 });
 
-test("answers that grow at the same time stay in their topics", async () => {
+test.concurrent("answers that grow at the same time stay in their topics", async () => {
   const place = await open({ config: { agents: { defaults: { maxConcurrent: 4 } } } });
   const [paint, wood] = ["Paint", "Wood"].map((name) => place.platform.act.createTopic(place.ada, workshop, name));
   for (const thread of [paint, wood]) place.platform.act.say(place.ada, workshop, "@e2e_bot go on", { thread: thread ?? 0 });

@@ -1,10 +1,10 @@
 /** What the end-to-end tests share: an emulated platform, a configuration in a home of its own, and what was answered. */
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, onTestFinished } from "vitest";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
 import { type Started, start, temporaryHome } from "../core/cli/command.ts";
 import { type GatewayProcess, startGateway } from "../core/cli/gateway-runner.ts";
+import { expect, onTestFinished } from "../support/own-test.ts";
 
 export const botToken = "4242:e2e-bot-token-AbCdEf";
 export const hookToken = "e2e-hook-token-0123456789";

@@ -14,13 +14,16 @@ import {
 } from "node:fs";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, aroundEach, beforeAll, describe, test } from "vitest";
 import { pluginKinds } from "../../core/cli/plugins/commands.ts";
 import { inherited, run, start, temporaryHome } from "../core/cli/command.ts";
 import { answered, answers, botToken, openPlatform, people } from "../e2e/room.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { madeOf } from "../support/made.ts";
+import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { read, root, sources } from "./sources.ts";
+
+aroundEach(inOwnTest);
 
 /** Below `node_modules`, so that the package's libraries are found as in an installation. */
 let directory: string;
@@ -105,7 +108,7 @@ const hostNode = "/usr/bin/node";
 const isOld = existsSync(hostNode) && /^v(?:1\d|2[0-3])\./.test(execFileSync(hostNode, ["--version"], { encoding: "utf8" }));
 if (!isOld) console.warn(`left out: ${hostNode} is no older Node`);
 
-describe("the published package", () => {
+describe.concurrent("the published package", () => {
   const main = () => join(directory, "dist", "core", "cli", "main.js");
 
   test("holds what package.json promises", () => {

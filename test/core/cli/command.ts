@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { availableParallelism, tmpdir } from "node:os";
 import { join } from "node:path";
-import { onTestFinished } from "vitest";
+import { onTestFinished } from "../../support/own-test.ts";
 
 const main = join("core", "cli", "main.js");
 const source = join(import.meta.dirname, "..", "..", "..", main);

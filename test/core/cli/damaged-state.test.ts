@@ -15,10 +15,13 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { setTimeout } from "node:timers/promises";
-import { afterAll, describe, expect, onTestFinished, test } from "vitest";
+import { afterAll, aroundEach, describe, test } from "vitest";
 import { createGateway, type Gateway, type GatewayOptions } from "../../../core/gateway/gateway.ts";
+import { expect, inOwnTest, onTestFinished } from "../../support/own-test.ts";
 import { start, temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
+
+aroundEach(inOwnTest);
 
 const token = "hook-token-0123456789abcdef";
 const ready = /ready at (http:\/\/127\.0\.0\.1:\d+)/;
@@ -148,7 +151,7 @@ const damages: readonly (readonly [what: string, damage: (copy: Copy) => void, s
   ],
 ];
 
-describe("a state that was damaged", () => {
+describe.concurrent("a state that was damaged", () => {
   test.each(damages)(
     "%s: the gateway says so and stops; --accept-new-state starts it, and nothing is deleted",
     async (_, damage, said) => {
@@ -247,7 +250,7 @@ describe("a state that was damaged", () => {
   });
 });
 
-describe("a gateway whose state is taken away while it runs", () => {
+describe.concurrent("a gateway whose state is taken away while it runs", () => {
   test("ends when another one takes the state over", async () => {
     const { home, file } = await copyOfKilled();
     const first = start(["gateway"], { home });

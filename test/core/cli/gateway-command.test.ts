@@ -5,11 +5,14 @@ import { type AddressInfo, createServer } from "node:net";
 import { availableParallelism } from "node:os";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { aroundEach, describe, test } from "vitest";
 import { programCommand } from "../../../core/contract/command.ts";
+import { expect, inOwnTest, onTestFinished } from "../../support/own-test.ts";
 import { bundled, start, temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 import { startGateway } from "./gateway-runner.ts";
+
+aroundEach(inOwnTest);
 
 function homeWith(config: object): { readonly home: string; readonly state: string } {
   const home = temporaryHome();
@@ -21,7 +24,76 @@ function homeWith(config: object): { readonly home: string; readonly state: stri
 
 const ready = /ready at (http:\/\/127\.0\.0\.1:\d+) \(process \d+\)/;
 
-describe("gateway", () => {
+interface Message {
+  readonly from: { readonly is_bot: boolean };
+  readonly text?: string;
+}
+
+describe.concurrent("dev", () => {
+  test("a new user's way: write, be told a code, approve it, be told, write again, call the webhook as it is printed", async () => {
+    const home = temporaryHome();
+    const dev = start(["dev", "--port", "0", "--page-port", "0"], { home });
+    const said = await dev.until(/Page +\S+[\s\S]*Ctrl\+C/);
+    const page = /Page +(\S+)\//.exec(said)?.[1] ?? "";
+    const say = async (text: string) => {
+      const body = JSON.stringify({ do: "say", person: 1001, text });
+      await fetch(`${page}/_playground/act`, { method: "POST", body, headers: { "content-type": "application/json" } });
+    };
+    const told = async (pattern: RegExp): Promise<string> => {
+      for (;;) {
+        const { rooms } = (await (await fetch(`${page}/_playground/state`)).json()) as { rooms: { key: string; messages: Message[] }[] };
+        const texts = rooms.flatMap(({ messages }) => messages.flatMap(({ from, text = "" }) => (from.is_bot ? [text] : [])));
+        const found = texts.find((text) => pattern.test(text));
+        if (found !== undefined) return found;
+        await wait(50);
+      }
+    };
+
+    await say("Good morning.");
+    const code = /approve botchat ([A-Z2-9]{8})/.exec(await told(/pairing approve/))?.[1] ?? "";
+    // No flag names the state: who has only ever run `dev` means its state.
+    const why = async () => (await run(["why", "last"], { home })).out;
+    await expect.poll(why, { interval: 100 }).toMatch(/^refused \(pairing_required\)/);
+    expect(await why()).toContain("(1001) in a direct chat");
+
+    const approved = await run(["pairing", "approve", "botchat", code], { home });
+    expect(approved.out).toMatch(/and is an owner now\.\nThe bot notifies them\.\n$/);
+    await told(/approved/i);
+
+    await say("Good evening.");
+    await told(/Good evening\./);
+    await expect.poll(why, { interval: 100 }).toMatch(/^answered after /);
+
+    const token = readFileSync(join(home, ".service", "dev", "hook-token"), "utf8").trim();
+    expect(said).not.toContain(token);
+    const url = /curl -X POST (\S+\/hooks\/agent)/.exec(said)?.[1] ?? "";
+    const body = /-d '(\{"message".*\})'/.exec(said)?.[1] ?? "";
+    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
+    expect((await fetch(url, { method: "POST", headers, body })).status).toBe(202);
+    await told(/Say hello\./);
+
+    const { plugins } = JSON.parse((await run(["plugins", "list", "--json"], { home })).out) as {
+      plugins: { id: string; state: string }[];
+    };
+    expect(plugins.filter(({ state }) => state !== "up")).toEqual([]);
+    dev.child.kill("SIGINT");
+    expect((await dev.finished).code).toBe(0);
+  });
+
+  test("its configuration and its tokens are the user's alone, and what is there stays", async () => {
+    const home = temporaryHome();
+    const state = join(home, ".service", "dev");
+    mkdirSync(state, { recursive: true });
+    writeFileSync(join(state, "hook-token"), "mine\n");
+    const dev = startGateway(["dev", "--port", "0", "--page-port", "0"], { home });
+    await dev.until(/Ctrl\+C/);
+    expect(readFileSync(join(state, "hook-token"), "utf8")).toBe("mine\n");
+    expect(statSync(join(state, "config.jsonc")).mode & 0o777).toBe(0o600);
+    expect(readFileSync(join(state, "config.jsonc"), "utf8")).toContain("// Webhooks.");
+  });
+});
+
+describe.concurrent("gateway", () => {
   test("says one line when it is ready, can be asked for its status, and ends with 0 on SIGTERM", async () => {
     const { home, state } = homeWith({ gateway: { port: 0 } });
     const gateway = start(["gateway"], { home });
@@ -187,76 +259,7 @@ describe("gateway", () => {
   });
 });
 
-interface Message {
-  readonly from: { readonly is_bot: boolean };
-  readonly text?: string;
-}
-
-describe("dev", () => {
-  test("a new user's way: write, be told a code, approve it, be told, write again, call the webhook as it is printed", async () => {
-    const home = temporaryHome();
-    const dev = start(["dev", "--port", "0", "--page-port", "0"], { home });
-    const said = await dev.until(/Page +\S+[\s\S]*Ctrl\+C/);
-    const page = /Page +(\S+)\//.exec(said)?.[1] ?? "";
-    const say = async (text: string) => {
-      const body = JSON.stringify({ do: "say", person: 1001, text });
-      await fetch(`${page}/_playground/act`, { method: "POST", body, headers: { "content-type": "application/json" } });
-    };
-    const told = async (pattern: RegExp): Promise<string> => {
-      for (;;) {
-        const { rooms } = (await (await fetch(`${page}/_playground/state`)).json()) as { rooms: { key: string; messages: Message[] }[] };
-        const texts = rooms.flatMap(({ messages }) => messages.flatMap(({ from, text = "" }) => (from.is_bot ? [text] : [])));
-        const found = texts.find((text) => pattern.test(text));
-        if (found !== undefined) return found;
-        await wait(50);
-      }
-    };
-
-    await say("Good morning.");
-    const code = /approve botchat ([A-Z2-9]{8})/.exec(await told(/pairing approve/))?.[1] ?? "";
-    // No flag names the state: who has only ever run `dev` means its state.
-    const why = async () => (await run(["why", "last"], { home })).out;
-    await expect.poll(why).toMatch(/^refused \(pairing_required\)/);
-    expect(await why()).toContain("(1001) in a direct chat");
-
-    const approved = await run(["pairing", "approve", "botchat", code], { home });
-    expect(approved.out).toMatch(/and is an owner now\.\nThe bot notifies them\.\n$/);
-    await told(/approved/i);
-
-    await say("Good evening.");
-    await told(/Good evening\./);
-    await expect.poll(why).toMatch(/^answered after /);
-
-    const token = readFileSync(join(home, ".service", "dev", "hook-token"), "utf8").trim();
-    expect(said).not.toContain(token);
-    const url = /curl -X POST (\S+\/hooks\/agent)/.exec(said)?.[1] ?? "";
-    const body = /-d '(\{"message".*\})'/.exec(said)?.[1] ?? "";
-    const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
-    expect((await fetch(url, { method: "POST", headers, body })).status).toBe(202);
-    await told(/Say hello\./);
-
-    const { plugins } = JSON.parse((await run(["plugins", "list", "--json"], { home })).out) as {
-      plugins: { id: string; state: string }[];
-    };
-    expect(plugins.filter(({ state }) => state !== "up")).toEqual([]);
-    dev.child.kill("SIGINT");
-    expect((await dev.finished).code).toBe(0);
-  });
-
-  test("its configuration and its tokens are the user's alone, and what is there stays", async () => {
-    const home = temporaryHome();
-    const state = join(home, ".service", "dev");
-    mkdirSync(state, { recursive: true });
-    writeFileSync(join(state, "hook-token"), "mine\n");
-    const dev = startGateway(["dev", "--port", "0", "--page-port", "0"], { home });
-    await dev.until(/Ctrl\+C/);
-    expect(readFileSync(join(state, "hook-token"), "utf8")).toBe("mine\n");
-    expect(statSync(join(state, "config.jsonc")).mode & 0o777).toBe(0o600);
-    expect(readFileSync(join(state, "config.jsonc"), "utf8")).toContain("// Webhooks.");
-  });
-});
-
-describe("playground", () => {
+describe.concurrent("playground", () => {
   test("runs alone with the token that it is told, and ends on SIGTERM", async () => {
     const playground = start(["playground", "--port", "0", "--token", "42:secret"], { home: temporaryHome() });
     const url = /http:\S+/.exec(await playground.until(/playground: http:\S+\n/))?.[0] ?? "";

@@ -1,7 +1,7 @@
 /** Starts gateways in processes that may have served others before: most of what a start costs is loading the program. */
 import type { ChildProcess } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
-import { onTestFinished } from "vitest";
+import { onTestFinished } from "../../support/own-test.ts";
 import { type AtEnd, createOutput, type Finished, ownFlags, type Started } from "./command.ts";
 import { ask, environmentOf, openProcess } from "./command-runner.ts";
 

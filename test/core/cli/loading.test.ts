@@ -2,12 +2,15 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { describe, expect, test } from "vitest";
+import { aroundEach, describe, test } from "vitest";
 import { bundledPlugins } from "../../../core/host/find.ts";
 import { readOutline } from "../../../core/host/outline.ts";
 import type { PluginDefinition } from "../../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import { expect, inOwnTest } from "../../support/own-test.ts";
 import { type Finished, ownFlags, run, start, temporaryHome } from "./command.ts";
+
+aroundEach(inOwnTest);
 
 /** Writes each module that is loaded to the standard error output at the end, as one line of JSON. */
 const probe = `data:text/javascript,${encodeURIComponent(`
@@ -42,47 +45,20 @@ function homeWith(config: object): string {
   return home;
 }
 
-describe("what a command does not need is not loaded", () => {
-  test.each([
-    ["--version", ["commander"], 25],
-    ["--help", ["commander", "jsonc-parser"], 55],
-    ["gateway --help", ["commander"], 25],
-  ])("%s", async (line, parts, most) => {
-    const home = homeWith({ gateway: { port: 0 } });
-    const { code, files } = await loadedBy(line.split(" "), home);
-    expect(code).toBe(0);
-    expect(partsOf(files)).toEqual(parts);
-    expect(files.length).toBeLessThanOrEqual(most);
+describe.concurrent("commands of plugins", () => {
+  test("a plugin that hangs while it is loaded is named, and holds the overview up for 3 s at most", async () => {
+    const home = homeWith({ plugins: { load: ["./stuck"] } });
+    const folder = join(home, ".service", "stuck");
+    mkdirSync(folder);
+    writeFileSync(join(folder, "index.ts"), "await new Promise(() => {}); export default {};");
+    const listing = start(["plugins", "list"], { home });
+    const help = start(["--help"], { home });
+    await listing.until(/Waiting for the code of the plugin \.\/stuck \(at most 30 s\) \.\.\.\n/);
+    const { code, out, err } = await help.finished;
+    expect([code, err]).toEqual([0, "Waiting for the code of the plugin ./stuck (at most 3 s) ...\n"]);
+    expect(out).toContain("\n  devices list|approve|revoke ");
   });
 
-  test("what looks into the state needs no schema of the configuration, no server, no log writer and no plugin", async () => {
-    const home = homeWith({ gateway: { port: 0 } });
-    const store = await openSqliteStore({ directory: join(home, ".service"), now: Date.now });
-    await store.begin(0);
-    const event = { source: "chat", kind: "message", lane: "chat:a:7", authority: "channel", body: {} } as const;
-    await store.accept({ id: "event-1", at: 1, event });
-    await store.close();
-    mkdirSync(join(home, ".service", "logs"));
-    writeFileSync(join(home, ".service", "logs", "gateway.log"), "");
-    for (const line of ["status", "why", "events list", "logs"]) {
-      const { code, files } = await loadedBy(line.split(" "), home);
-      expect([line, code, partsOf(files)]).toEqual([line, 0, ["commander", "jsonc-parser"]]);
-    }
-  });
-});
-
-test("a gateway with the embedded store loads no other store, and nothing that finds or opens one", async () => {
-  const home = homeWith({ gateway: { port: 0 } });
-  const gateway = start(["gateway"], { home, nodeArgs: ["--import", probe, ...ownFlags] });
-  await gateway.until(/ready at/);
-  gateway.child.kill("SIGTERM");
-  const { code, err } = await gateway.finished;
-  const files = listsIn(err).flat();
-  expect([code, files.some((file) => file.endsWith("/core/stores/open.ts"))]).toEqual([0, true]);
-  expect(files.filter((file) => /\/plugins\/store-|\/stores\/plugin-store|\/node_modules\/pg/.test(file))).toEqual([]);
-});
-
-describe("commands of plugins", () => {
   test("each bundled plugin with commands says in its commands.json what they are", async () => {
     const declared = await Promise.all(
       bundledPlugins().map(async ({ file }) => {
@@ -122,17 +98,44 @@ describe("commands of plugins", () => {
     expect(await run(["silent", "say"], { home })).toMatchObject({ code: 0, out: "silent said\n" });
     expect(await run(["silnt", "say"], { home })).toMatchObject({ code: 2, err: expect.stringContaining("Did you mean silent?") });
   });
+});
 
-  test("a plugin that hangs while it is loaded is named, and holds the overview up for 3 s at most", async () => {
-    const home = homeWith({ plugins: { load: ["./stuck"] } });
-    const folder = join(home, ".service", "stuck");
-    mkdirSync(folder);
-    writeFileSync(join(folder, "index.ts"), "await new Promise(() => {}); export default {};");
-    const listing = start(["plugins", "list"], { home });
-    const help = start(["--help"], { home });
-    await listing.until(/Waiting for the code of the plugin \.\/stuck \(at most 30 s\) \.\.\.\n/);
-    const { code, out, err } = await help.finished;
-    expect([code, err]).toEqual([0, "Waiting for the code of the plugin ./stuck (at most 3 s) ...\n"]);
-    expect(out).toContain("\n  devices list|approve|revoke ");
+describe.concurrent("what a command does not need is not loaded", () => {
+  test.each([
+    ["--version", ["commander"], 25],
+    ["--help", ["commander", "jsonc-parser"], 55],
+    ["gateway --help", ["commander"], 25],
+  ])("%s", async (line, parts, most) => {
+    const home = homeWith({ gateway: { port: 0 } });
+    const { code, files } = await loadedBy(line.split(" "), home);
+    expect(code).toBe(0);
+    expect(partsOf(files)).toEqual(parts);
+    expect(files.length).toBeLessThanOrEqual(most);
   });
+
+  test("what looks into the state needs no schema of the configuration, no server, no log writer and no plugin", async () => {
+    const home = homeWith({ gateway: { port: 0 } });
+    const store = await openSqliteStore({ directory: join(home, ".service"), now: Date.now });
+    await store.begin(0);
+    const event = { source: "chat", kind: "message", lane: "chat:a:7", authority: "channel", body: {} } as const;
+    await store.accept({ id: "event-1", at: 1, event });
+    await store.close();
+    mkdirSync(join(home, ".service", "logs"));
+    writeFileSync(join(home, ".service", "logs", "gateway.log"), "");
+    for (const line of ["status", "why", "events list", "logs"]) {
+      const { code, files } = await loadedBy(line.split(" "), home);
+      expect([line, code, partsOf(files)]).toEqual([line, 0, ["commander", "jsonc-parser"]]);
+    }
+  });
+});
+
+test.concurrent("a gateway with the embedded store loads no other store, and nothing that finds or opens one", async () => {
+  const home = homeWith({ gateway: { port: 0 } });
+  const gateway = start(["gateway"], { home, nodeArgs: ["--import", probe, ...ownFlags] });
+  await gateway.until(/ready at/);
+  gateway.child.kill("SIGTERM");
+  const { code, err } = await gateway.finished;
+  const files = listsIn(err).flat();
+  expect([code, files.some((file) => file.endsWith("/core/stores/open.ts"))]).toEqual([0, true]);
+  expect(files.filter((file) => /\/plugins\/store-|\/stores\/plugin-store|\/node_modules\/pg/.test(file))).toEqual([]);
 });

@@ -5,12 +5,13 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createTestHost, type TestHost } from "service-gateway/testkit";
-import { beforeAll, describe, expect, test, vi } from "vitest";
+import { aroundEach, beforeAll, describe, test, vi } from "vitest";
 import { definePlugin, type EngineTurn, type TurnEvent } from "../../../core/sdk/contract.ts";
 import botchat from "../../../plugins/botchat/index.ts";
 import { sound } from "../../../plugins/echo/sound.ts";
 import { createPlatform, type Platform } from "../../../plugins/playground/platform/index.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
+import { expect, inOwnTest } from "../../support/own-test.ts";
 import { kitchen, workshop } from "../conversation.ts";
 import { openChannel, people } from "../room.ts";
 import { renderCalls } from "./golden.ts";
@@ -24,6 +25,7 @@ const accounts = {
   dressed: { responsePrefix: "[{identity.name}]", linkPreview: false },
   paragraphs: { chunkMode: "newline" },
   partial: { streamMode: "partial" },
+  growing: { streamMode: "partial" },
   answering: { streamMode: "partial", replyToMode: "first" },
   block: { streamMode: "block" },
 } as const;
@@ -38,7 +40,10 @@ let platform: Platform;
 let host: TestHost;
 let ada = 0;
 let topic = 0;
-let whenEnded: (lane: string) => void = () => {};
+/** Called with the lane of each turn that has ended. */
+const whenEnded = new Set<(lane: string) => void>();
+
+aroundEach(inOwnTest);
 
 beforeAll(async () => {
   platform = await createPlatform({ bots: bots.map(({ token, username }) => ({ token, username, name: username, privacy: false })) });
@@ -49,7 +54,10 @@ beforeAll(async () => {
     id: "witness",
     version: "1.0.0",
     host: "^0.1.0",
-    setup: (host) => host.tap("settled", ({ lane }) => whenEnded(lane)),
+    setup: (host) =>
+      host.tap("settled", ({ lane }) => {
+        for (const tell of whenEnded) tell(lane);
+      }),
   });
   const { botToken: _none, ...shared } = openChannel(platform, { streamMode: "off", groupPolicy: "disabled" }) as { botToken: string };
   const groups = { groupPolicy: "open", groups: { "*": { requireMention: false } } };
@@ -63,6 +71,8 @@ beforeAll(async () => {
     answer: ({ inbound }) => answer(inbound),
     config: {
       commands: { ownerAllowFrom: undefined },
+      // The turns of one account do not wait for those of another.
+      session: { dmScope: "per-account-channel-peer" },
       agents: { defaults: { workspace: "agent" }, list: [{ id: "main", identity: { name: "Otto" } }] },
       messages: { ackReactionScope: "group-all" },
       channels: { botchat: { ...shared, actions: { sticker: true }, accounts: Object.fromEntries(opened) } },
@@ -81,14 +91,18 @@ const roomOf = (account: Account, chat: number) =>
   [...platform.world.rooms.values()].find((room) => room.chat.id === chat && (chat < 0 || room.bot === botOf(account)?.user.id));
 const botOf = (account: Account) => platform.world.bots.find(({ user }) => user.username === `${account}_bot`);
 
-async function* answer({ text, chat, messageId }: EngineTurn["inbound"]): AsyncGenerator<TurnEvent> {
+async function* answer({ text, account, chat, messageId }: EngineTurn["inbound"]): AsyncGenerator<TurnEvent> {
   // The reaction goes out beside the turn; here it is seen first.
   const seen = () => platform.calls.list({ method: "setMessageReaction" }).some(({ params }) => String(params.message_id) === messageId);
   if (chat?.kind === "group") await vi.waitFor(() => expect(seen()).toBe(true), 60_000);
   const shown = async (messages: number) => {
     const seen = new Set<number>();
     await platform.waitFor(
-      (event) => event.type === "message" && event.message.from?.is_bot === true && seen.add(event.message.message_id).size === messages,
+      (event) =>
+        event.type === "message" &&
+        event.room === roomOf(account as Account, Number(chat?.id))?.key &&
+        event.message.from?.is_bot === true &&
+        seen.add(event.message.message_id).size === messages,
       10_000,
     );
   };
@@ -129,7 +143,11 @@ async function callsOf(
 async function says(text: string, { account = "plain", chat = ada, ideas, directTopic }: Place): Promise<void> {
   // The other bots of a group have their own ends.
   const over = new Promise<void>((resolve) => {
-    whenEnded = (lane) => lane.startsWith(`botchat:${account}:${chat}`) && resolve();
+    whenEnded.add(function tell(lane) {
+      if (!lane.startsWith(`botchat:${account}:${chat}`)) return;
+      whenEnded.delete(tell);
+      resolve();
+    });
   });
   const bot = botOf(account);
   const names = { bot: `${account}_bot` };
@@ -156,59 +174,68 @@ async function acts(body: object): Promise<{ readonly messageId: string }> {
 
 const golden = (name: string) => join(import.meta.dirname, "golden", `${name.replaceAll(" ", "-")}.txt`);
 
-describe("an answer", () => {
-  const cases: readonly (readonly [name: string, asked: string, place?: Place])[] = [
-    ["plain", "plain"],
-    ["markdown", "show markdown"],
-    ["table that fits", "show table"],
-    ["table that is wide", "wide table"],
-    ["code", "show code"],
-    ["two parts", "parts"],
-    ["messages for paragraphs", "paragraphs", { account: "paragraphs" }],
-    ["quote that is folded", "long quote"],
-    ["reply by tag", "show reply"],
-    ["reply by a tag that names a message", "named reply"],
-    ["reply of the first part", "parts", { account: "first" }],
-    ["reply of all parts", "parts", { account: "all" }],
-    ["reply of a file", "show media", { account: "first" }],
-    ["seen in a group", "plain", { chat: kitchen }],
-    ["topic", "plain", { chat: workshop, ideas: true }],
-    ["general topic", "plain", { chat: workshop }],
-    ["topic of a direct chat", "plain", { directTopic: 7 }],
-    ["first topic of a direct chat", "plain", { directTopic: 1 }],
-    ["file in the first topic of a direct chat", "show media", { directTopic: 1 }],
-    ["buttons", "show buttons"],
-    ["photo", "show media"],
-    ["album", "album"],
-    ["animation", "animation"],
-    ["video", "video"],
-    ["document", "document"],
-    ["album of documents", "two documents"],
-    ["album of sounds", "two sounds"],
-    ["file with buttons", "file to choose"],
-    ["album with buttons", "album to choose"],
-    ["voice note", "voice"],
-    ["voice note by tag", "show voice"],
-    ["audio", "audio"],
-    ["video note", "video note"],
-    ["caption that is too long", "caption"],
-    ["file that is missing", "missing"],
-    ["prefix and no link preview", "link", { account: "dressed" }],
-    ["apology", "error"],
-    ["silence", "silence"],
-    ["preview", "grow", { account: "partial" }],
-    ["preview of two messages", "grow parts", { account: "partial" }],
-    ["preview that replies", "grow", { account: "answering" }],
-    ["preview in a topic", "grow", { account: "partial", directTopic: 1 }],
-    ["preview in blocks", "blocks", { account: "block" }],
-    ["preview before a file", "grow file", { account: "partial" }],
-    ["preview before buttons", "grow buttons", { account: "partial" }],
-    ["preview before an apology", "grow break", { account: "partial" }],
-  ];
-  test.each(cases.map(([name, asked, place = {}]) => ({ name, asked, place })))("$name", async ({ name, asked, place }) => {
+const cases: readonly (readonly [name: string, asked: string, place?: Place])[] = [
+  ["plain", "plain"],
+  ["markdown", "show markdown"],
+  ["table that fits", "show table"],
+  ["table that is wide", "wide table"],
+  ["code", "show code"],
+  ["two parts", "parts"],
+  ["messages for paragraphs", "paragraphs", { account: "paragraphs" }],
+  ["quote that is folded", "long quote"],
+  ["reply by tag", "show reply"],
+  ["reply by a tag that names a message", "named reply"],
+  ["reply of the first part", "parts", { account: "first" }],
+  ["reply of all parts", "parts", { account: "all" }],
+  ["reply of a file", "show media", { account: "first" }],
+  ["seen in a group", "plain", { chat: kitchen }],
+  ["topic", "plain", { chat: workshop, ideas: true }],
+  ["general topic", "plain", { chat: workshop }],
+  ["topic of a direct chat", "plain", { directTopic: 7 }],
+  ["first topic of a direct chat", "plain", { directTopic: 1 }],
+  ["file in the first topic of a direct chat", "show media", { directTopic: 1 }],
+  ["buttons", "show buttons"],
+  ["photo", "show media"],
+  ["album", "album"],
+  ["animation", "animation"],
+  ["video", "video"],
+  ["document", "document"],
+  ["album of documents", "two documents"],
+  ["album of sounds", "two sounds"],
+  ["file with buttons", "file to choose"],
+  ["album with buttons", "album to choose"],
+  ["voice note", "voice"],
+  ["voice note by tag", "show voice"],
+  ["audio", "audio"],
+  ["video note", "video note"],
+  ["caption that is too long", "caption"],
+  ["file that is missing", "missing"],
+  ["prefix and no link preview", "link", { account: "dressed" }],
+  ["apology", "error"],
+  ["silence", "silence"],
+  ["preview", "grow", { account: "partial" }],
+  ["preview of two messages", "grow parts", { account: "partial" }],
+  ["preview that replies", "grow", { account: "answering" }],
+  ["preview in a topic", "grow", { account: "partial", directTopic: 1 }],
+  ["preview in blocks", "blocks", { account: "block" }],
+  ["preview before a file", "grow file", { account: "growing" }],
+  ["preview before buttons", "grow buttons", { account: "growing" }],
+  ["preview before an apology", "grow break", { account: "growing" }],
+];
+
+/** Each account has its own bot, which sees nothing of the others: a case of one waits for those of the same account only. */
+const ofAccounts = Map.groupBy(
+  cases.map(([name, asked, place = {}]) => ({ name, asked, place })),
+  ({ place: { account = "plain" } }) => account,
+);
+
+describe.concurrent.each([...ofAccounts.values()].map((own) => ({ own })))("an answer", ({ own }) => {
+  test.each(own)("$name", { concurrent: false }, async ({ name, asked, place }) => {
     await expect(await callsOf(() => says(asked, place), place)).toMatchFileSnapshot(golden(name));
   });
+});
 
+describe("an answer", () => {
   test("notice of a command", async () => {
     await expect(await callsOf(() => says("/reasoning off", {}), {})).toMatchFileSnapshot(golden("notice of a command"));
   });

@@ -6,10 +6,10 @@ import { join } from "node:path";
 import type { Json, RawEvent } from "service-gateway/sdk";
 import type { ChannelAccount, ChannelConnection, ChannelStatus } from "service-gateway/sdk/channel";
 import { Value } from "typebox/value";
-import { onTestFinished } from "vitest";
 import { createJudgeCaller } from "../../../core/http/callers.ts";
 import { createConnection } from "../../../plugins/botchat/connection.ts";
 import { type AccountOptions, accountOptions } from "../../../plugins/botchat/options.ts";
+import { onTestFinished } from "../../support/own-test.ts";
 
 export interface Received {
   readonly raw: Json;

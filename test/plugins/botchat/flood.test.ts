@@ -1,8 +1,11 @@
 /** Sending to a platform that has limits, and to one that says no for a moment: over real HTTP. */
 import type { Address } from "service-gateway/sdk";
 import type { ChannelConnection, Part } from "service-gateway/sdk/channel";
-import { expect, test } from "vitest";
+import { aroundEach, test } from "vitest";
+import { expect, inOwnTest } from "../../support/own-test.ts";
 import { ada, callsOf, direct, forum, messageIn, never, openPlatform, reply, start } from "./platform.ts";
+
+aroundEach(inOwnTest);
 
 const limits = { perBotPerSecond: 30, perChatPerSecond: 1, perGroupPerMinute: 20 };
 const group: Address = { ...direct, chat: String(forum) };
@@ -17,7 +20,7 @@ async function sendInTurn(connection: ChannelConnection, text: string, address: 
   return ids;
 }
 
-test("answers in several chats and topics at once keep to the limits: none is refused, each is there once, in order", async () => {
+test.concurrent("answers in several chats and topics at once keep to the limits: none is refused, each is there once, in order", async () => {
   const platform = await openPlatform({ limits });
   const { connection } = await start({ limits, textChunkLimit: 12 }, { platform });
   const people = [...platform.world.people.keys()].slice(0, 3);
@@ -34,7 +37,7 @@ test("answers in several chats and topics at once keep to the limits: none is re
   expect(calls.map(({ status }) => status)).toEqual(calls.map(() => 200));
 });
 
-test("a 429 holds its chat: nothing is even tried there until it is over, and other chats go on", async () => {
+test.concurrent("a 429 holds its chat: nothing is even tried there until it is over, and other chats go on", async () => {
   const { platform, connection } = await start();
   platform.act.say(ada, ada, "hello");
   platform.faults.add({ method: "sendMessage", times: 1, kind: "flood", retryAfter: 1 });
@@ -58,7 +61,7 @@ test("a 429 holds its chat: nothing is even tried there until it is over, and ot
   expect(order[0]).toBe("other");
 });
 
-test("a 429 for a removal or a reaction holds its chat as one for a message does, and neither makes a message wait", async () => {
+test.concurrent("a 429 for a removal or a reaction holds its chat as one for a message does, and neither makes a message wait", async () => {
   const platform = await openPlatform({ limits });
   const { connection } = await start({ limits }, { platform });
   platform.act.say(ada, ada, "hello");
@@ -75,7 +78,7 @@ test("a 429 for a removal or a reaction holds its chat as one for a message does
   expect(callsOf(platform, "deleteMessage")).toHaveLength(2);
 });
 
-test("a change of unknown fate surely may be made again; a message that is gone is not sent anew where it was to be changed", async () => {
+test.concurrent("a change of unknown fate surely may be made again; a message that is gone is not sent anew where it was to be changed", async () => {
   const { platform, connection } = await start();
   platform.act.say(ada, ada, "hello");
   const [messageId = ""] = await sendInTurn(connection, "before", direct);
@@ -92,7 +95,7 @@ test("a change of unknown fate surely may be made again; a message that is gone 
   expect(callsOf(platform, "sendMessage")).toHaveLength(1);
 });
 
-test("what is too long for its markup goes out once, without it", async () => {
+test.concurrent("what is too long for its markup goes out once, without it", async () => {
   const { platform, connection } = await start();
   platform.act.say(ada, ada, "hello");
   platform.faults.add({ method: "sendMessage", times: 1, kind: "refuse", description: "Bad Request: message is too long" });

@@ -1,8 +1,8 @@
 /** The emulated platform with one bot, and a connection to it. */
 import type { Address, Reply } from "service-gateway/sdk";
 import type { ChannelConnection } from "service-gateway/sdk/channel";
-import { onTestFinished } from "vitest";
 import { createPlatform, type Message, type Platform, type PlatformOptions } from "../../../plugins/playground/platform/index.ts";
+import { onTestFinished } from "../../support/own-test.ts";
 import { createTestAccount, openConnection, type TestAccount } from "./account.ts";
 
 export const token = "7000000001:connection-test";

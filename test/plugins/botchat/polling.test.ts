@@ -5,14 +5,49 @@ import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Json } from "service-gateway/sdk";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { aroundEach, describe, test } from "vitest";
 import { updateKinds } from "../../../plugins/botchat/intake/parse.ts";
+import { expect, inOwnTest, onTestFinished } from "../../support/own-test.ts";
 import { createTestAccount, openConnection, until } from "./account.ts";
 import { ada, callsOf, openPlatform, quick, start, token } from "./platform.ts";
 
+aroundEach(inOwnTest);
+
 const lastStatus = (account: { statuses: readonly object[] }) => account.statuses.at(-1) as { state: string; detail?: string };
 
-describe("commit before confirm", () => {
+describe("when the platform does not answer as it should", () => {
+  // Alone, because it measures how long it waits. Tried again: the machine may do something else in the last wait.
+  test("waits grow while it fails, and begin anew after a success", { retry: 3 }, async () => {
+    const { platform, account } = await start({ polling: { ...quick, minDelayMs: 20, maxDelayMs: 2_000 } });
+    const conflict = {
+      method: "getUpdates",
+      kind: "refuse",
+      status: 409,
+      description: "Conflict: terminated by other getUpdates request",
+    } as const;
+    const waits = async (times: number) => {
+      platform.faults.add({ ...conflict, times });
+      const began = performance.now();
+      await until(() => lastStatus(account).state === "waiting", "the conflict");
+      await until(() => lastStatus(account).state === "connected", "the end of the conflict");
+      return performance.now() - began;
+    };
+    platform.act.say(ada, ada, "so that the poll ends");
+    // 20, 36, 65, 117, 210, 378: more than 800 ms together, and the last wait alone would be half of that.
+    expect(await waits(6)).toBeGreaterThan(800);
+    platform.act.say(ada, ada, "again");
+    await until(() => account.received.length === 2, "the success");
+    const calls = callsOf(platform, "getUpdates").length;
+    platform.faults.add({ ...conflict, times: 1 });
+    platform.act.say(ada, ada, "and again");
+    await until(() => callsOf(platform, "getUpdates").length > calls, "the conflict");
+    const began = performance.now();
+    await until(() => account.received.length === 3, "the next success");
+    expect(performance.now() - began).toBeLessThan(600);
+  });
+});
+
+describe.concurrent("commit before confirm", () => {
   test("an update is confirmed only after it was committed, by the offset of the next call", async () => {
     const { platform, account } = await start();
     let commit: () => void = () => {};
@@ -144,7 +179,7 @@ describe("commit before confirm", () => {
   });
 });
 
-describe("when the platform does not answer as it should", () => {
+describe.concurrent("when the platform does not answer as it should", () => {
   test("another poller: the status says so, and polling goes on when it is gone", async () => {
     const { platform, account } = await start();
     platform.faults.add({
@@ -252,36 +287,6 @@ describe("when the platform does not answer as it should", () => {
     expect(account.statuses.some(({ detail }) => /getUpdates: no answer \(TIMEOUT/.test(detail ?? ""))).toBe(true);
   });
 
-  // Tried again: the machine may do something else in the last wait.
-  test("waits grow while it fails, and begin anew after a success", { retry: 3 }, async () => {
-    const { platform, account } = await start({ polling: { ...quick, minDelayMs: 20, maxDelayMs: 2_000 } });
-    const conflict = {
-      method: "getUpdates",
-      kind: "refuse",
-      status: 409,
-      description: "Conflict: terminated by other getUpdates request",
-    } as const;
-    const waits = async (times: number) => {
-      platform.faults.add({ ...conflict, times });
-      const began = performance.now();
-      await until(() => lastStatus(account).state === "waiting", "the conflict");
-      await until(() => lastStatus(account).state === "connected", "the end of the conflict");
-      return performance.now() - began;
-    };
-    platform.act.say(ada, ada, "so that the poll ends");
-    // 20, 36, 65, 117, 210, 378: more than 800 ms together, and the last wait alone would be half of that.
-    expect(await waits(6)).toBeGreaterThan(800);
-    platform.act.say(ada, ada, "again");
-    await until(() => account.received.length === 2, "the success");
-    const calls = callsOf(platform, "getUpdates").length;
-    platform.faults.add({ ...conflict, times: 1 });
-    platform.act.say(ada, ada, "and again");
-    await until(() => callsOf(platform, "getUpdates").length > calls, "the conflict");
-    const began = performance.now();
-    await until(() => account.received.length === 3, "the next success");
-    expect(performance.now() - began).toBeLessThan(600);
-  });
-
   test("updates without an id are not asked for again without a pause", async () => {
     let polls = 0;
     const server = createServer((request, response) => {
@@ -311,7 +316,7 @@ describe("when the platform does not answer as it should", () => {
   });
 });
 
-describe("the token and the bot's name", () => {
+describe.concurrent("the token and the bot's name", () => {
   const openWith = (options: object) => openConnection(createTestAccount(options));
 
   test("an account without a token, or with something that is none, does not open and says what to set", () => {

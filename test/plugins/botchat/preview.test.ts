@@ -1,8 +1,11 @@
 /** The live preview, against the emulated platform. */
-import { describe, expect, test } from "vitest";
+import { aroundEach, describe, test } from "vitest";
 import { blockEnd } from "../../../plugins/botchat/send/preview-blocks.ts";
+import { expect, inOwnTest } from "../../support/own-test.ts";
 import { until } from "./account.ts";
 import { ada, callsOf, direct, forum, messageIn, never, reply, start } from "./platform.ts";
+
+aroundEach(inOwnTest);
 
 async function startPreview(
   options: object = {},
@@ -27,6 +30,22 @@ const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(" ");
 
 describe("partial", () => {
+  // It compares times, hence nothing else runs beside it.
+  test("the message appears, grows at most once a second, and its id is told", async () => {
+    const { platform, preview, told, calls } = await startPreview();
+    for (let count = 1; count <= 150; count += 1) {
+      preview.update(words(count));
+      await sleep(10);
+    }
+    await until(() => messageIn(platform, told[0]?.[0])?.text === words(150), "the whole text");
+    const times = calls().map(({ at }) => at);
+    for (let index = 1; index < times.length; index += 1) expect((times[index] ?? 0) - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(950);
+    expect(calls().filter(({ method }) => method === "sendMessage")).toHaveLength(1);
+    expect(await preview.close()).toEqual(told[0]);
+  });
+});
+
+describe.concurrent("partial", () => {
   test("nothing is shown below 30 characters", async () => {
     const { preview, calls } = await startPreview();
     preview.update("short text");
@@ -40,19 +59,6 @@ describe("partial", () => {
     preview.update(words(20));
     expect(await preview.close()).toEqual(["17"]);
     expect(calls()).toEqual([]);
-  });
-
-  test("the message appears, grows at most once a second, and its id is told", async () => {
-    const { platform, preview, told, calls } = await startPreview();
-    for (let count = 1; count <= 150; count += 1) {
-      preview.update(words(count));
-      await sleep(10);
-    }
-    await until(() => messageIn(platform, told[0]?.[0])?.text === words(150), "the whole text");
-    const times = calls().map(({ at }) => at);
-    for (let index = 1; index < times.length; index += 1) expect((times[index] ?? 0) - (times[index - 1] ?? 0)).toBeGreaterThanOrEqual(950);
-    expect(calls().filter(({ method }) => method === "sendMessage")).toHaveLength(1);
-    expect(await preview.close()).toEqual(told[0]);
   });
 
   test("unchanged text is never sent again, by the preview or as the answer; another text and a second answer are", async () => {
@@ -165,7 +171,7 @@ describe("partial", () => {
   });
 });
 
-describe("the other modes", () => {
+describe.concurrent("the other modes", () => {
   test.each([{ streamMode: "off" }, { blockStreaming: true }])("%j: no preview", async (options) => {
     const { platform, preview } = await startPreview(options);
     preview.update(words(50));

@@ -1,7 +1,7 @@
 /** Two small proxies over real sockets. Names that end in `.invalid` are found by them only: on this machine. */
 import { createServer as createHttpServer, request as httpRequest, type IncomingMessage } from "node:http";
 import { type AddressInfo, connect, createServer, type Server, type Socket } from "node:net";
-import { onTestFinished } from "vitest";
+import { onTestFinished } from "../../support/own-test.ts";
 
 export interface TestProxy {
   readonly port: number;

@@ -1,8 +1,11 @@
 /** What a server does seldom: refusals, collisions, accounts, silence, and texts that are meant to deceive. */
 import { createTestHost, type TestHostOptions } from "service-gateway/testkit";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { aroundEach, describe, test } from "vitest";
 import irc from "../../../plugins/irc/index.ts";
 import { type ScriptedServer, startScripted } from "../../support/irc/scripted-server.ts";
+import { expect, inOwnTest, onTestFinished } from "../../support/own-test.ts";
+
+aroundEach(inOwnTest);
 
 const answer: NonNullable<TestHostOptions["answer"]> = ({ inbound }) =>
   inbound.text === "long" ? "word ".repeat(300).trim() : `heard: ${inbound.text}`;
@@ -26,7 +29,7 @@ async function open(server: ScriptedServer, options: object = {}) {
 const message = (text: string, tags = "") => `${tags}:ada!a@127.0.0.1 PRIVMSG bot :${text}`;
 const connected = (state: () => Promise<unknown>) => expect.poll(state).toMatchObject({ state: "connected" });
 
-describe("signing in", () => {
+describe.concurrent("signing in", () => {
   test("with SASL sends the password once, encoded; the account is what identifies a sender", async () => {
     const server = await serve();
     const { state } = await open(server, { saslPassword: "correct horse", dmPolicy: "allowlist", allowFrom: ["ADA"] });
@@ -78,7 +81,7 @@ describe("signing in", () => {
   });
 });
 
-test("a channel that asks for a key is joined with it, the others without", async () => {
+test.concurrent("a channel that asks for a key is joined with it, the others without", async () => {
   const server = await serve();
   const { state } = await open(server, { channels: ["#bread", "#open", "#cake"], channelKeys: "#cake=cr=am #bread=crust" });
   await connected(state);
@@ -86,7 +89,7 @@ test("a channel that asks for a key is joined with it, the others without", asyn
   await expect.poll(joins).toEqual(["JOIN #bread crust", "JOIN #open", "JOIN #cake cr=am"]);
 });
 
-test("a channel that the bot is removed from is joined again, and the operator reads who removed it meanwhile", async () => {
+test.concurrent("a channel that the bot is removed from is joined again, and the operator reads who removed it meanwhile", async () => {
   const server = await serve();
   const { state } = await open(server, { channels: ["#Room"] });
   await connected(state);
@@ -98,7 +101,7 @@ test("a channel that the bot is removed from is joined again, and the operator r
   await expect.poll(state).not.toHaveProperty("detail");
 });
 
-describe("who a sender is", () => {
+describe.concurrent("who a sender is", () => {
   /** A server that knows one account: of ada, where she is. */
   async function serveAccounts(place = "a 127.0.0.1") {
     const server = await serve({ caps: "server-time", isupport: "WHOX" });
@@ -168,7 +171,7 @@ describe("who a sender is", () => {
   });
 });
 
-test("formatting is left out, and an action is told as one", async () => {
+test.concurrent("formatting is left out, and an action is told as one", async () => {
   const server = await serve();
   const { state } = await open(server);
   await connected(state);
@@ -177,7 +180,7 @@ test("formatting is left out, and an action is told as one", async () => {
   await expect.poll(() => server.said.map(({ text }) => text)).toEqual(["heard: bold red", "heard: * ada waves"]);
 });
 
-describe("a server that misbehaves", () => {
+describe.concurrent("a server that misbehaves", () => {
   test("by falling silent in mid-send costs nothing: the answer comes on the next connection", async () => {
     const server = await serve();
     let cuts = 0;
@@ -211,7 +214,7 @@ describe("a server that misbehaves", () => {
   });
 });
 
-describe("what is sent", () => {
+describe.concurrent("what is sent", () => {
   test("has no line of more than 512 bytes as the server hands it on, whatever the language; the first is addressed to who asked", async () => {
     const server = await serve();
     const { state } = await open(server, { channels: ["#room"], groupPolicy: "open" });

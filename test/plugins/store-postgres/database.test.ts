@@ -1,33 +1,31 @@
 /** What the store does about the database behind it: versions, foreign schemas, and a server that goes away. */
-import { afterEach, expect, test } from "vitest";
+import { aroundEach, test } from "vitest";
 import type { Store } from "../../../core/state/index.ts";
 import { newEvent, settle, start, take } from "../../../core/testkit/store/fixture.ts";
 import { postgres } from "../../../plugins/store-postgres/index.ts";
-import { usePostgres } from "../../support/postgres.ts";
+import { expect, inOwnTest, onTestFinished } from "../../support/own-test.ts";
+import { openOwnPostgres, usePostgres } from "../../support/postgres.ts";
+
+aroundEach(inOwnTest);
 
 const server = usePostgres();
-const opened: Store[] = [];
 
 async function open(url: string, node = "one"): Promise<Store> {
   const store = await postgres.open({ url, now: () => start, owner: true, node });
-  opened.push(store);
+  onTestFinished(() => store.close());
   return store;
 }
 
-afterEach(async () => {
-  for (const store of opened.splice(0)) await store.close();
-});
-
 const away = { code: "database_away" };
 
-test("nodes that start at once on a new database create the schema once", async () => {
+test.concurrent("nodes that start at once on a new database create the schema once", async () => {
   const url = server.newUrl();
   const stores = await Promise.all(["a", "b", "c", "d", "e"].map((node) => open(url, node)));
   await Promise.all(stores.map((store, index) => store.accept(newEvent(`e${index}`, { lane: `${index}` }))));
   expect(await stores[0]?.stats()).toMatchObject({ waiting: 5 });
 });
 
-test("a schema of a newer version, of another program, or with other tables is refused and left as it is", async () => {
+test.concurrent("a schema of a newer version, of another program, or with other tables is refused and left as it is", async () => {
   const url = server.newUrl();
   await open(url);
   await server.query(url, "UPDATE $schema.about SET version = 99, oldest = 99");
@@ -43,14 +41,14 @@ test("a schema of a newer version, of another program, or with other tables is r
   ]);
 });
 
-test("an empty schema that exists is used, as where a user may not create one", async () => {
+test.concurrent("an empty schema that exists is used, as where a user may not create one", async () => {
   const url = server.newUrl();
   await server.query(url, "CREATE SCHEMA $schema");
   const store = await open(url);
   expect(await store.stats()).toMatchObject({ waiting: 0 });
 });
 
-test("an address that leads nowhere is refused without its password", async () => {
+test.concurrent("an address that leads nowhere is refused without its password", async () => {
   const secret = "not-to-be-shown";
   const there = new URL(server.newUrl());
   const wrong = {
@@ -73,18 +71,19 @@ test("an address that leads nowhere is refused without its password", async () =
   }
 });
 
-test("while the database is away, nothing is accepted and the reason is known; afterwards everything goes on", async () => {
-  const store = await open(server.newUrl());
+test.concurrent("while the database is away, nothing is accepted and the reason is known; afterwards everything goes on", async () => {
+  const own = await openOwnPostgres();
+  const store = await open(own.newUrl());
   await store.begin(start);
   await store.accept(newEvent("before"));
   expect(store.trouble()).toBeUndefined();
-  await server.stop();
+  await own.stop();
   try {
     await expect(store.accept(newEvent("away"))).rejects.toMatchObject(away);
     await expect(store.stats()).rejects.toMatchObject(away);
     expect(store.trouble()).toContain("is not available");
   } finally {
-    await server.start();
+    await own.start();
   }
   expect(await store.accept(newEvent("after"))).toEqual({ eventId: "after", duplicate: false });
   expect(store.trouble()).toBeUndefined();
@@ -94,7 +93,7 @@ test("while the database is away, nothing is accepted and the reason is known; a
   }
 });
 
-test("U+0000 is kept in bodies and messages, and replaced in names and in messages of a chat that moved", async () => {
+test.concurrent("U+0000 is kept in bodies and messages, and replaced in names and in messages of a chat that moved", async () => {
   const store = await open(server.newUrl());
   await store.begin(start);
   const text = "a\u0000b";
@@ -117,7 +116,7 @@ test("U+0000 is kept in bodies and messages, and replaced in names and in messag
   expect(await store.unsent("m")).toMatchObject([{ address: { chat: "-100" }, part: { body: { text: "a\ufffdb" } } }]);
 });
 
-test("nodes that prune at once count each removed event once", async () => {
+test.concurrent("nodes that prune at once count each removed event once", async () => {
   const url = server.newUrl();
   const [one, two] = [await open(url, "one"), await open(url, "two")];
   const settled = { outcome: "silent", reason: "x" } as const;
@@ -128,8 +127,9 @@ test("nodes that prune at once count each removed event once", async () => {
   expect(await server.query(url, "SELECT count(*)::int AS left FROM $schema.inbox")).toEqual([{ left: 0 }]);
 });
 
-test("a lease that ends while the database is away is replaced by a new one, and its units wait again", async () => {
-  const store = await open(`${server.newUrl()}&lease=1`);
+test.concurrent("a lease that ends while the database is away is replaced by a new one, and its units wait again", async () => {
+  const own = await openOwnPostgres();
+  const store = await open(`${own.newUrl()}&lease=1`);
   await store.begin(start);
   const told: string[] = [];
   store.nodes?.watch({ work: (lanes) => told.push(...lanes), note() {}, lost() {} });
@@ -140,11 +140,11 @@ test("a lease that ends while the database is away is replaced by a new one, and
   await take(store);
   // A claim alone may be undone by a crash of the server; what is flushed after it keeps it.
   await store.set("flushed", "after", "the claim", { durable: true });
-  await server.stop();
+  await own.stop();
   try {
     await expect.poll(left).toBe(0);
   } finally {
-    await server.start();
+    await own.start();
   }
   await expect.poll(left).toBeGreaterThan(0);
   await expect(settle(store, "a")).rejects.toMatchObject({ code: "lease_lost" });

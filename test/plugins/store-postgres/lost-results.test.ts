@@ -1,21 +1,19 @@
 /** Connections that break: a call whose result was lost is repeated, and must not have its effect twice. */
-import { afterEach, expect, test } from "vitest";
+import { aroundEach, test } from "vitest";
 import type { Store } from "../../../core/state/index.ts";
 import { answered, newEvent, start, take, textPart } from "../../../core/testkit/store/fixture.ts";
 import { postgres } from "../../../plugins/store-postgres/index.ts";
 import { openDatabaseWire } from "../../support/database-wire.ts";
+import { expect, inOwnTest, onTestFinished } from "../../support/own-test.ts";
 import { usePostgres } from "../../support/postgres.ts";
 
-const server = usePostgres();
-const closing: (() => Promise<unknown>)[] = [];
+aroundEach(inOwnTest);
 
-afterEach(async () => {
-  for (const close of closing.splice(0).reverse()) await close();
-});
+const server = usePostgres();
 
 async function open(url: string, node = "one"): Promise<Store> {
   const store = await postgres.open({ url, now: () => start, owner: true, node });
-  closing.push(() => store.close());
+  onTestFinished(() => store.close());
   return store;
 }
 
@@ -46,10 +44,10 @@ async function run(store: Store, lane: number, index: number): Promise<void> {
   await store.update("counts", `${lane}`, (count) => (typeof count === "number" ? count + 1 : 1));
 }
 
-test("results that are lost after their commit have their effect once, and every caller learns of it", async () => {
+test.concurrent("results that are lost after their commit have their effect once, and every caller learns of it", async () => {
   const url = server.newUrl();
   const wire = await openDatabaseWire(url);
-  closing.push(() => wire.close());
+  onTestFinished(() => wire.close());
   const store = await open(wire.url);
   await store.begin(start);
   wire.lose(4);
@@ -73,21 +71,21 @@ test("results that are lost after their commit have their effect once, and every
   expect(counted).toEqual({ parts: 32, events: 64 });
 });
 
-test("a connection that the server closes is replaced without an error", async () => {
+test.concurrent("a connection that the server closes is replaced without an error", async () => {
   const url = server.newUrl();
-  const store = await open(url);
+  const store = await open(url, "closed");
   await store.begin(start);
   for (let round = 0; round < 5; round += 1) {
-    await server.query(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'service-gateway one'");
+    await server.query(url, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'service-gateway closed'");
     await store.accept(newEvent(`e${round}`));
   }
   expect(await store.stats()).toMatchObject({ waiting: 5 });
 });
 
-test("what a node took under a lease that ended before it heard of it is not run", async () => {
+test.concurrent("what a node took under a lease that ended before it heard of it is not run", async () => {
   const url = `${server.newUrl()}&lease=1`;
   const wire = await openDatabaseWire(url);
-  closing.push(() => wire.close());
+  onTestFinished(() => wire.close());
   const store = await open(wire.url);
   await store.begin(start);
   await store.accept(newEvent("waits", { lane: "one" }));
