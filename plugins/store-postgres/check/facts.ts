@@ -1,5 +1,6 @@
 /** What the database says about itself, for its check. */
 import type pg from "pg";
+import { schemaMark } from "../nodes/listening.ts";
 import { applicationPrefix } from "../pool.ts";
 
 export interface Facts {
@@ -52,12 +53,13 @@ const query = `SELECT
     (SELECT nullif(r.rolconnlimit, -1) FROM pg_roles r WHERE r.rolname = current_user) - count(*) FILTER (WHERE a.usename = current_user)
   )::int FROM pg_stat_activity a WHERE a.backend_type = 'client backend') AS "connectionsLeft",
   ARRAY(SELECT substr(a.application_name, length($2) + 1) FROM pg_stat_activity a
-    WHERE a.datname = current_database() AND starts_with(a.application_name, $2) AND a.query LIKE 'LISTEN %'
+    WHERE a.datname = current_database() AND starts_with(a.application_name, $2)
+      AND a.query LIKE 'LISTEN %' AND right(a.query, length($3::text || $1)) = $3::text || $1
     GROUP BY a.application_name HAVING count(*) > 1 ORDER BY 1) AS "sharedNames"
   FROM (SELECT) one LEFT JOIN pg_namespace n ON '"' || replace(n.nspname, '"', '""') || '"' = $1`;
 
 export async function readFacts(client: pg.Client, schema: string): Promise<Facts> {
-  const { rows } = await client.query<Facts>(query, [schema, applicationPrefix]);
+  const { rows } = await client.query<Facts>(query, [schema, applicationPrefix, schemaMark]);
   const [facts] = rows;
   if (facts === undefined) throw new Error("The database returned no facts about itself.");
   return facts;

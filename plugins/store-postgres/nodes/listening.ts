@@ -2,13 +2,24 @@
 import pg from "pg";
 
 const reconnectMs = 1_000;
+/** Begins a comment: the rest of the line. */
+export const schemaMark = "-- of schema ";
 
 export interface Listening {
   end(): Promise<void>;
 }
 
-/** Calls the function of a channel with what is sent to it. Connects again by itself. What is sent meanwhile is lost. */
-export function listen(connection: pg.ClientConfig, channels: Readonly<Record<string, (payload: string) => void>>): Listening {
+/**
+ * Calls the function of a channel with what is sent to it. Connects again by itself. What is sent meanwhile is lost. The server shows the
+ * schema behind the statement, so that the check can count the gateways of one schema.
+ */
+export function listen(
+  connection: pg.ClientConfig,
+  schema: string,
+  channels: Readonly<Record<string, (payload: string) => void>>,
+): Listening {
+  const statements = Object.keys(channels).map((channel) => `LISTEN ${channel}`);
+  const text = `${statements.join("; ")} ${schemaMark}${schema.replaceAll(/[\r\n]/g, " ")}`;
   let client: pg.Client | undefined;
   let timer: NodeJS.Timeout | undefined;
   let ended = false;
@@ -28,13 +39,7 @@ export function listen(connection: pg.ClientConfig, channels: Readonly<Record<st
     next.on("end", lost);
     next
       .connect()
-      .then(() =>
-        next.query(
-          Object.keys(channels)
-            .map((channel) => `LISTEN ${channel}`)
-            .join("; "),
-        ),
-      )
+      .then(() => next.query(text))
       .catch(lost);
   }
 

@@ -74,7 +74,7 @@ export function createNodes(database: Database, { node, now, clock, lease }: Nod
     },
     watch(given) {
       watcher = given;
-      listening ??= listen(database.listening, {
+      listening ??= listen(database.listening, database.schema, {
         [wakeChannel]: (lane) => work(lane === "" ? [] : [lane]),
         [noteChannel]: hear,
         [turnChannel]: turns.heard,

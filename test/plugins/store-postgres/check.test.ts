@@ -101,15 +101,16 @@ test("connections that are used up are counted by the smallest limit", async () 
   expect(await check(user)).toEqual(says("warn", /^3 connections to the database are left, .* up to 12$/, "max_connections"));
 });
 
-test("two gateways under one name are found", async () => {
+test("two gateways under one name are found, but those of another schema are not", async () => {
   const url = server.newUrl();
-  const watch = async (name: string) => {
-    const store = await open(url, name);
+  const watch = async (name: string, at = url) => {
+    const store = await open(at, name);
     await store.begin(Date.now());
     store.nodes?.watch({ work() {}, note() {}, lost() {} });
   };
   await watch("twin");
   await watch("alone");
+  await watch("alone", server.newUrl());
   await watch("twin");
   await expect
     .poll(() => check(url))
