@@ -55,7 +55,7 @@ export default defineConfig({
       ...(otherStore && { NODE_OPTIONS: `--import ${source("./test/support/store/redirect.ts")}` }),
     },
     // On two cores: with fewer, all of them wait at times; with more, each process warms up for less.
-    maxWorkers: 9,
+    maxWorkers: 6,
     sequence: { sequencer: TakingTurns },
     // Longer than a busy machine takes: what is waited for comes, or the test fails for another reason.
     testTimeout: 120_000,
@@ -69,7 +69,7 @@ export default defineConfig({
         extends: true,
         test: { name: "files", include: ["test/**/*.test.ts"], exclude: [timed, costs, ...alone, ...left], isolate: false },
       },
-      { extends: true, test: { name: "timed", include: [timed], maxWorkers: 3, retry: 3, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: "timed", include: [timed], maxWorkers: 4, retry: 3, sequence: { groupOrder: 1 } } },
     ],
   },
 });
