@@ -50,6 +50,17 @@ export function createChatCalls(parts: {
     return error;
   }
 
+  /** Lets what is more important go first, and waits while the platform accepts nothing in the chat; neither for long. */
+  async function giveWay(chat: string, patience: AbortSignal): Promise<void> {
+    const last = performance.now() + mostReactionMs;
+    // A timer may end two milliseconds early, so it is asked again whether the chat is held.
+    for (let delay = limits.delay(chat); delay > 0 && !patience.aborted; delay = limits.held(chat)) {
+      const left = last - performance.now();
+      if (left <= 0) return;
+      await pause(Math.min(delay + 1, left), patience);
+    }
+  }
+
   return {
     admit(part, address, admitSignal) {
       if (shown.has(part, address)) return undefined;
@@ -96,9 +107,7 @@ export function createChatCalls(parts: {
     },
     async react(messageId, emoji, address, patience = signal) {
       const { api } = await live();
-      const delay = limits.delay(address.chat);
-      // A timer may fire one millisecond early.
-      if (delay > 0) await pause(Math.min(delay + 1, mostReactionMs), patience === signal ? signal : AbortSignal.any([signal, patience]));
+      await giveWay(address.chat, patience === signal ? signal : AbortSignal.any([signal, patience]));
       if (patience.aborted) throw new ChannelError("aborted", { retryable: true, detail: "the reaction is no longer needed" });
       refuseHeld(address.chat);
       const reaction = emoji === null ? [] : [{ type: "emoji" as const, emoji: emoji as never }];

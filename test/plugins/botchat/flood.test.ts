@@ -1,8 +1,8 @@
 /** Sending to a platform that has limits, and to one that says no for a moment: over real HTTP. */
 import type { Address } from "service-gateway/sdk";
 import type { ChannelConnection, Part } from "service-gateway/sdk/channel";
-import { aroundEach, test } from "vitest";
-import { expect, inOwnTest } from "../../support/own-test.ts";
+import { aroundEach, test, vi } from "vitest";
+import { expect, inOwnTest, onTestFinished } from "../../support/own-test.ts";
 import { ada, callsOf, direct, forum, messageIn, never, openPlatform, reply, start } from "./platform.ts";
 
 aroundEach(inOwnTest);
@@ -104,4 +104,18 @@ test.concurrent("what is too long for its markup goes out once, without it", asy
   expect(messageIn(platform, messageId)?.entities).toBeUndefined();
   platform.faults.add({ method: "sendMessage", times: 2, kind: "refuse", description: "Bad Request: message is too long" });
   await expect(sendInTurn(connection, "**bold** words", direct)).rejects.toMatchObject({ reason: "too_long" });
+});
+
+test("a reaction waits as long as the platform asked for, also where its timer ends early", async () => {
+  const { platform, connection } = await start();
+  platform.act.say(ada, ada, "hello");
+  platform.faults.add({ method: "sendMessage", times: 1, kind: "flood", retryAfter: 1 });
+  await expect(sendInTurn(connection, "x", direct)).rejects.toMatchObject({ reason: "flood_wait" });
+  // The clock goes at half of the speed of timers.
+  const now = performance.now.bind(performance);
+  const begun = now();
+  const clock = vi.spyOn(performance, "now").mockImplementation(() => begun + (now() - begun) / 2);
+  onTestFinished(() => clock.mockRestore());
+  await connection.react?.("1", "👍", direct);
+  expect(callsOf(platform, "setMessageReaction").map(({ status }) => status)).toEqual([200]);
 });
