@@ -143,8 +143,8 @@ export interface TestHost extends AsyncDisposable {
   /**
    * Closes the gateway and starts it again on the same state, with the same plugins. With `killed`, the new one gets the state as it is at
    * this moment, as after the end of a process: what ran is left to the new gateway, and the old one sends nothing more in the channel
-   * `loopback`. If anything ran, the clock moves on while the old one closes, by at most
-   * `gateway.drainSeconds` and two seconds. The base address changes.
+   * `loopback`. If anything ran, the clock moves on while the old one closes, by at most `gateway.drainSeconds` and two seconds. The base
+   * address changes.
    *
    * @example
    * await host.say("/remind tomorrow");
