@@ -7,6 +7,26 @@ import { withUnit } from "../events.ts";
 const lookEveryMs = 250;
 const mostAtOnce = 1_000;
 
+/** Where following begins. */
+export interface Place {
+  /** Also what was accepted before, but not before this time, in epoch milliseconds. */
+  readonly since?: number;
+  readonly newest: string | undefined;
+  /** The events that have not ended. */
+  readonly open: readonly string[];
+}
+
+// With the gateway's own: the newest row of all is never removed, so there is always one to go on from.
+const all = ({ since }: Pick<Place, "since">) => ({ limit: mostAtOnce, includeInternal: true, ...(since !== undefined && { since }) });
+
+/** Taken before a list is read, so that no event ends unseen between the list and what follows it. */
+export async function placeNow(store: Store, since?: number): Promise<Place> {
+  const from = since === undefined ? {} : { since };
+  const newest = since !== undefined ? undefined : (await store.events({ ...all(from), limit: 1 }))[0]?.id;
+  const open = (await store.events({ ...all(from), open: true })).map(({ id }) => id);
+  return { ...from, newest, open };
+}
+
 /**
  * Polls, because another process writes the events. The sender of an event and the places of its reply are unknown until it has ended, so
  * the filter applies then.
@@ -16,33 +36,29 @@ export async function followEvents(
   {
     filter,
     shown,
-    since,
+    place,
     signal,
   }: {
     readonly filter: EventFilter;
     readonly shown: ReadonlySet<string>;
-    /** Also what was accepted before now, but not before this time, in epoch milliseconds. */
-    readonly since?: number;
+    readonly place: Place;
     readonly signal?: AbortSignal;
   },
   print: (report: EventReport) => void,
 ): Promise<never> {
-  // With the gateway's own: the newest row of all is never removed, so there is always one to go on from.
-  const all = { limit: mostAtOnce, includeInternal: true, ...(since !== undefined && { since }) };
-  let newest = since !== undefined ? undefined : (await store.events({ ...all, limit: 1 }))[0]?.id;
-  const pending = new Set((await store.events({ ...all, open: true })).map(({ id }) => id));
-  for (const id of shown) pending.delete(id);
+  let { newest } = place;
+  const pending = new Set(place.open);
   for (;;) {
-    await wait(lookEveryMs, undefined, signal && { signal });
-    const came = await store.events({ ...all, oldestFirst: true, ...(newest === undefined ? {} : { newerThan: newest }) });
+    const came = await store.events({ ...all(place), oldestFirst: true, ...(newest === undefined ? {} : { newerThan: newest }) });
     newest = came.at(-1)?.id ?? newest;
     for (const { id } of came) pending.add(id);
     for (const id of pending) {
       const report = await store.event(id);
       if (report !== null && report.state !== "settled") continue;
       pending.delete(id);
-      const [wanted] = await store.events({ ...filter, limit: 1, id });
+      const [wanted] = shown.has(id) ? [] : await store.events({ ...filter, limit: 1, id });
       if (wanted !== undefined) print(await withUnit(store, wanted));
     }
+    await wait(lookEveryMs, undefined, signal && { signal });
   }
 }

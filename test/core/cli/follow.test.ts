@@ -1,0 +1,38 @@
+/** `events list --follow` beside a gateway that goes on meanwhile. */
+import { join } from "node:path";
+import { createTestHost } from "service-gateway/testkit";
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { CommandContext } from "../../../core/cli/context.ts";
+import { listEvents } from "../../../core/cli/events/list.ts";
+import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import type { Store } from "../../../core/state/store.ts";
+
+test("an event that ends between the list and what follows it is shown once, as all others are", async () => {
+  const host = await createTestHost();
+  onTestFinished(() => host.close());
+  await host.say("one");
+  const store = await openSqliteStore({ directory: join(host.directory, "state"), now: Date.now });
+  onTestFinished(() => store.close());
+  let isListed = false;
+  /** The second event comes when the list has just been read. */
+  const slow = new Proxy(store, {
+    get: (_store, name) => {
+      if (name !== "events") return Reflect.get(store, name);
+      return async (filter: Parameters<Store["events"]>[0]) => {
+        const found = await store.events(filter);
+        if (!isListed && filter.limit === 20) {
+          isListed = true;
+          await host.say("two");
+        }
+        return found;
+      };
+    },
+  });
+  const shown: string[] = [];
+  const context = { now: Date.now, openState: async () => slow, terminal: { line: (event: string) => shown.push(event) } };
+  void listEvents(context as unknown as CommandContext, [], { follow: true, json: true, limit: 20 }).catch(() => {});
+  await vi.waitFor(() => expect(shown).toHaveLength(2), 10_000);
+  await host.say("three");
+  await vi.waitFor(() => expect(shown).toHaveLength(3), 10_000);
+  expect(new Set(shown.map((event) => (JSON.parse(event) as { readonly id: string }).id)).size).toBe(3);
+});
