@@ -7,20 +7,25 @@ import { withUnit } from "../events.ts";
 const lookEveryMs = 250;
 const mostAtOnce = 1_000;
 
-/** Where following begins. */
-export interface Place {
-  /** Also what was accepted before, but not before this time, in epoch milliseconds. */
+/** Which events are followed: those that are newer than `newest` or accepted `since` a time, and those that were open. */
+export interface FollowStart {
+  /** In epoch milliseconds. */
   readonly since?: number;
+  /** Absent with `since`, and in an empty state. */
   readonly newest: string | undefined;
   /** The events that have not ended. */
   readonly open: readonly string[];
 }
 
 // With the gateway's own: the newest row of all is never removed, so there is always one to go on from.
-const all = ({ since }: Pick<Place, "since">) => ({ limit: mostAtOnce, includeInternal: true, ...(since !== undefined && { since }) });
+const all = ({ since }: Pick<FollowStart, "since">) => ({
+  limit: mostAtOnce,
+  includeInternal: true,
+  ...(since !== undefined && { since }),
+});
 
 /** Taken before a list is read, so that no event ends unseen between the list and what follows it. */
-export async function placeNow(store: Store, since?: number): Promise<Place> {
+export async function startNow(store: Store, since?: number): Promise<FollowStart> {
   const from = since === undefined ? {} : { since };
   const newest = since !== undefined ? undefined : (await store.events({ ...all(from), limit: 1 }))[0]?.id;
   const open = (await store.events({ ...all(from), open: true })).map(({ id }) => id);
@@ -36,20 +41,20 @@ export async function followEvents(
   {
     filter,
     shown,
-    place,
+    start,
     signal,
   }: {
     readonly filter: EventFilter;
     readonly shown: ReadonlySet<string>;
-    readonly place: Place;
+    readonly start: FollowStart;
     readonly signal?: AbortSignal;
   },
   print: (report: EventReport) => void,
 ): Promise<never> {
-  let { newest } = place;
-  const pending = new Set(place.open);
+  let { newest } = start;
+  const pending = new Set(start.open);
   for (;;) {
-    const came = await store.events({ ...all(place), oldestFirst: true, ...(newest === undefined ? {} : { newerThan: newest }) });
+    const came = await store.events({ ...all(start), oldestFirst: true, ...(newest === undefined ? {} : { newerThan: newest }) });
     newest = came.at(-1)?.id ?? newest;
     for (const { id } of came) pending.add(id);
     for (const id of pending) {

@@ -9,7 +9,7 @@ import { withUnit } from "../events.ts";
 import { parseSince, renderClock, renderDuration } from "../output/times.ts";
 import { parsePlatformId } from "../platform-id.ts";
 import { outcomeStyles } from "../why/decisions.ts";
-import { followEvents, placeNow } from "./follow.ts";
+import { followEvents, startNow } from "./follow.ts";
 
 export interface Options {
   readonly chat?: string;
@@ -28,15 +28,15 @@ export async function listEvents(context: CommandContext, _: readonly [], option
   const filter = filterOf(options, context.now());
   const store = await context.openState();
   try {
-    const place = options.follow === true ? await placeNow(store) : undefined;
+    const start = options.follow === true ? await startNow(store) : undefined;
     const found = await store.events(filter);
     const reports = await Promise.all(found.map((report) => withUnit(store, report)));
-    if (place !== undefined) {
+    if (start !== undefined) {
       // Past events are listed in the order in which new ones follow. An event is shown once it has ended.
       const ended = reports.filter(({ state }) => state === "settled").toReversed();
       for (const report of ended) print(report, context, options);
       const shown = new Set(ended.map(({ id }) => id));
-      await followEvents(store, { filter, shown, place }, (report) => print(report, context, options));
+      await followEvents(store, { filter, shown, start }, (report) => print(report, context, options));
     } else if (options.json === true) context.terminal.json({ events: reports.map(dataOf) });
     else show(reports, context, options);
     return 0;

@@ -6,7 +6,7 @@ import type { Gateway } from "../../gateway/gateway.ts";
 import { namedPlugin, type PluginSource } from "../../host/find.ts";
 import { placeOf } from "../../host/place.ts";
 import type { CommandContext } from "../context.ts";
-import { followEvents, placeNow } from "../events/follow.ts";
+import { followEvents, startNow } from "../events/follow.ts";
 import { stateOptions } from "../state-options.ts";
 import { renderChain } from "../why/chain.ts";
 import { watchFolder } from "./watch-folder.ts";
@@ -97,9 +97,9 @@ async function printEvents(
   const load = async () => gateway.config().plugins.load;
   const store = await openState(stateOptions(place, { env, configDirectory: dirname(configFile), load }));
   try {
-    const from = await placeNow(store, startedAt);
+    const start = await startNow(store, startedAt);
     const filter = { limit: 1, includeInternal: true };
-    await followEvents(store, { filter, shown: new Set(), place: from, signal }, (report) => {
+    await followEvents(store, { filter, shown: new Set(), start, signal }, (report) => {
       terminal.line(renderChain(report, now(), terminal.style));
     });
   } catch (error) {

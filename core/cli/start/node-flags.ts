@@ -28,7 +28,7 @@ export const gatewayFlags: readonly string[] = [
  * for returning memory grow with the allocations at the start. V8 compiles in blocks of up to 32 kB. Inside a heap, one small live
  * allocation keeps up to twenty megabytes around it. Other platforms ignore these variables.
  */
-export const allocator = {
+export const allocatorEnvironment = {
   MALLOC_ARENA_MAX: "2",
   MALLOC_MMAP_THRESHOLD_: "10000",
   // Below the kernel's own limit of mappings, which V8 needs too.
@@ -46,7 +46,7 @@ export function takeNodeFlags(argv: readonly string[]): void {
   const flags = gatewayFlags.filter((flag) => !given.includes(flag.split("=")[0] ?? flag));
   // Not available on Windows. The rest of the command line is unchanged.
   process.execve?.(process.execPath, [process.execPath, ...process.execArgv, ...flags, ...process.argv.slice(1)], {
-    ...allocator,
+    ...allocatorEnvironment,
     ...process.env,
   });
 }

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
-import { allocator, gatewayFlags } from "../../../core/cli/start/node-flags.ts";
+import { allocatorEnvironment, gatewayFlags } from "../../../core/cli/start/node-flags.ts";
 import { removeDirectory, temporaryDirectory } from "../directory.ts";
 import type { MailServer } from "./mail-server.ts";
 
@@ -71,7 +71,7 @@ export async function startMeasured(
   // With the flags of a gateway's process, so that the memory is that of a gateway.
   const child = spawn(process.execPath, ["--expose-gc", ...gatewayFlags, ...measuredProgram, configFile, String(aheadMs)], {
     stdio: ["pipe", "pipe", "inherit"],
-    env: { ...allocator, ...process.env },
+    env: { ...allocatorEnvironment, ...process.env },
   });
   const ended = new Promise((resolve) => child.once("exit", resolve));
   const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]();
