@@ -1,5 +1,6 @@
 /** Calls between two threads: each side makes and answers calls over one port. Values cross by structured clone. */
 import { reasonOf } from "../contract/index.ts";
+import type { CurrentCall } from "./current-call.ts";
 import { type PackedError, packError, unpackError } from "./packed-error.ts";
 
 export type Message =
@@ -19,8 +20,8 @@ export interface Peer {
   /** A call without an answer. */
   tell(call: string, args: readonly unknown[]): void;
   receive(message: Message): void;
-  /** Rejects every ask that waits, and every later one. */
-  end(error: Error): void;
+  /** Rejects every ask that waits, by its id, and every later one, which has none. */
+  end(errorOf: (id?: number) => Error): void;
 }
 
 interface Waiting {
@@ -29,7 +30,9 @@ interface Waiting {
   readonly leave: () => void;
 }
 
-export function createPeer(post: (message: Message) => void, handlers: Handlers): Peer {
+const unseen: CurrentCall = { during: (_id, run) => run() };
+
+export function createPeer(post: (message: Message) => void, handlers: Handlers, current: CurrentCall = unseen): Peer {
   const waiting = new Map<number, Waiting>();
   const running = new Map<number, AbortController>();
   let lastId = 0;
@@ -45,7 +48,7 @@ export function createPeer(post: (message: Message) => void, handlers: Handlers)
     const stop = new AbortController();
     running.set(id, stop);
     try {
-      const value = await handle(call, args, stop.signal);
+      const value = await current.during(id, () => handle(call, args, stop.signal));
       try {
         post({ type: "answer", id, value });
       } catch (error) {
@@ -93,9 +96,9 @@ export function createPeer(post: (message: Message) => void, handlers: Handlers)
       else if (message.type === "answer") take(message.id)?.resolve(message.value as never);
       else take(message.id)?.reject(unpackError(message.error));
     },
-    end(error) {
-      ended ??= error;
-      for (const id of [...waiting.keys()]) take(id)?.reject(ended);
+    end(errorOf) {
+      ended ??= errorOf();
+      for (const id of [...waiting.keys()]) take(id)?.reject(errorOf(id));
       for (const stop of running.values()) stop.abort();
     },
   };

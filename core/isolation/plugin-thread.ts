@@ -2,8 +2,9 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { PluginError, reasonOf } from "../contract/index.ts";
+import { createCallMemory, lastCall } from "./current-call.ts";
 import { createPeer, type Handlers, type Message, type Peer } from "./peer.ts";
-import type { Facts, Pulse, ThreadSettings } from "./protocol.ts";
+import type { Facts, Pulse, ThreadData, ThreadSettings } from "./protocol.ts";
 
 /** Megabytes of the heap of one plugin, and of its buffers, which lie outside the heap. */
 const memoryMb = 512;
@@ -14,8 +15,12 @@ const mostMissed = 5;
 
 /** The thread of the plugin has ended before it answered. */
 export class ThreadEnded extends PluginError {
-  constructor(plugin: string, reason: string) {
+  /** Whether the call that was not answered has ended it. A call that awaited something at that moment has not. */
+  readonly byCall: boolean;
+
+  constructor(plugin: string, reason: string, byCall = false) {
     super("plugin_worker_ended", { plugin, reason });
+    this.byCall = byCall;
   }
 }
 
@@ -40,8 +45,9 @@ export function startThread({
 }): PluginThread {
   // The extension differs between source and compiled code.
   const file = new URL(`./worker${extname(new URL(import.meta.url).pathname)}`, import.meta.url);
+  const callMemory = createCallMemory();
   const worker = new Worker(file, {
-    workerData: settings,
+    workerData: { ...settings, callMemory } satisfies ThreadData,
     name: `plugin ${plugin}`,
     execArgv: ["--disable-warning=ExperimentalWarning"],
     resourceLimits: { maxOldGenerationSizeMb: memoryMb },
@@ -57,7 +63,8 @@ export function startThread({
     isOver = true;
     clearInterval(timer);
     notify(reason);
-    peer.end(new ThreadEnded(plugin, reason));
+    const last = lastCall(callMemory);
+    peer.end((id) => new ThreadEnded(plugin, reason, id !== undefined && id === last));
   }
 
   worker.on("message", (message: Message) => peer.receive(message));

@@ -1,12 +1,18 @@
 /** What the main thread and the thread of a plugin say to each other beside calls. */
 import type { PluginSource } from "../host/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
+import type { CallMemory } from "./current-call.ts";
 
-/** What a thread receives when it starts. */
+/** How a thread loads its plugin. */
 export interface ThreadSettings {
   readonly source: PluginSource;
   /** Where transpiled modules are cached. */
   readonly cacheDirectory: string;
+}
+
+/** What a thread receives when it starts. */
+export interface ThreadData extends ThreadSettings {
+  readonly callMemory: CallMemory;
 }
 
 /** What changes while a plugin runs and its functions read at once. Sent at every heartbeat. */

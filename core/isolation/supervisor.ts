@@ -29,7 +29,7 @@ export interface Supervisor {
   setUp(options: unknown, follower: Follower): Promise<Registered>;
   /** Asks the running thread. Rejects with `ThreadEnded` if there is none, or if it ends before it answers. */
   ask<T>(call: string, args: readonly unknown[], signal?: AbortSignal): Promise<T>;
-  /** Waits for a running thread first. An aborted call is not begun. `repeat`: asks the next one again, once, if the thread ends before it answers. */
+  /** Waits for a running thread first. An aborted call is not begun. `repeat`: if another call ends the thread before it answers, asks the next one again, once. */
   askWhenUp<T>(call: string, args: readonly unknown[], how?: { readonly signal?: AbortSignal; readonly repeat?: boolean }): Promise<T>;
   tell(call: string, args: readonly unknown[]): void;
   /** Rejects once it is closed. */
@@ -157,7 +157,7 @@ function supervise(
       try {
         return await thread.peer.ask(call, args, signal);
       } catch (error) {
-        if (!repeat || isClosed || !(error instanceof ThreadEnded)) throw error;
+        if (!repeat || isClosed || !(error instanceof ThreadEnded) || error.byCall) throw error;
       }
       await supervisor.whenUp();
       signal?.throwIfAborted();

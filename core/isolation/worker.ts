@@ -5,15 +5,16 @@ import { checkMembers } from "../host/declaration/members.ts";
 import { createLoader } from "../host/load.ts";
 import type { PluginDefinition, RouteAnswer, RouteRequest } from "../sdk/contract.ts";
 import { createIds } from "../state/ids.ts";
+import { noteCurrentCall } from "./current-call.ts";
 import { declaredOf, Uncrossable } from "./declaration.ts";
 import { createPeer, type Handlers, type Message, type Peer } from "./peer.ts";
-import type { Facts, Pulse, ThreadSettings } from "./protocol.ts";
+import type { Facts, Pulse, ThreadData } from "./protocol.ts";
 import { createThreadAccounts } from "./thread/accounts.ts";
 import { channelHandlers } from "./thread/channels.ts";
 import { engineHandlers } from "./thread/engines.ts";
 import { createOwn, createThreadHost, registeredOf } from "./thread/host.ts";
 
-function serve(port: MessagePort, { source, cacheDirectory }: ThreadSettings): void {
+function serve(port: MessagePort, { source, cacheDirectory, callMemory }: ThreadData): void {
   const newId = createIds(Date.now);
   const stop = new AbortController();
   const own = createOwn();
@@ -84,7 +85,7 @@ function serve(port: MessagePort, { source, cacheDirectory }: ThreadSettings): v
       stop.abort();
     },
   };
-  const peer = createPeer((message) => port.postMessage(message), handlers);
+  const peer = createPeer((message) => port.postMessage(message), handlers, noteCurrentCall(callMemory));
   port.on("message", (message: Message) => peer.receive(message));
   // As on the main thread, a rejection that no code handles ends nothing.
   process.on("unhandledRejection", (error) => peer.tell("log", [null, "error", { error: reasonOf(error) }, "unhandled promise rejection"]));
@@ -98,4 +99,4 @@ function attempt(report: () => unknown): unknown {
   }
 }
 
-if (parentPort !== null) serve(parentPort, workerData as ThreadSettings);
+if (parentPort !== null) serve(parentPort, workerData as ThreadData);

@@ -7,6 +7,7 @@ import type { Handlers } from "../peer.ts";
 import { ThreadEnded } from "../plugin-thread.ts";
 import { signalPlaces } from "../protocol.ts";
 import type { Supervisor } from "../supervisor.ts";
+import { pureCalls } from "./pure-calls.ts";
 
 /** An account that the core has opened. */
 export interface Connected {
@@ -137,8 +138,6 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
 
   function connect(one: Connected, { capabilities }: ChannelData): RemoteConnection {
     const { edits = false, reactions = false, typing = false, menu = false, stickers = false } = capabilities;
-    const pure = <T>(name: "parse" | "render", args: readonly unknown[]) =>
-      supervisor().askWhenUp<T>("account.call", [one.number, name, ...args], { repeat: true });
     const platform =
       <T>(name: keyof ChannelConnection) =>
       (...args: readonly unknown[]) =>
@@ -147,8 +146,7 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
       [remote]: { absent: one.opened.catch(() => []) },
       start: () => start(one),
       standBy: () => standBy(one),
-      parse: (...args) => pure("parse", args),
-      render: (...args) => pure("render", args),
+      ...pureCalls(supervisor, one.number),
       send: platform("send"),
       close: () => close(one),
       admit: (...args) => callConnection<void>(supervisor(), one, "admit", args).catch(() => {}),

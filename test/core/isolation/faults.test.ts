@@ -40,6 +40,10 @@ async function survives(room: Room, channel: string): Promise<void> {
   expect(await room.say("steady", "another channel")).toContain("another channel");
 }
 
+interface Events {
+  readonly events: readonly { readonly source: string; readonly outcome: string }[];
+}
+
 interface Examined {
   readonly findings: readonly { readonly check: string; readonly reason: string }[];
 }
@@ -68,10 +72,14 @@ describe.concurrent("in a worker", () => {
       endsItsThread(room, "uncaught", /thrown by a timer/),
       endsItsThread(room, "loop", /did not answer for 5 s/),
       (async () => {
-        // Tried once more in the next thread, then it fails with the reason.
-        send(room, "parse", "exit in parse");
+        send(room, "parse", "exit in parse & innocent");
         expect(await room.gateway.until(/"channel":"parse"[^\n]*"reason":"ingress_failed"/)).toMatch(/exit code 4/);
         await room.replies("parse");
+        // It is not tried again, neither when it arrives nor in its turn. The others are: the one beside it, and the one afterwards.
+        expect(await room.workerOf("parse")).toMatchObject({ state: "up", restarts: 1 });
+        const { events } = await room.ask<Events>("events", "list", "-n", "1000");
+        const outcomes = events.filter(({ source }) => source === "parse").map(({ outcome }) => outcome);
+        expect(outcomes.sort()).toEqual(["answered", "answered", "failed"]);
       })(),
       (async () => {
         await survives(room, "rejection");

@@ -25,7 +25,7 @@ export const faults = {
 
 export type Fault = keyof typeof faults;
 
-/** A channel of HTTP: a message is a request, the reply to it is the answer. */
+/** A channel of HTTP: a message is a request, the reply to it is the answer. A request with ` & ` is several messages at once. */
 function channelSource(id: string): string {
   const cases = Object.entries(faults).map(([name, code]) => `if (text === "fault ${name}") { ${code} response.end("begun"); return; }`);
   return `
@@ -48,9 +48,11 @@ export default defineChannel({
       let text = "";
       for await (const piece of request) text += piece;
       ${cases.join("\n      ")}
-      const chat = account.newId();
-      waiting.set(chat, response);
-      await account.receive({ text, chat, at: account.now() }, { id: chat, lane: "${id}:default:" + chat });
+      await Promise.all(text.split(" & ").map(async (one) => {
+        const chat = account.newId();
+        waiting.set(chat, response);
+        await account.receive({ text: one, chat, at: account.now() }, { id: chat, lane: "${id}:default:" + chat });
+      }));
     });
     return {
       async start() {
