@@ -28,8 +28,8 @@ export interface PluginThread {
   readonly peer: Pick<Peer, "ask" | "tell">;
   /** Called when it has ended, before the calls that wait for it learn that. */
   onEnd(fn: (reason: string) => void): void;
-  /** From now on it must answer heartbeats. */
-  watch(options: { readonly facts: () => Facts; readonly onPulse: (pulse: Pulse) => void }): void;
+  /** From now on it must answer heartbeats, and errors name the plugin by its id. */
+  watch(options: { readonly plugin: string; readonly facts: () => Facts; readonly onPulse: (pulse: Pulse) => void }): void;
   end(reason: string): Promise<void>;
 }
 
@@ -38,7 +38,7 @@ export function startThread({
   settings,
   handlers,
 }: {
-  /** The name in errors. */
+  /** The name in errors, until the id is known. */
   readonly plugin: string;
   readonly settings: ThreadSettings;
   readonly handlers: Handlers;
@@ -53,6 +53,7 @@ export function startThread({
     resourceLimits: { maxOldGenerationSizeMb: memoryMb },
   });
   const peer = createPeer((message) => worker.postMessage(message), handlers);
+  let name = plugin;
   let notify: (reason: string) => void = () => {};
   let timer: NodeJS.Timeout | undefined;
   let why: string | undefined;
@@ -64,7 +65,7 @@ export function startThread({
     clearInterval(timer);
     notify(reason);
     const last = lastCall(callMemory);
-    peer.end((id) => new ThreadEnded(plugin, reason, id !== undefined && id === last));
+    peer.end((id) => new ThreadEnded(name, reason, id !== undefined && id === last));
   }
 
   worker.on("message", (message: Message) => peer.receive(message));
@@ -87,7 +88,8 @@ export function startThread({
     onEnd(fn) {
       notify = fn;
     },
-    watch({ facts, onPulse }) {
+    watch({ plugin: id, facts, onPulse }) {
+      name = id;
       let missed = 0;
       const beat = () => {
         missed += 1;

@@ -91,7 +91,7 @@ function supervise(
   function markUp(): void {
     isUp = true;
     upSince = now();
-    thread.watch({ facts, onPulse });
+    thread.watch({ plugin, facts, onPulse });
     const waited = waiters;
     waiters = [];
     for (const { resolve } of waited) resolve();

@@ -73,7 +73,9 @@ describe.concurrent("in a worker", () => {
       endsItsThread(room, "loop", /did not answer for 5 s/),
       (async () => {
         send(room, "parse", "exit in parse & innocent");
-        expect(await room.gateway.until(/"channel":"parse"[^\n]*"reason":"ingress_failed"/)).toMatch(/exit code 4/);
+        expect(await room.gateway.until(/"channel":"parse"[^\n]*"reason":"ingress_failed"/)).toMatch(
+          /The worker of the plugin parse has ended: [^"]*exit code 4/,
+        );
         await room.replies("parse");
         // It is not tried again, neither when it arrives nor in its turn. The others are: the one beside it, and the one afterwards.
         expect(await room.workerOf("parse")).toMatchObject({ state: "up", restarts: 1 });
