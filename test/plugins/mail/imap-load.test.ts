@@ -1,16 +1,49 @@
 /** Many mails and many reconnects cost neither memory nor sockets, and a mailbox at rest asks little. */
+import { cpSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
-import { test as base, expect, vi } from "vitest";
-import { startImapServer } from "../../support/mail/imap-server.ts";
+import { afterAll, test as base, beforeAll, expect, vi } from "vitest";
+import { temporaryDirectory } from "../../support/directory.ts";
+import { type ScriptedServer, startImapServer } from "../../support/mail/imap-server.ts";
 import { imapOn, isWatched, startMeasured } from "../../support/mail/measured.ts";
-import { letter } from "../../support/mail/reader.ts";
+import { createReader, letter } from "../../support/mail/reader.ts";
 
 const reconnects = 60;
 const hourMs = 3_600_000;
 const question = "look";
 /** How many of the ten thousand are read; a long run by hand takes more. */
-const readAfterDowntime = Number(process.env.MAILS_AFTER_DOWNTIME ?? 60);
+const readAfterDowntime = Number(process.env.MAILS_AFTER_DOWNTIME ?? 30);
 const tenThousand = Array.from({ length: 10_000 }, (_, at) => letter(`Number ${at}`));
+
+type Gateway = Awaited<ReturnType<typeof startMeasured>>;
+
+const startOn = (server: ScriptedServer, account: object, later: { directory?: string; aheadMs?: number } = {}): Promise<Gateway> =>
+  startMeasured({ imap: imapOn(server, { pollSeconds: 5, ...account }) }, { ...later, question });
+
+/** Has the first mail read. */
+async function begin(server: ScriptedServer, { until }: Gateway): Promise<void> {
+  await until(isWatched, 20_000);
+  server.deliverAll([letter("First")]);
+  await until(({ read }) => read === 1, 20_000);
+}
+
+/** A mailbox that has had 10,000 mails since its gateway ended, and what that gateway took at rest. */
+let crowded: ScriptedServer;
+let before: Gateway;
+let residentMbBefore: number;
+
+beforeAll(async () => {
+  crowded = await startImapServer();
+  before = await startOn(crowded, {});
+  await begin(crowded, before);
+  residentMbBefore = (await before.ask()).residentMb;
+  await before.close({ keep: true });
+  crowded.deliverAll(tenThousand);
+}, 60_000);
+
+afterAll(async () => {
+  await before.close();
+  await crowded.close();
+});
 
 const test = base
   .extend("server", async ({ onTestFinished }) => {
@@ -18,18 +51,19 @@ const test = base
     onTestFinished(() => server.close());
     return server;
   })
-  /** Opens the mailbox in a gateway. */
-  .extend("open", ({ server, onTestFinished }) => async (account: object, later: { directory?: string; aheadMs?: number } = {}) => {
-    const gateway = await startMeasured({ imap: imapOn(server, { pollSeconds: 5, ...account }) }, { ...later, question });
+  /** Opens the mailbox, and has its first mail read. */
+  .extend("start", ({ server, onTestFinished }) => async (account: object = {}) => {
+    const gateway = await startOn(server, account);
     onTestFinished(() => gateway.close());
+    await begin(server, gateway);
     return gateway;
   })
-  /** Opens the mailbox, and has its first mail read. */
-  .extend("start", ({ server, open }) => async (account: object = {}) => {
-    const gateway = await open(account);
-    await gateway.until(isWatched, 20_000);
-    server.deliverAll([letter("First")]);
-    await gateway.until(({ read }) => read === 1, 20_000);
+  /** Opens the mailbox after the downtime, each time as if for the first time. */
+  .extend("resume", ({ onTestFinished }) => async (account: object, aheadMs: number) => {
+    const directory = temporaryDirectory();
+    cpSync(before.directory, directory, { recursive: true });
+    const gateway = await startOn(crowded, account, { directory, aheadMs });
+    onTestFinished(() => gateway.close());
     return gateway;
   });
 
@@ -46,15 +80,11 @@ test("10,000 mails at once wait for their hour, are asked for by their numbers o
   expect(after.heapMb - idle.heapMb).toBeLessThan(40);
 }, 120_000);
 
-test("of 10,000 mails of a downtime the newest run, the others are left out at once, in little memory", async ({ server, start, open }) => {
-  const { directory, ask, close } = await start();
-  const idle = await ask();
-  await close({ keep: true });
-  server.deliverAll(tenThousand);
-  const gateway = await open({}, { directory, aheadMs: 2 * hourMs });
+test("of 10,000 mails of a downtime the newest run, the others are left out at once, in little memory", async ({ resume }) => {
+  const gateway = await resume({}, 2 * hourMs);
   const measured = await gateway.until(({ read }) => read === 50, 60_000);
   expect(measured.last).toBe("Number 9999");
-  expect(measured.residentMb - idle.residentMb).toBeLessThan(40);
+  expect(measured.residentMb - residentMbBefore).toBeLessThan(40);
 }, 120_000);
 
 test("a server that cuts the connection again and again is read over one connection at a time, with flat memory", async ({
@@ -82,31 +112,27 @@ test("a server that cuts the connection again and again is read over one connect
 }, 300_000);
 
 // Both wait for polls. The mailbox at rest changes nothing in the memory of the other one, which is that of a process of its own.
-test.concurrent("10,000 mails of a downtime are read hour by hour, each once and in their order, in little memory", async ({
-  server,
-  start,
-  open,
-}) => {
+test.concurrent("10,000 mails of a downtime are read hour by hour, each once and in their order, in little memory", async ({ resume }) => {
   const maxPerHour = readAfterDowntime / 3;
   // Drafts make a paused mailbox look at the time every five seconds.
   const account = { maxPerHour, maxCatchUp: 10_000, reply: "draft" };
-  const { directory, ask, close } = await start(account);
-  const idle = await ask();
-  await close({ keep: true });
-  server.deliverAll(tenThousand);
   let aheadMs = 2 * hourMs;
-  const gateway = await open(account, { directory, aheadMs });
+  const gateway = await resume(account, aheadMs);
   for (const read of [1, 2, 3].map((hours) => hours * maxPerHour)) {
     const measured = await gateway.until((now) => now.read >= read, readAfterDowntime * 100 + 30_000);
     expect(measured.last).toBe(`Number ${read - 1}`);
-    expect(measured.residentMb - idle.residentMb).toBeLessThan(40);
+    expect(measured.residentMb - residentMbBefore).toBeLessThan(40);
     aheadMs += 1.01 * hourMs;
     gateway.ahead(aheadMs);
   }
 }, 1_800_000);
 
-test.concurrent("a mailbox at rest asks its server one short question for each poll", async ({ server, start }) => {
-  await start();
+test.concurrent("a mailbox at rest asks its server one short question for each poll", async ({ server, onTestFinished }) => {
+  const reader = createReader(() => server);
+  onTestFinished(() => reader.close());
+  await reader.start({ account: { pollSeconds: 5 } });
+  await server.deliver(letter("First"));
+  await reader.arrived(1);
   await sleep(1_000);
   const commands = () => ["NOOP", "UID SEARCH", "EXAMINE", "LIST"].map((name) => server.count(name));
   const before = commands();
