@@ -46,8 +46,8 @@ export interface PlaceSettings {
   readonly skills?: readonly string[];
   /** The group's instructions, followed by the topic's. */
   readonly systemPrompt?: readonly string[];
-  /** The configuration path of each setting, or the path at which to set it. */
-  paths(): Readonly<Record<"listed" | "enabled" | "requireMention" | "groupPolicy" | "allowFrom" | "skills" | "systemPrompt", string>>;
+  /** The configuration path of a setting, or the path at which to set it. */
+  pathTo(setting: "listed" | "enabled" | "requireMention" | "groupPolicy" | "allowFrom"): string;
 }
 
 /** One entry of `groups` or of its topics that applies to the place. */
@@ -94,19 +94,22 @@ export function placeSettings(access: AccountAccess, path: string | PathOf, chat
     allowFrom: senders?.value ?? access.groupAllowFrom ?? access.allowFrom ?? [],
     ...(skills === undefined ? {} : { skills: skills.value }),
     ...(prompts.length === 0 ? {} : { systemPrompt: prompts.map(({ value }) => value) }),
-    // Computed on demand, because most callers never need the paths.
-    paths() {
+    // Computed on demand, because most callers need none of them.
+    pathTo(setting) {
       const pathOf = typeof path === "string" ? pathsBelow(path) : path;
-      const at = (keys: readonly string[] | undefined, field: keyof PlaceAccess) => pathOf([...(keys ?? narrowest), field]);
-      return {
-        listed: pathOf(["groups"]),
-        enabled: at((topicOff ?? groupOff)?.keys, "enabled"),
-        requireMention: at(mention?.keys, "requireMention"),
-        groupPolicy: policy === undefined ? pathOf(["groupPolicy"]) : at(policy.keys, "groupPolicy"),
-        allowFrom: senders === undefined ? accountSendersPath(access, pathOf) : at(senders.keys, "allowFrom"),
-        skills: at(skills?.keys, "skills"),
-        systemPrompt: at(prompts.at(-1)?.keys, "systemPrompt"),
-      };
+      const at = (keys: readonly string[] = narrowest) => pathOf([...keys, setting]);
+      switch (setting) {
+        case "listed":
+          return pathOf(["groups"]);
+        case "enabled":
+          return at((topicOff ?? groupOff)?.keys);
+        case "requireMention":
+          return at(mention?.keys);
+        case "groupPolicy":
+          return policy === undefined ? pathOf(["groupPolicy"]) : at(policy.keys);
+        case "allowFrom":
+          return senders === undefined ? accountSendersPath(access, pathOf) : at(senders.keys);
+      }
     },
   };
 }

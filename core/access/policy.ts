@@ -109,10 +109,10 @@ export function isListed({ inbound, rule }: Pick<Asked, "inbound" | "rule">, { a
 }
 
 function authorizeGroupSender(asked: Asked, place: PlaceSettings): Verdict {
-  const { groupPolicy, paths } = place;
-  if (groupPolicy === "open") return pass("group_open", paths().groupPolicy);
+  const { groupPolicy, pathTo } = place;
+  if (groupPolicy === "open") return pass("group_open", pathTo("groupPolicy"));
   if (groupPolicy === "disabled") return refuse(groupPolicyDisabled(place));
-  return isListed(asked, place) ? pass("group_sender_allowed", paths().allowFrom) : refuse(groupSenderNotAllowed(asked.inbound, place));
+  return isListed(asked, place) ? pass("group_sender_allowed", pathTo("allowFrom")) : refuse(groupSenderNotAllowed(asked.inbound, place));
 }
 
 /** The refusal of a message that must address the bot and does not. */

@@ -39,51 +39,51 @@ export const pairingRequired = ({ sender }: Inbound, pathOf: PathOf): Refusal =>
   hint: `Approve the pairing code. To admit the sender without one: ${addSender(sender, pathOf(["allowFrom"]))}`,
 });
 
-export const groupNotListed = ({ chat }: Inbound, { paths }: PlaceSettings): Refusal => ({
+export const groupNotListed = ({ chat }: Inbound, { pathTo }: PlaceSettings): Refusal => ({
   code: "group_not_listed",
   detail: `Group ${chat.id} is not listed.`,
-  path: paths().listed,
-  hint: `Add "${chat.id}": {} to ${paths().listed}.`,
+  path: pathTo("listed"),
+  hint: `Add "${chat.id}": {} to ${pathTo("listed")}.`,
 });
 
-export const placeOff = ({ off, paths }: PlaceSettings): Refusal => ({
+export const placeOff = ({ off, pathTo }: PlaceSettings): Refusal => ({
   code: `${off ?? "group"}_disabled`,
   detail: `This ${off ?? "group"} is switched off.`,
-  path: paths().enabled,
-  hint: `Remove ${paths().enabled}.`,
+  path: pathTo("enabled"),
+  hint: `Remove ${pathTo("enabled")}.`,
 });
 
-export const groupPolicyDisabled = ({ paths }: PlaceSettings): Refusal => ({
+export const groupPolicyDisabled = ({ pathTo }: PlaceSettings): Refusal => ({
   code: "group_policy_disabled",
   detail: "Group messages are switched off here.",
-  path: paths().groupPolicy,
-  hint: `Set ${paths().groupPolicy} to "allowlist".`,
+  path: pathTo("groupPolicy"),
+  hint: `Set ${pathTo("groupPolicy")} to "allowlist".`,
 });
 
-export const groupSenderNotAllowed = ({ sender }: Inbound, { paths }: PlaceSettings): Refusal => ({
+export const groupSenderNotAllowed = ({ sender }: Inbound, { pathTo }: PlaceSettings): Refusal => ({
   code: "group_sender_not_allowed",
   detail: sender.anonymous === true ? nobody : `Sender ${sender.id} may not talk to the bot in this group.`,
-  path: paths().allowFrom,
+  path: pathTo("allowFrom"),
   hint:
     sender.anonymous === true
-      ? `Only ${paths().groupPolicy} "open", or "*" in ${paths().allowFrom}, admits them.`
-      : addSender(sender, paths().allowFrom),
+      ? `Only ${pathTo("groupPolicy")} "open", or "*" in ${pathTo("allowFrom")}, admits them.`
+      : addSender(sender, pathTo("allowFrom")),
 });
 
-export const pressSenderNotListed = ({ sender }: Inbound, { paths }: PlaceSettings): Refusal => ({
+export const pressSenderNotListed = ({ sender }: Inbound, { pathTo }: PlaceSettings): Refusal => ({
   code: "press_sender_not_listed",
   detail:
     sender.anonymous === true ? nobody : `Sender ${sender.id} is not listed, and buttons in groups are for listed senders and owners.`,
-  path: paths().allowFrom,
-  hint: `${addSender(sender, paths().allowFrom)} To open buttons to everyone in the group, set capabilities.inlineButtons to "all".`,
+  path: pathTo("allowFrom"),
+  hint: `${addSender(sender, pathTo("allowFrom"))} To open buttons to everyone in the group, set capabilities.inlineButtons to "all".`,
 });
 
-export const mentionRequired = ({ paths }: PlaceSettings): Refusal => ({
+export const mentionRequired = ({ pathTo }: PlaceSettings): Refusal => ({
   code: "mention_required",
   outcome: "silent",
   detail: "The bot was not mentioned.",
-  path: paths().requireMention,
-  hint: `Mention the bot, reply to it, or set ${paths().requireMention} to false.`,
+  path: pathTo("requireMention"),
+  hint: `Mention the bot, reply to it, or set ${pathTo("requireMention")} to false.`,
 });
 
 export const mentionActivated = (): Refusal => ({
@@ -125,11 +125,11 @@ export const ownerIdWeak = (name: string, { channel, sender }: Inbound): Refusal
 /** Why an approval expires, for the operator. */
 export const weakApproval = ". The approval expires after 24 hours, because another person can take this id over.";
 
-export const commandForListed = (name: string, { sender }: Inbound, { paths }: PlaceSettings): Refusal => ({
+export const commandForListed = (name: string, { sender }: Inbound, { pathTo }: PlaceSettings): Refusal => ({
   code: "command_sender_not_listed",
   detail: `/${name} in a group is for listed senders and owners, and sender ${sender.id} is neither.`,
-  path: paths().allowFrom,
-  hint: addSender(sender, paths().allowFrom),
+  path: pathTo("allowFrom"),
+  hint: addSender(sender, pathTo("allowFrom")),
   notice: `You may not use \`/${name}\` in this group. Ask the owner of the bot to add your id, \`${sender.id}\`.`,
 });
 

@@ -119,8 +119,8 @@ function groupKeptOut({ chat, thread }: Address, { access }: LiveAccount, pathOf
   if (groupKey(access, chat) === undefined)
     return refuse("recipient_not_allowed", `${pathOf(["groups"])} does not name ${chat}: the agent may write to listed groups only.`);
   const place = placeSettings(access, pathOf, { id: chat, kind: "group", ...(thread === undefined ? {} : { thread }) });
-  if (!place.enabled) return refuse("recipient_not_allowed", `${place.paths().enabled} is false.`);
-  return place.groupPolicy === "disabled" ? refuse("recipient_not_allowed", `${place.paths().groupPolicy} is "disabled".`) : undefined;
+  if (!place.enabled) return refuse("recipient_not_allowed", `${place.pathTo("enabled")} is false.`);
+  return place.groupPolicy === "disabled" ? refuse("recipient_not_allowed", `${place.pathTo("groupPolicy")} is "disabled".`) : undefined;
 }
 
 async function personKeptOut(

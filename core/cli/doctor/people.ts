@@ -90,9 +90,9 @@ function shutOut(patient: Patient, account: ReadyAccount): readonly Finding[] {
   for (const id of Object.keys(access.groups ?? {})) {
     const place = placeSettings(access, pathOf, { id, kind: "group" });
     if (!place.enabled || place.groupPolicy !== "allowlist" || !nobody(place.allowFrom)) continue;
-    const path = place.paths().allowFrom;
-    const reason = `no one may write in the group ${visibleLine(id, 80)} of ${name}: ${place.paths().groupPolicy} is allowlist, and ${path} lists no one`;
-    found.push({ check, verdict: "warn", path, reason, fix: `Name senders in ${path}, or set ${place.paths().groupPolicy} to open.` });
+    const path = place.pathTo("allowFrom");
+    const reason = `no one may write in the group ${visibleLine(id, 80)} of ${name}: ${place.pathTo("groupPolicy")} is allowlist, and ${path} lists no one`;
+    found.push({ check, verdict: "warn", path, reason, fix: `Name senders in ${path}, or set ${place.pathTo("groupPolicy")} to open.` });
   }
   return found;
 }
@@ -146,7 +146,7 @@ export function checkStrangers(patient: Patient): readonly Finding[] {
     const anywhere = group.listed && group.enabled && lets;
     return [
       ...(direct ? [{ path: pathOf(["dmPolicy"]), reason: `anyone who finds ${name} may send it direct messages` }] : []),
-      ...(anywhere ? [{ path: group.paths().groupPolicy, reason: `anyone who adds ${name} to a group may talk to it there` }] : []),
+      ...(anywhere ? [{ path: group.pathTo("groupPolicy"), reason: `anyone who adds ${name} to a group may talk to it there` }] : []),
     ].map((one) => ({ check, verdict: "warn", fix, ...one }));
   });
   return orOk(found, check, "only configured or approved senders are admitted");

@@ -135,7 +135,7 @@ function halfBlind(patient: Patient, report: ProbeReport): readonly Finding[] {
     if (report.groups.find(({ chat }) => chat === id)?.seesAll === true) continue;
     for (const thread of [undefined, ...Object.keys(group.topics ?? {})]) {
       const place = placeSettings(access, pathOf, { id, kind: "group", ...(thread === undefined ? {} : { thread }) });
-      if (place.enabled && place.groupPolicy !== "disabled" && !place.requireMention) paths.add(place.paths().requireMention);
+      if (place.enabled && place.groupPolicy !== "disabled" && !place.requireMention) paths.add(place.pathTo("requireMention"));
     }
   }
   return [...paths].map((path) => ({

@@ -6,14 +6,16 @@ import { createTestHost, type TestHost, type TestHostOptions } from "../../../co
 import { temporaryDirectory } from "../../support/directory.ts";
 import { freePort } from "../../support/ports.ts";
 
+const sdk = `
+  import { definePlugin, defineEngine, EngineError, Type } from "service-gateway/sdk";
+  import { defineChannel } from "service-gateway/sdk/channel";
+`;
+
+/** What does without the SDK is JavaScript that Node loads as it is: for anything else, its thread loads what transpiles it. */
 function pluginFile(directory: string, id: string, body: string): void {
+  const usesSdk = /\bdefine[A-Z]/.test(body);
   mkdirSync(join(directory, id));
-  writeFileSync(
-    join(directory, id, "index.ts"),
-    `import { definePlugin, defineEngine, EngineError, Type } from "service-gateway/sdk";
-     import { defineChannel } from "service-gateway/sdk/channel";
-     ${body}`,
-  );
+  writeFileSync(join(directory, id, usesSdk ? "index.ts" : "index.mjs"), usesSdk ? sdk + body : body);
 }
 
 async function startWith(
@@ -213,8 +215,9 @@ test("no function of a channel's definition runs on the main thread, and each de
 });
 
 const channel = (more: string) =>
-  `export default defineChannel({ id: "odd", version: "1.0.0", host: "^0.1.0", options: Type.Object({}),
-     open: () => { throw new Error("not opened"); }, ${more} });`;
+  `const channel = { id: "odd", version: "1.0.0", host: "^0.1.0", options: { type: "object", properties: {} },
+     open: () => { throw new Error("not opened"); }, ${more} };
+   export default { id: "odd", version: "1.0.0", host: "^0.1.0", channel, setup: (host) => host.channel(channel) };`;
 
 test.each([
   [
@@ -224,13 +227,13 @@ test.each([
   ],
   [
     "a preset's settings",
-    `export default definePlugin({ id: "odd", version: "1.0.0", host: "^0.1.0", presets: [{ id: "odd", path: "odd", mappings: [{}] }],
-       setup: (host) => void host.preset("odd").settings() });`,
+    `export default { id: "odd", version: "1.0.0", host: "^0.1.0", presets: [{ id: "odd", path: "odd", mappings: [{}] }],
+       setup: (host) => void host.preset("odd").settings() };`,
     "host.preset reads settings and secrets at once",
   ],
   [
     "a tap of turn",
-    `export default definePlugin({ id: "odd", version: "1.0.0", host: "^0.1.0", setup: (host) => host.tap("turn", () => null) });`,
+    `export default { id: "odd", version: "1.0.0", host: "^0.1.0", setup: (host) => host.tap("turn", () => null) };`,
     "a tap of the station turn returns a stream",
   ],
 ])("%s cannot cross: the plugin is left out, with the reason", async (_, body, reason) => {
@@ -239,7 +242,7 @@ test.each([
 
 test("a preset that breaks the rules of presets is left out with its plugin, with the reason", async () => {
   const preset = `{ id: "odd", path: "odd", mappings: [{ agentId: "main" }] }`;
-  const body = `export default definePlugin({ id: "odd", version: "1.0.0", host: "^0.1.0", presets: [${preset}], setup() {} });`;
+  const body = `export default { id: "odd", version: "1.0.0", host: "^0.1.0", presets: [${preset}], setup() {} };`;
   await expect(startWith({ odd: body })).rejects.toThrow("the preset odd, mappings[0].agentId: only a user can set that");
 });
 

@@ -33,12 +33,16 @@ const templateContract: Omit<ChannelContractOptions, "channel"> = {
   platform: { can: ["away", "cut", "hang", "limit", "refuse", "repeat", "unconfirmed"], open: () => openPlatform() },
 };
 
+const { TEST_PROGRAM } = process.env;
+/** Only this one comes with the program, from which its thread loads it without transpiling. */
+const botchatFile = TEST_PROGRAM === undefined ? join(root, "plugins/botchat/index.ts") : join(TEST_PROGRAM, "plugins/botchat/index.js");
+
 describe.each([
-  { inline: template, file: "examples/plugin-template/src/index.ts", contract: templateContract },
-  { inline: irc, file: "plugins/irc/index.ts", contract: ircContract },
-  { inline: botchat, file: "plugins/botchat/index.ts", contract: botchatContract },
-])("$inline.id in a worker", ({ inline, file, contract }) => {
-  const worker = inWorker(inline, join(root, file));
+  { inline: template, source: { file: join(root, "examples/plugin-template/src/index.ts"), bundled: false }, contract: templateContract },
+  { inline: irc, source: { file: join(root, "plugins/irc/index.ts"), bundled: false }, contract: ircContract },
+  { inline: botchat, source: { file: botchatFile, bundled: true }, contract: botchatContract },
+])("$inline.id in a worker", ({ inline, source, contract }) => {
+  const worker = inWorker(inline, source);
   beforeAll(() => worker.start());
   afterAll(() => worker.close());
 

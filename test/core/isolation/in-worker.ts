@@ -1,5 +1,5 @@
 /** A channel in a worker behind the contract of every channel, as the core opens it. */
-import type { CalledChannel } from "../../../core/host/index.ts";
+import type { CalledChannel, PluginSource } from "../../../core/host/index.ts";
 import { createIsolation } from "../../../core/isolation/index.ts";
 import type { ChannelConnection, ChannelDefinition, PluginDefinition, PluginHost } from "../../../core/sdk/contract.ts";
 import { temporaryDirectory } from "../../support/directory.ts";
@@ -23,7 +23,7 @@ function needed<T>(value: T | undefined): T {
   return value;
 }
 
-export function inWorker(inline: PluginDefinition, file: string): InWorker {
+export function inWorker(inline: PluginDefinition, source: Pick<PluginSource, "file" | "bundled">): InWorker {
   let there: ChannelDefinition | undefined;
   let close = async () => {};
   const here = needed(inline.channel);
@@ -43,7 +43,7 @@ export function inWorker(inline: PluginDefinition, file: string): InWorker {
     channel: () => needed(there) as CalledChannel,
     async start() {
       const isolate = createIsolation({ log: silent, now: Date.now, cacheDirectory: temporaryDirectory(), trustedProxies: () => [] });
-      const isolated = needed(await isolate({ name: inline.id, file, bundled: false }, () => true));
+      const isolated = needed(await isolate({ name: inline.id, ...source }, () => true));
       const host: Partial<PluginHost> = {
         log: silent,
         channel: (definition) => {

@@ -31,9 +31,13 @@ export function parse(raw: Json): ChannelInbound | null | undefined {
   };
 }
 
-/** Asks for events until it is stopped. */
+/** Between two questions: the first wait, and the longest. */
+const [firstWaitMs, longestWaitMs] = [50, 400];
+
+/** Asks for events until it is stopped, less and less often while there are none. */
 export function createPolling(account: Account, call: Call) {
   let after = 0;
+  let waitMs = firstWaitMs;
   let timer: NodeJS.Timeout | undefined;
   let running: Promise<void> | undefined;
   const stopped = new AbortController();
@@ -47,7 +51,9 @@ export function createPolling(account: Account, call: Call) {
   async function look(): Promise<void> {
     const { body } = await call("GET", `events?after=${after}`, undefined, stopped.signal);
     account.status({ state: "connected", lastContactAt: account.now() });
-    for (const event of body as unknown as readonly PostboxEvent[]) {
+    const events = body as unknown as readonly PostboxEvent[];
+    waitMs = events.length > 0 ? firstWaitMs : Math.min(waitMs * 2, longestWaitMs);
+    for (const event of events) {
       const { id, chat, thread = "", kind } = event;
       if (stopped.signal.aborted) return;
       if (kind === "press")
@@ -61,10 +67,11 @@ export function createPolling(account: Account, call: Call) {
     try {
       await look();
     } catch (error) {
+      waitMs = firstWaitMs;
       account.log.debug({ name: (error as Error).name }, "the postbox was not read");
       account.status({ state: "waiting", detail: "The postbox does not answer; it is asked again." });
     }
-    if (!stopped.signal.aborted) timer = setTimeout(run, 50);
+    if (!stopped.signal.aborted) timer = setTimeout(run, waitMs);
   }
 
   function run(): void {

@@ -179,8 +179,12 @@ async function handle(world: World, request: IncomingMessage, url: URL, answer: 
   }
 }
 
+/** A connection without a request: `fetch` keeps the one of a request that was aborted too early. */
+const idleMs = 1_000;
+
 function createPostboxServer(world: World) {
-  return createServer((request, response) => {
+  const server = createServer((request, response) => {
+    request.socket.setTimeout(0);
     const url = new URL(request.url ?? "/", "http://postbox");
     const answer: Answer = (status, body = {}, headers = {}) =>
       void response
@@ -196,6 +200,7 @@ function createPostboxServer(world: World) {
     const work = isSend ? send(world, request, response, answer) : handle(world, request, url, answer);
     void work.catch(() => response.destroy());
   });
+  return server.on("connection", (socket) => socket.setTimeout(idleMs, () => socket.destroy()));
 }
 
 export async function openPostbox(): Promise<ChannelPlatform> {
