@@ -1,6 +1,7 @@
 // The program in few files. Node finds, reads and links each module by itself, which was a quarter of every start. What is imported by its
 // path keeps its file: the doors, the plugins, the threads and processes that the program starts.
 const { existsSync, globSync, mkdirSync, readdirSync, writeFileSync } = require("node:fs");
+const { isBuiltin } = require("node:module");
 const { dirname, join, posix, relative, sep } = require("node:path");
 const { pathToFileURL } = require("node:url");
 
@@ -104,13 +105,18 @@ const namedBuiltins = {
 
 /**
  * Writes the program below `to`.
- * @param {{ from: string, to: string, schemas?: string, remains?: (name: string) => boolean, more?: readonly string[] }} options
+ * @param {{ from: string, to: string, schemas?: string, libraries?: readonly string[], remains?: (name: string) => boolean,
+ *   more?: readonly string[] }} options
  *   `from`: the repository. `schemas`: where the schema library is below `to`; without it, it becomes part of the program.
- *   `remains`: modules that look for files beside their source. `more`: entries.
+ *   `libraries`: others that become part of it, with all that they need. `remains`: modules that look for files beside their source.
+ *   `more`: entries.
  */
-async function bundleProgram({ from, to, schemas, remains = () => false, more = [] }) {
+async function bundleProgram({ from, to, schemas, libraries = [], remains = () => false, more = [] }) {
   const { rolldown } = await import("rolldown");
-  const isOwn = (id) => /^(?:[./]|service-gateway\/)/.test(id) || (id === "typebox" && schemas === undefined);
+  const contained = new Set(schemas === undefined ? ["typebox", ...libraries] : libraries);
+  const nameOfPackage = (id) => /^(?:@[^/]+\/)?[^/]+/.exec(id)?.[0];
+  const isContained = (id, importer) =>
+    /^(?:[./]|service-gateway\/)/.test(id) || contained.has(nameOfPackage(id)) || (importer.includes("node_modules") && !isBuiltin(id));
   const write = async (names, ...others) => {
     const input = Object.fromEntries(
       names.map((name) => [name.replace(/\.js$/, ""), join(from, name.endsWith(".js") ? name : `${name}.ts`)]),
@@ -119,7 +125,7 @@ async function bundleProgram({ from, to, schemas, remains = () => false, more = 
       input,
       platform: "node",
       tsconfig: false,
-      external: (id, importer) => importer !== undefined && !isOwn(id),
+      external: (id, importer) => importer !== undefined && !isContained(id, importer),
       plugins: [ownName(from), ownPlace(from, remains), ...(schemas === undefined ? [] : [packagedSchemas(schemas)]), ...others],
     });
     const { output } = await bundle.generate({ format: "esm", entryFileNames: "[name].js", chunkFileNames: "chunks/[name].js" });

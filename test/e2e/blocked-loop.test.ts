@@ -2,7 +2,8 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { start, temporaryHome } from "../core/cli/command.ts";
+import { temporaryHome } from "../core/cli/command.ts";
+import { startGateway } from "../core/cli/gateway-runner.ts";
 
 const token = "hook-token-0123456789abcdef";
 
@@ -33,7 +34,7 @@ async function logAfterOneRun(plugins: readonly { readonly id: string; readonly 
       agents: { defaults: { engine: "echo" } },
     }),
   );
-  const gateway = start(["gateway", "--config", file], { home });
+  const gateway = startGateway(["gateway", "--config", file], { home });
   const url = /ready at (\S+)/.exec(await gateway.until(/ready at \S+ /))?.[1];
   for (let n = 0; n < runs; n++) {
     const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };

@@ -5,8 +5,9 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { start, temporaryHome } from "../core/cli/command.ts";
+import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
+import { startGateway } from "../core/cli/gateway-runner.ts";
 
 const browserPath = process.env.CHROMIUM_PATH ?? "/usr/bin/chromium";
 const available = existsSync(browserPath);
@@ -62,7 +63,7 @@ describe.runIf(available)("the first steps", () => {
     const home = temporaryHome();
     const state = join(home, "dev");
     const why = async () => (await run(["why", "last", "--state", state], { home })).out;
-    const dev = start(["dev", "--state", state, "--port", "0", "--page-port", "0"], { home });
+    const dev = startGateway(["dev", "--state", state, "--port", "0", "--page-port", "0"], { home });
     const welcome = await dev.until(/channel connected/);
     const address = /Page\s+(http:\S+)/.exec(welcome)?.[1] ?? "";
     const page = await browser.newPage();

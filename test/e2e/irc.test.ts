@@ -11,7 +11,7 @@ import { hasNgircd, type Ngircd, startNgircd } from "../support/irc/ngircd.ts";
 import { meet, type Person } from "../support/irc/person.ts";
 import { startScripted } from "../support/irc/scripted-server.ts";
 import { makeCertificate } from "../support/mail/certificate.ts";
-import { isIsolated } from "./room.ts";
+import { isIsolated, kill, stop } from "./room.ts";
 
 if (!hasNgircd) console.warn("left out: ngIRCd is not installed, so IRC is tested with a scripted server only (apt-get install ngircd)");
 
@@ -23,7 +23,8 @@ async function serve(options: Parameters<typeof startNgircd>[0] = {}): Promise<N
 
 interface Program {
   readonly home: string;
-  readonly kill: () => Promise<unknown>;
+  readonly kill: () => Promise<void>;
+  readonly stop: () => Promise<void>;
   service(...args: readonly string[]): ReturnType<typeof run>;
 }
 
@@ -61,10 +62,8 @@ async function launch(
   return {
     home,
     service: (...args) => run(args, { home }),
-    async kill() {
-      gateway.child.kill("SIGKILL");
-      return await gateway.finished;
-    },
+    kill: () => kill(gateway),
+    stop: () => stop(gateway),
   };
 }
 
@@ -133,10 +132,10 @@ describe.runIf(hasNgircd)("on a real server", () => {
     await expect
       .poll(async () => (await stranger.service("channels", "status")).out, { interval: 100 })
       .toMatch(/waiting[\s\S]*self.signed certificate/);
-    await stranger.kill();
+    await stranger.stop();
     const trusting = await launch(server.port, { ...secure, caFile: certificate.file, serverPassword: "let me in" });
     await expect.poll(async () => (await trusting.service("channels", "status")).out, { interval: 100 }).toContain("connected");
-    await trusting.kill();
+    await trusting.stop();
     const wrong = await launch(server.port, { ...secure, caFile: certificate.file, serverPassword: "wrong" });
     await expect.poll(async () => (await wrong.service("channels", "status")).out, { interval: 100 }).toMatch(/failed|waiting/);
   }, 90_000);

@@ -43,6 +43,8 @@ test("of two nodes with the same mailbox one reads it; when it is killed or stop
   expect(status.out).toMatch(/node one +alive .*plugin:mail:imap:ada/);
   expect(status.out).toMatch(/imap:ada +standby +Another gateway on the same store reads this mailbox\./);
   await deliver("first");
+  // Each node runs mails, and neither waits for a mail of the other.
+  await expect.poll(runs).toEqual(["first"]);
   await deliver("second");
   await expect.poll(runs).toEqual(["first", "second"]);
 

@@ -4,8 +4,9 @@ import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parse } from "jsonc-parser";
 import { aroundEach, test } from "vitest";
-import { ownFlags, start, temporaryHome } from "../core/cli/command.ts";
+import { ownFlags, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
+import { startGateway } from "../core/cli/gateway-runner.ts";
 import { say } from "../openai-server/answers.ts";
 import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { freePort } from "../support/ports.ts";
@@ -161,7 +162,7 @@ test.concurrent("a node that starts while the database is away answers that it i
   };
   writeFileSync(file, JSON.stringify(config));
   await own.stop();
-  const begin = () => start(["gateway", "--config", file], { home });
+  const begin = () => startGateway(["gateway", "--config", file], { home });
   const ask = async (path: string, init: RequestInit = {}) => {
     const response = await fetch(`http://127.0.0.1:${port}${path}`, init);
     return { status: response.status, retry: response.headers.get("retry-after"), body: await response.text() };

@@ -2,8 +2,9 @@ import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
-import { start, temporaryHome } from "../core/cli/command.ts";
+import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
+import { startGateway } from "../core/cli/gateway-runner.ts";
 import { answered, answers, botToken, configure, openChannel, openPlatform, startGatewayProcess, stop } from "./room.ts";
 
 interface Probed {
@@ -282,7 +283,7 @@ describe("doctor at the platforms", () => {
       channels: { botchat: { ...channel, groups: { [kitchen]: {}, "@nowhere": {}, [nowhere]: {} } } },
     });
     const env = { BOTCHAT_BOT_TOKEN: botToken, GATEWAY_TOKEN: "Gt81-of-the-north-west-0042", HOOK_TOKEN: "Ht81-of-the-north-west-0042" };
-    const gateway = start(["gateway", "--config", file], { home, env });
+    const gateway = startGateway(["gateway", "--config", file], { home, env });
     await gateway.until(/ready at http:\S+ /);
     expect((await channels(home, "--probe")).accounts).toMatchObject([
       { state: expect.stringMatching(/^connect/), probe: { probe: { ok: true } } },

@@ -12,6 +12,7 @@ import { product } from "../../core/contract/product.ts";
 import { createPlatform } from "../../plugins/playground/platform/index.ts";
 import { start, temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
+import { startGateway } from "../core/cli/gateway-runner.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { freePort } from "../support/ports.ts";
 import { answered, openChannel, postHook } from "./room.ts";
@@ -128,7 +129,7 @@ test("each task of an operator's day is done with the commands of the page, whic
   wrong.forEach((text, index) => {
     writeFileSync(join(home, `wrong-${index + 1}.jsonc`), `${text}\n`);
   });
-  let gateway = start(["gateway"], { home });
+  const gateway = start(["gateway"], { home });
   const url = /ready at (http:\S+)/.exec(await gateway.until(/ready at http:\S+ /))?.[1] ?? "";
   act.say(ada, ada, "good morning");
   await answered(platform, ada, "good morning");
@@ -204,8 +205,8 @@ test("each task of an operator's day is done with the commands of the page, whic
   const other = temporaryHome();
   await promisify(execFile)("tar", ["-C", other, "-xf", join(home, "moved.tar")]);
   expect(existsSync(join(other, ".service", "state.db"))).toBe(true);
-  gateway = start(["gateway"], { home: other });
-  await gateway.until(/ready at http:\S+ /);
+  const there = startGateway(["gateway"], { home: other });
+  await there.until(/ready at http:\S+ /);
   act.say(ada, ada, "are you still there");
   // With the model that was chosen before the move, which is still away.
   await answered(platform, ada, "Sorry, the model does not answer at the moment.");

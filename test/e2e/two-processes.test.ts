@@ -3,8 +3,9 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
-import { start, temporaryHome } from "../core/cli/command.ts";
+import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
+import { startGateway } from "../core/cli/gateway-runner.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
 
 const token = "4242:e2e-bot-token";
@@ -48,7 +49,7 @@ describe("a gateway process with the ai engine", () => {
       models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } } },
       agents: { defaults: { model: "local/test-model" } },
     });
-    const gateway = start(["gateway", "--config", file], { home });
+    const gateway = startGateway(["gateway", "--config", file], { home });
     await gateway.until(/channel connected/);
     const [ada = 0, bela = 0] = people(platform);
     for (const question of ["first", "second", "third"]) {
@@ -76,7 +77,7 @@ describe("a gateway process with the ai engine", () => {
       hooks: { enabled: true, token: "hook-token-0123456789" },
       channels: { botchat: { botToken: "999:not-a-bot-of-this-platform", apiRoot: platform.url } },
     });
-    const gateway = start(["gateway", "--config", file], { home });
+    const gateway = startGateway(["gateway", "--config", file], { home });
     const printed = await gateway.until(/unauthorized|401|refuse|reject/i);
     expect(printed).not.toContain("not-a-bot-of-this-platform");
     const url = /https?:\/\/127\.0\.0\.1:\d+/.exec(await gateway.until(/the gateway is up/))?.[0] ?? "";
@@ -102,7 +103,7 @@ describe("a gateway process with the ai engine", () => {
       models: { providers: { local: { api: "openai-compatible", baseUrl: model.url, apiKey: "the-wrong-key-xyz" } } },
       agents: { defaults: { model: "local/test-model" } },
     });
-    const gateway = start(["gateway", "--config", file], { home });
+    const gateway = startGateway(["gateway", "--config", file], { home });
     await gateway.until(/channel connected/);
     const [ada = 0] = people(platform);
     platform.act.say(ada, ada, "hello");

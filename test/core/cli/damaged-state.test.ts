@@ -20,6 +20,7 @@ import { createGateway, type Gateway, type GatewayOptions } from "../../../core/
 import { expect, inOwnTest, onTestFinished } from "../../support/own-test.ts";
 import { start, temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
+import { startGateway } from "./gateway-runner.ts";
 
 aroundEach(inOwnTest);
 
@@ -186,7 +187,7 @@ describe.concurrent("a state that was damaged", () => {
     truncateSync(file("state.db"), 0);
     for (const args of [["gateway"], ["dev", "--state", state, "--page-port", "0"]]) {
       expect(await run(args, { home })).toMatchObject({ code: 1, err: expect.stringContaining("state.db is empty") });
-      const gateway = start([...args, "--accept-new-state"], { home });
+      const gateway = startGateway([...args, "--accept-new-state"], { home });
       await gateway.until(/ready at|Ctrl\+C/);
       gateway.child.kill("SIGTERM");
       expect((await gateway.finished).out).toContain("It was accepted by --accept-new-state.");
@@ -253,7 +254,7 @@ describe.concurrent("a state that was damaged", () => {
 describe.concurrent("a gateway whose state is taken away while it runs", () => {
   test("ends when another one takes the state over", async () => {
     const { home, file } = await copyOfKilled();
-    const first = start(["gateway"], { home });
+    const first = startGateway(["gateway"], { home });
     await first.until(ready);
     const db = new DatabaseSync(file("state.db"));
     db.exec("UPDATE numbers SET value = value + 1 WHERE name = 'fence'");
@@ -266,7 +267,7 @@ describe.concurrent("a gateway whose state is taken away while it runs", () => {
   test("ends when its lock is removed, and leaves the files of its successor alone", async () => {
     const copy = await copyOfKilled();
     const { home, file } = copy;
-    const first = start(["gateway"], { home });
+    const first = startGateway(["gateway"], { home });
     await first.until(ready);
     rmSync(file("lock.db"));
     await startHere(copy);
@@ -280,7 +281,7 @@ describe.concurrent("a gateway whose state is taken away while it runs", () => {
 
   test("ends when state.db is deleted", async () => {
     const { home, file } = await copyOfKilled();
-    const gateway = start(["gateway"], { home });
+    const gateway = startGateway(["gateway"], { home });
     await gateway.until(ready);
     rmSync(file("state.db"));
     const { code, err } = await gateway.finished;

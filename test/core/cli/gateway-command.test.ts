@@ -32,7 +32,7 @@ interface Message {
 describe.concurrent("dev", () => {
   test("a new user's way: write, be told a code, approve it, be told, write again, call the webhook as it is printed", async () => {
     const home = temporaryHome();
-    const dev = start(["dev", "--port", "0", "--page-port", "0"], { home });
+    const dev = startGateway(["dev", "--port", "0", "--page-port", "0"], { home });
     const said = await dev.until(/Page +\S+[\s\S]*Ctrl\+C/);
     const page = /Page +(\S+)\//.exec(said)?.[1] ?? "";
     const say = async (text: string) => {
@@ -96,7 +96,7 @@ describe.concurrent("dev", () => {
 describe.concurrent("gateway", () => {
   test("says one line when it is ready, can be asked for its status, and ends with 0 on SIGTERM", async () => {
     const { home, state } = homeWith({ gateway: { port: 0 } });
-    const gateway = start(["gateway"], { home });
+    const gateway = startGateway(["gateway"], { home });
     const url = ready.exec(await gateway.until(ready))?.[1];
     const status = JSON.parse((await run(["status", "--json"], { home })).out) as object;
     expect(status).toMatchObject({ running: true, ready: true, url, pid: gateway.child.pid, stateDirectory: state });

@@ -9,6 +9,7 @@ import type { PluginDefinition } from "../../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { expect, inOwnTest } from "../../support/own-test.ts";
 import { type Finished, ownFlags, run, start, temporaryHome } from "./command.ts";
+import { run as runShared } from "./command-runner.ts";
 
 aroundEach(inOwnTest);
 
@@ -88,15 +89,15 @@ describe.concurrent("commands of plugins", () => {
     }
     const outline = { name: "silent", summary: "Says silent.", commands: ["say"] };
     writeFileSync(join(home, ".service", "silent", "commands.json"), JSON.stringify(outline));
-    const help = await run(["--help"], { home });
+    const help = await runShared(["--help"], { home });
     expect(help).toMatchObject({ code: 0, err: "" });
     expect(help.out).toMatch(/\n {2}silent say +Says silent\.\n {2}plain say +Says plain\.\n/);
     expect(readFileSync(join(home, "ran"), "utf8")).toBe("plain ");
     const store = await openSqliteStore({ directory: join(home, ".service"), now: Date.now });
     await store.begin(0);
     await store.close();
-    expect(await run(["silent", "say"], { home })).toMatchObject({ code: 0, out: "silent said\n" });
-    expect(await run(["silnt", "say"], { home })).toMatchObject({ code: 2, err: expect.stringContaining("Did you mean silent?") });
+    expect(await runShared(["silent", "say"], { home })).toMatchObject({ code: 0, out: "silent said\n" });
+    expect(await runShared(["silnt", "say"], { home })).toMatchObject({ code: 2, err: expect.stringContaining("Did you mean silent?") });
   });
 });
 
