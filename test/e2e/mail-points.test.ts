@@ -5,7 +5,6 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
-import { ownFlags } from "../core/cli/command.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import type { MailCrash } from "../support/mail/crashing-mail.ts";
 import { startGoogle } from "../support/mail/google.ts";
@@ -57,7 +56,7 @@ async function inGmail(): Promise<Mailbox> {
 
 /** A gateway that dies at a point, or lives until it is told to end. */
 function startGateway(configFile: string, point?: MailCrash): ChildProcess {
-  return spawn(process.execPath, [...ownFlags, ...measuredProgram, configFile], {
+  return spawn(process.execPath, [...measuredProgram, configFile], {
     stdio: ["pipe", "ignore", "inherit"],
     env: { ...process.env, ...(point && { MAIL_CRASH: JSON.stringify(point) }) },
   });

@@ -26,8 +26,12 @@ const moved: ReadonlySet<string> = new Set([
 /** They look for files beside their own, or are made for a bundler in another way than for Node. */
 const separate = ["@jitl/quickjs-ng-wasmfile-release-sync", "jiti", "jsonc-parser", "quickjs-emscripten-core"];
 
-/** The libraries in the bundle: the build leaves them where npm puts them, and finding their files is a fifth of each start. */
+/**
+ * The libraries in the bundle: a fifth of each start is finding their files. The build leaves them where npm puts them, and so does
+ * `TEST_LIBRARIES=installed`, with which `.ci/run` runs all tests on its second Node.
+ */
 function libraries(): readonly string[] {
+  if (process.env.TEST_LIBRARIES === "installed") return [];
   const { dependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8")) as { readonly dependencies: object };
   return Object.keys(dependencies).filter((name) => !separate.includes(name));
 }
@@ -59,11 +63,13 @@ export default async function setup(): Promise<void> {
   for (const name of moved)
     if (!readFileSync(join(root, `${name}.ts`), "utf8").includes("import.meta."))
       throw new Error(`${name}.ts no longer looks for files: correct the list in test/support/program.ts`);
-  const directory = await madeOf("program", sources, async (made) => {
+  const contained = libraries();
+  const name = contained.length === 0 ? "program-installed" : "program";
+  const directory = await madeOf(name, sources, async (made) => {
     const { bundleProgram } = require("../../.ci/bundle-program.cjs") as Bundler;
     const { copyAssets } = require("../../.ci/copy-assets.cjs") as Assets;
     const remains = (name: string) => !moved.has(name);
-    await bundleProgram({ from: root, to: join(made, "dist"), libraries: libraries(), remains, more });
+    await bundleProgram({ from: root, to: join(made, "dist"), libraries: contained, remains, more });
     copyAssets(join(made, "dist"));
     copyFileSync(join(root, "package.json"), join(made, "package.json"));
   });

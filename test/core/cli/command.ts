@@ -25,11 +25,8 @@ export const inherited: Readonly<Record<string, string>> = Object.fromEntries(
   }),
 );
 
-/**
- * A gateway starts its process again for the first two flags, unless it has them: a sixth of each start. By the third one the garbage of
- * the start is not collected many times in a young generation that is still small: a tenth. Tests of the flags set `nodeArgs`.
- */
-export const ownFlags = ["--max-semi-space-size=8", `--v8-pool-size=${Math.min(4, availableParallelism())}`, "--min-semi-space-size=8"];
+/** A gateway starts its process again for these flags, unless it has them: a sixth of each start. Tests of the flags set `nodeArgs`. */
+export const ownFlags = ["--max-semi-space-size=8", `--v8-pool-size=${Math.min(4, availableParallelism())}`];
 
 export interface Finished {
   readonly code: number | null;
