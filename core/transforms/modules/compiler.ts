@@ -34,9 +34,7 @@ export function compile(source: string, filename: string): string {
   throw new TransformError("threw", answer?.error ?? `${filename} was not compiled within ${compileMs / 1_000} s`);
 }
 
-const order = workerData as Order | undefined;
-if (order?.filename !== undefined) {
-  const { source, filename, port, done } = order;
+async function serve({ source, filename, port, done }: Order): Promise<void> {
   try {
     const { createJiti } = await import("jiti");
     const jiti = createJiti(filename, { fsCache: false, moduleCache: false, interopDefault: false });
@@ -47,3 +45,7 @@ if (order?.filename !== undefined) {
   Atomics.store(done, 0, 1);
   Atomics.notify(done, 0);
 }
+
+const order = workerData as Order | undefined;
+// Not awaited: V8 aborts the whole process if a thread is ended in the moment in which a module that awaits something is complete.
+if (order?.filename !== undefined) void serve(order);

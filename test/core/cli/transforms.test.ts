@@ -71,6 +71,14 @@ test("test tells what a payload or a recording becomes, with what the transform 
   expect(bad).toMatchObject({ code: 1, out: expect.stringMatching(/failed: a\.ts \(bad\): no\n.*transforms\/a\.ts:1:/) });
 });
 
+// In the program as the build bundles it, the thread that compiles once took the whole process with it.
+test("test runs a module with an enum, whose types cannot only be stripped", async () => {
+  const text = 'enum Level { High = "high" }\nexport default ({ payload }) => ({ message: [Level.High, payload.x].join(" ") });';
+  const place = home({ ".service/transforms/a.ts": text, "payload.json": '{ "x": 1 }' });
+  const runs = await Promise.all([1, 2, 3].map(() => place.run("test", "a.ts", join(place.home, "payload.json"), "--json")));
+  for (const { code, out } of runs) expect({ code, ...JSON.parse(out) }).toMatchObject({ code: 0, result: { message: "high 1" } });
+});
+
 test("test refuses a module outside by its rule, and a file that is no delivery", async () => {
   const place = home({ "payload.json": "{}", "broken.json": "{" });
   const outside = await place.run("test", "../x.ts", join(place.home, "payload.json"));
