@@ -17,6 +17,8 @@ const moved: ReadonlySet<string> = new Set([
   "core/host/load",
   "core/isolation/plugin-thread",
   "core/state/sqlite/thread/writer-side",
+  "core/transforms/engine/linker",
+  "core/transforms/engine/quickjs",
   "core/transforms/modules/compiler",
   "core/transforms/thread",
   "core/transforms/trusted",
@@ -33,6 +35,7 @@ interface Bundler {
     readonly remains: (name: string) => boolean;
     readonly more: readonly string[];
   }): Promise<unknown>;
+  bundleGuest(options: { readonly from: string; readonly to: string }): Promise<unknown>;
 }
 
 interface Assets {
@@ -50,11 +53,13 @@ export default async function setup(): Promise<void> {
     if (!readFileSync(join(root, `${name}.ts`), "utf8").includes("import.meta."))
       throw new Error(`${name}.ts no longer looks for files: correct the list in test/support/program.ts`);
   const directory = await madeOf("program", sources, async (made) => {
-    const { bundleProgram } = require("../../.ci/bundle-program.cjs") as Bundler;
+    const { bundleProgram, bundleGuest } = require("../../.ci/bundle-program.cjs") as Bundler;
     const { copyAssets } = require("../../.ci/copy-assets.cjs") as Assets;
     const remains = (name: string) => !moved.has(name);
-    await bundleProgram({ from: root, to: join(made, "dist"), remains, more });
-    copyAssets(join(made, "dist"));
+    const to = join(made, "dist");
+    await bundleProgram({ from: root, to, remains, more });
+    await bundleGuest({ from: root, to });
+    copyAssets(to);
     copyFileSync(join(root, "package.json"), join(made, "package.json"));
   });
   process.env.TEST_PROGRAM = join(directory, "dist");
