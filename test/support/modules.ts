@@ -13,9 +13,10 @@ const doors = new Map(
 );
 /** They start threads and processes from files beside their own. */
 const starters = new Map(
-  ["core/state/sqlite/thread/writer-side", "core/isolation/plugin-thread", "core/transforms/thread", "core/transforms/trusted"].map(
-    (name) => [new URL(`${name}.ts`, root).href, name],
-  ),
+  ["core/state/sqlite/thread/writer-side", "core/isolation/plugin-thread", "core/transforms/trusted"].map((name) => [
+    new URL(`${name}.ts`, root).href,
+    name,
+  ]),
 );
 const program = process.env.TEST_PROGRAM;
 

@@ -17,8 +17,6 @@ const moved: ReadonlySet<string> = new Set([
   "core/host/load",
   "core/isolation/plugin-thread",
   "core/state/sqlite/thread/writer-side",
-  "core/transforms/engine/linker",
-  "core/transforms/engine/quickjs",
   "core/transforms/modules/compiler",
   "core/transforms/thread",
   "core/transforms/trusted",
@@ -35,7 +33,6 @@ interface Bundler {
     readonly remains: (name: string) => boolean;
     readonly more: readonly string[];
   }): Promise<unknown>;
-  bundleGuest(options: { readonly from: string; readonly to: string }): Promise<unknown>;
 }
 
 interface Assets {
@@ -53,13 +50,11 @@ export default async function setup(): Promise<void> {
     if (!readFileSync(join(root, `${name}.ts`), "utf8").includes("import.meta."))
       throw new Error(`${name}.ts no longer looks for files: correct the list in test/support/program.ts`);
   const directory = await madeOf("program", sources, async (made) => {
-    const { bundleProgram, bundleGuest } = require("../../.ci/bundle-program.cjs") as Bundler;
+    const { bundleProgram } = require("../../.ci/bundle-program.cjs") as Bundler;
     const { copyAssets } = require("../../.ci/copy-assets.cjs") as Assets;
     const remains = (name: string) => !moved.has(name);
-    const to = join(made, "dist");
-    await bundleProgram({ from: root, to, remains, more });
-    await bundleGuest({ from: root, to });
-    copyAssets(to);
+    await bundleProgram({ from: root, to: join(made, "dist"), remains, more });
+    copyAssets(join(made, "dist"));
     copyFileSync(join(root, "package.json"), join(made, "package.json"));
   });
   process.env.TEST_PROGRAM = join(directory, "dist");
