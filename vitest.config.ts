@@ -22,6 +22,10 @@ const otherStore = process.env.SERVICE_TEST_STORE !== undefined;
 const ofEmbedded = ["mail-points", "earlier-state", "full-disk", "state-copy"].map((name) => `test/e2e/${name}.test.ts`);
 const left = otherStore ? ofEmbedded : [];
 
+const setupFiles = [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")];
+/** Where no times are compared: users do not have it before their first transform. */
+const keptEngine = source("./test/support/transform-engine.ts");
+
 /** Files that wait and files that compute take turns, so that both cores are busy all the time; what takes longest is in the first half. */
 class TakingTurns extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
@@ -48,7 +52,6 @@ export default defineConfig({
     // Node loads the modules, as it does for users: each test file would fetch them all from the test runner's own loader.
     experimental: { viteModuleRunner: false, nodeLoader: false },
     execArgv: ["--import", source(otherStore ? "./test/support/store/redirect.ts" : "./test/support/modules.ts")],
-    setupFiles: [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")],
     // Child processes and worker threads of the tests strip and compile each file once, not at every start.
     env: {
       NODE_COMPILE_CACHE: source("./node_modules/.cache/tests"),
@@ -62,14 +65,20 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
     projects: [
-      { extends: true, test: { name: "own process", include: alone } },
-      { extends: true, test: { name: "costs", include: [costs], retry: 3 } },
+      { extends: true, test: { name: "own process", include: alone, setupFiles } },
+      { extends: true, test: { name: "costs", include: [costs], setupFiles, retry: 3 } },
       // Nothing in the house is shared by a process, hence a process may serve many files.
       {
         extends: true,
-        test: { name: "files", include: ["test/**/*.test.ts"], exclude: [timed, costs, ...alone, ...left], isolate: false },
+        test: {
+          name: "files",
+          include: ["test/**/*.test.ts"],
+          exclude: [timed, costs, ...alone, ...left],
+          isolate: false,
+          setupFiles: [...setupFiles, keptEngine],
+        },
       },
-      { extends: true, test: { name: "timed", include: [timed], maxWorkers: 4, retry: 3, sequence: { groupOrder: 1 } } },
+      { extends: true, test: { name: "timed", include: [timed], setupFiles, maxWorkers: 4, retry: 3, sequence: { groupOrder: 1 } } },
     ],
   },
 });

@@ -61,7 +61,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
       const beside = createApp(requestTimeoutMs, log);
       registerHostCheck(beside, config);
       registerBodyParser(beside);
-      beside.setNotFoundHandler((_, reply) => sendProblem(reply, notFound()));
+      beside.setNotFoundHandler((_, reply) => sendProblem(reply, notFound));
       return beside;
     },
   });
@@ -84,7 +84,7 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
   for (const path of ["/healthz", "/readyz", "/metrics"]) table.add("GET", path);
   app.setNotFoundHandler((request, reply) => {
     const allowed = table.methodsOf(request.url.split("?", 1)[0] ?? "/");
-    if (allowed.length === 0) sendProblem(reply, notFound());
+    if (allowed.length === 0) sendProblem(reply, notFound);
     else sendProblem(reply, new HttpProblem("method_not_allowed", "This address requires another method.", { allow: allowed.join(", ") }));
   });
 
@@ -163,7 +163,7 @@ function createApp(requestTimeoutMs: number, log: HttpServerOptions["log"]): Fas
       connectionsCheckingInterval: Math.min(1_000, Math.ceil(requestTimeoutMs / 4)),
     },
     // A path that cannot be decoded does not exist.
-    frameworkErrors: (_error, _request, reply) => sendProblem(reply, notFound()),
+    frameworkErrors: (_error, _request, reply) => sendProblem(reply, notFound),
     clientErrorHandler: answerBrokenRequest,
   });
   app.server.maxConnections = maxConnections;
@@ -213,9 +213,7 @@ function takesAnyHost({ url, routeOptions }: FastifyRequest, hooksPath: string):
   return routeOptions.url === hooksUrl && isBelow(url.split("?", 1)[0] ?? "", basePath(hooksPath));
 }
 
-function notFound(): HttpProblem {
-  return new HttpProblem("not_found", "There is nothing at this address.");
-}
+const notFound = new HttpProblem("not_found", "There is nothing at this address.");
 
 /**
  * Converts an error to a problem. Fastify's errors have a status; their texts about the request may be shown, but internal errors may not.

@@ -13,7 +13,7 @@ const collect = runInNewContext("gc") as () => void;
 
 /** Bytes that are in use when everything that can go has gone. */
 async function usedBytes(): Promise<number> {
-  for (let round = 0; round < 3; round += 1) {
+  for (let round = 0; round < 2; round += 1) {
     collect();
     await new Promise((resolve) => setTimeout(resolve, 20));
   }

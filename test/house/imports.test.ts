@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { type IConfiguration, cruise as runCruiser } from "dependency-cruiser";
+import { type IConfiguration, type ICruiseResult, cruise as runCruiser } from "dependency-cruiser";
 import { describe, expect, test } from "vitest";
 import { root } from "./sources.ts";
 
@@ -17,26 +17,21 @@ interface Rule {
 const configuration: Required<IConfiguration> = createRequire(import.meta.url)("../../.dependency-cruiser.cjs");
 const forbidden = configuration.forbidden as unknown as readonly Rule[];
 
-interface Cruised {
-  readonly modules: readonly { readonly source: string; readonly dependencies: readonly { readonly resolved: string }[] }[];
-  readonly summary: { readonly violations: readonly { readonly rule: { readonly name: string }; readonly from: string }[] };
-}
-
-async function cruise(directory: string): Promise<Cruised> {
+async function cruise(directory: string): Promise<ICruiseResult> {
   const { options, ...ruleSet } = configuration;
   const { enhancedResolveOptions, ...cruiseOptions } = options;
   const folders = ["core", "plugins", "transforms", "examples", "bench"].filter((folder) => existsSync(join(directory, folder)));
   const { output } = await runCruiser(
     folders,
-    { ...cruiseOptions, baseDir: directory, ruleSet, validate: true, outputType: "json" },
+    { ...cruiseOptions, baseDir: directory, ruleSet, validate: true },
     { ...enhancedResolveOptions },
   );
-  return JSON.parse(String(output)) as Cruised;
+  return output as ICruiseResult;
 }
 
-let cruised: Promise<Cruised> | undefined;
+let cruised: Promise<ICruiseResult> | undefined;
 /** The house itself; asked once. */
-const house = (): Promise<Cruised> => {
+const house = (): Promise<ICruiseResult> => {
   cruised ??= cruise(root);
   return cruised;
 };

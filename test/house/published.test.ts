@@ -1,7 +1,6 @@
 import { execFile, execFileSync, spawnSync } from "node:child_process";
 import {
   chmodSync,
-  copyFileSync,
   cpSync,
   existsSync,
   mkdirSync,
@@ -12,9 +11,9 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, aroundEach, beforeAll, describe, test } from "vitest";
+import { aroundEach, beforeAll, describe, test } from "vitest";
 import { pluginKinds } from "../../core/cli/plugins/commands.ts";
 import { inherited, run, start, temporaryHome } from "../core/cli/command.ts";
 import { answered, answers, botToken, openPlatform, people } from "../e2e/room.ts";
@@ -25,11 +24,22 @@ import { read, root, sources } from "./sources.ts";
 
 aroundEach(inOwnTest);
 
-/** Below `node_modules`, so that the package's libraries are found as in an installation. */
-let directory: string;
-
+/** What the package holds beside what the build makes. */
+const beside = ["package.json", "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE", "examples", "plugins", "transforms"];
 /** What the build makes its directory of. */
 const ofBuild = ["core", "plugins", ".ci", "tsconfig.json", "tsconfig.build.json", "package.json", "package-lock.json"];
+
+/** The package: built, packed, and unpacked again. Below `node_modules`, so that its libraries are found as in an installation. */
+let directory: string;
+
+beforeAll(async () => {
+  directory = await madeOf("published", [...new Set([...ofBuild, ...beside])], (made) => {
+    for (const name of beside) cpSync(join(root, name), join(made, name), { recursive: true });
+    build(join(made, "dist"));
+    install(made);
+    packWithoutLibraries(made);
+  });
+}, 240_000);
 
 /** As `npm run build` does. The types are checked by `npm run check`. */
 function build(target: string): void {
@@ -38,40 +48,17 @@ function build(target: string): void {
   execFileSync(process.execPath, [join(root, ".ci", "build-program.cjs"), target]);
 }
 
-beforeAll(async () => {
-  const built = await madeOf("build", ofBuild, build);
-  directory = mkdtempSync(join(root, "node_modules", ".cache", "published-"));
-  for (const file of ["package.json", "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE"])
-    copyFileSync(join(root, file), join(directory, file));
-  for (const folder of ["examples", "plugins", "transforms"]) cpSync(join(root, folder), join(directory, folder), { recursive: true });
-  cpSync(built, join(directory, "dist"), { recursive: true });
-}, 240_000);
-
-afterAll(() => rmSync(directory, { recursive: true, force: true }));
-
-interface Installed {
-  readonly bin: string;
-  readonly path: string;
-  /** The folder of the package. */
-  readonly folder: string;
-}
-
-let installed: Installed | undefined;
+const binOf = (made: string) => join(made, "prefix", "bin");
+const folderOf = (made: string) => join(made, "prefix", "lib", "node_modules", "service-gateway");
+const leanTarball = (made: string) => join(made, "service-gateway.tar");
 
 /** As `npm install -g` leaves it: the packed files, and both names in a directory of the search path. The libraries are those of the repository. */
-function install(): Installed {
-  installed ??= installPacked();
-  return installed;
-}
-
-function installPacked(): Installed {
-  const prefix = join(directory, "prefix");
-  const modules = join(prefix, "lib", "node_modules");
-  const folder = join(modules, "service-gateway");
-  const bin = join(prefix, "bin");
+function install(made: string): void {
+  const prefix = join(made, "prefix");
+  const [bin, folder] = [binOf(made), folderOf(made)];
   for (const one of [folder, bin]) mkdirSync(one, { recursive: true });
   const packed = execFileSync("npm", ["pack", "--ignore-scripts", "--json", "--pack-destination", prefix], {
-    cwd: directory,
+    cwd: made,
     encoding: "utf8",
     stdio: ["ignore", "pipe", "ignore"],
   });
@@ -81,25 +68,25 @@ function installPacked(): Installed {
   const { bin: names } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8")) as { readonly bin: Record<string, string> };
   for (const [name, file] of Object.entries(names)) {
     chmodSync(join(folder, file), 0o755);
-    symlinkSync(join(folder, file), join(bin, name));
+    symlinkSync(relative(bin, join(folder, file)), join(bin, name));
   }
   expect(Object.keys(names)).toEqual(["service", "service-gateway"]);
-  return { bin, path: [bin, dirname(process.execPath), "/usr/bin", "/bin"].join(":"), folder };
 }
 
 /**
- * The packed package once more, without its dependencies: npm would ask the registry for them, and the repository has them. Without what
+ * The packed program once more, without its dependencies: npm would ask the registry for them, and the repository has them. Without what
  * no program reads: npm is as busy with a declaration or a page as with a file of code.
  */
-function packWithoutLibraries({ folder }: Installed): string {
-  const package_ = join(directory, "lean", "package");
-  cpSync(folder, package_, { recursive: true, filter: (path) => !/\.(?:d\.ts|md)$/.test(path) });
-  const file = join(package_, "package.json");
-  writeFileSync(file, JSON.stringify({ ...JSON.parse(readFileSync(file, "utf8")), dependencies: {}, peerDependencies: {} }));
-  const tarball = join(directory, "service-gateway.tgz");
-  execFileSync("tar", ["-czf", tarball, "-C", dirname(package_), "package"]);
-  return tarball;
+function packWithoutLibraries(made: string): void {
+  const package_ = join(made, "lean", "package");
+  cpSync(join(folderOf(made), "dist"), join(package_, "dist"), { recursive: true, filter: (path) => !/\.(?:d\.ts|md)$/.test(path) });
+  const manifest = JSON.parse(readFileSync(join(folderOf(made), "package.json"), "utf8")) as object;
+  writeFileSync(join(package_, "package.json"), JSON.stringify({ ...manifest, dependencies: {}, peerDependencies: {} }));
+  execFileSync("tar", ["-cf", leanTarball(made), "-C", dirname(package_), "package"]);
 }
+
+/** The search path of a user who has installed the package. */
+const searchPath = () => [binOf(directory), dirname(process.execPath), "/usr/bin", "/bin"].join(":");
 
 const execute = promisify(execFile);
 
@@ -154,7 +141,7 @@ describe.concurrent("the published package", () => {
   }, 30_000);
 
   test("installed from its tarball, by the README alone: from the configuration to the first answer of a model in two minutes", async () => {
-    const { bin, path } = install();
+    const path = searchPath();
     const began = performance.now();
     const home = temporaryHome();
     const platform = await openPlatform();
@@ -173,7 +160,7 @@ describe.concurrent("the published package", () => {
 
     const commands = [...section.matchAll(/^ *service-gateway (.+)$/gm)].map(([, args = ""]) => args.split(" "));
     expect(commands).toEqual([["config", "validate"], ["gateway"]]);
-    const options = { home, env: { PATH: path }, main: join(bin, "service-gateway") };
+    const options = { home, env: { PATH: path }, main: join(binOf(directory), "service-gateway") };
     expect(await run(["config", "validate"], options)).toMatchObject({ code: 0 });
     const gateway = start(["gateway"], options);
     await gateway.until(/ready at/);
@@ -193,18 +180,17 @@ describe.concurrent("the published package", () => {
   }, 150_000);
 
   test("a plugin of each kind, created by the packed command, installs beside it from its tarball, and passes its tests", async () => {
-    const gateway = install();
-    const home = join(directory, "author");
-    mkdirSync(home);
-    const options = { cwd: home, env: { PATH: gateway.path, HOME: home, NO_COLOR: "1", ...inherited } };
+    const home = mkdtempSync(join(root, "node_modules", ".cache", "author-"));
+    onTestFinished(() => rmSync(home, { recursive: true, force: true }));
+    const options = { cwd: home, env: { PATH: searchPath(), HOME: home, NO_COLOR: "1", ...inherited } };
     const names = pluginKinds.map((kind) => `acme-${kind}`);
-    const create = (kind: string) =>
-      execute(join(gateway.bin, "service-gateway"), ["plugins", "create", `acme-${kind}`, "--kind", kind], options);
+    const create = (kind: string) => execute("service-gateway", ["plugins", "create", `acme-${kind}`, "--kind", kind], options);
     await Promise.all(pluginKinds.map(create));
 
-    writeFileSync(join(home, "package.json"), JSON.stringify({ scripts: { test: "vitest run" } }));
+    // The tests of all of them in one process: each would load the gateway again.
+    writeFileSync(join(home, "package.json"), JSON.stringify({ scripts: { test: "vitest run --no-isolate --max-workers=1" } }));
     await execute("npm", ["pack", "--silent", ...names.map((name) => `./${name}`)], options);
-    const tarballs = [packWithoutLibraries(gateway), ...names.map((name) => `./${name}-0.1.0.tgz`)];
+    const tarballs = [leanTarball(directory), ...names.map((name) => `./${name}-0.1.0.tgz`)];
     await execute("npm", ["install", "--offline", "--no-audit", "--no-fund", ...tarballs], options);
 
     // Without `npm install` in each: the package is found above, vitest in the repository. One run has the tests of all of them.

@@ -6,6 +6,7 @@ import { createTestHost, type TestHost } from "../../../core/testkit/index.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
 import { type Finished, start, temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
+import { startGateway } from "./gateway-runner.ts";
 
 const token = "hook-token-of-the-cli-tests";
 const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
@@ -328,10 +329,10 @@ describe("hooks test", () => {
 });
 
 describe("hooks record", () => {
-  const record = (name: string, ...more: readonly string[]) => {
+  const record = (name: string, { more = [], begin = startGateway }: { more?: readonly string[]; begin?: typeof startGateway } = {}) => {
     const home = temporaryHome();
     const file = join(home, "recorded.json");
-    const started = start(["hooks", "record", name, "--out", file, ...files(), ...more], { home });
+    const started = begin(["hooks", "record", name, "--out", file, ...files(), ...more], { home });
     return { file, started };
   };
 
@@ -365,7 +366,7 @@ describe("hooks record", () => {
   });
 
   test("records nothing of a sender who is not let in", async () => {
-    const { file, started } = record("git", "--timeout", "1");
+    const { file, started } = record("git", { more: ["--timeout", "1"] });
     await started.until(/Waiting/);
     await fetch(`${host.url}/hooks/git`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
     expect(await started.finished).toMatchObject({ code: 1, err: expect.stringContaining("no delivery arrived at git within 1.0 s") });
@@ -373,7 +374,7 @@ describe("hooks record", () => {
   });
 
   test("ends cleanly on Ctrl-C, and saves nothing", async () => {
-    const { file, started } = record("git");
+    const { file, started } = record("git", { begin: start });
     await started.until(/Waiting/);
     started.child.kill("SIGINT");
     expect(await started.finished).toMatchObject({ code: 1, err: expect.stringContaining("Nothing was recorded: it was interrupted") });

@@ -9,7 +9,7 @@ const source = (file: string) => JSON.stringify(join(import.meta.dirname, "../..
 
 /** Seconds: what ends for another reason has all the time that it needs, what never ends is not waited for. */
 const enough = 20;
-const short = 0.3;
+const short = 0.1;
 const within = (place: Workshop, timeoutSeconds: number) => {
   place.settings = { ...place.settings, timeoutSeconds, cpuMs: timeoutSeconds * 1_000 };
 };
@@ -67,8 +67,8 @@ describe("a call that takes too much", () => {
   test("says what ended it, and which setting it was", async () => {
     await shop.transforms.exportsOf("loop.mjs");
     within(shop, short);
-    expect((await shop.fault("loop.mjs")).message).toBe("It computed for more than 300 ms (hooks.transforms.cpuMs)");
-    expect((await shop.fault("sleeps.mjs")).message).toBe("It did not answer within 0.3 s (hooks.transforms.timeoutSeconds)");
+    expect((await shop.fault("loop.mjs")).message).toBe("It computed for more than 100 ms (hooks.transforms.cpuMs)");
+    expect((await shop.fault("sleeps.mjs")).message).toBe("It did not answer within 0.1 s (hooks.transforms.timeoutSeconds)");
     within(shop, enough);
     expect((await shop.fault("heap.mjs")).message).toBe("It used more than 64 MB (hooks.transforms.memoryMb)");
   });
@@ -96,10 +96,10 @@ describe("a call that takes too much", () => {
 
   test("also while the module is loaded", async () => {
     within(shop, short);
-    expect(await shop.fault("hangs-at-load.mjs")).toMatchObject({ kind: "timeout", message: expect.stringContaining("more than 300 ms") });
+    expect(await shop.fault("hangs-at-load.mjs")).toMatchObject({ kind: "timeout", message: expect.stringContaining("more than 100 ms") });
     expect(await shop.fault("waits-at-load.mjs")).toMatchObject({
       kind: "timeout",
-      message: expect.stringContaining("did not load within 0.3 s"),
+      message: expect.stringContaining("did not load within 0.1 s"),
     });
   });
 });
@@ -114,7 +114,7 @@ test("128 calls at a time are served", async () => {
 test("a call that has waited 30 s for a thread is refused, and one that has waited for less is not", async () => {
   let ahead = 0;
   const files = { "loop.mjs": "export default () => { for (;;); };", "good.mjs": "export default () => ({ message: 'fine' });" };
-  const one = openWorkshop(files, { threads: 1, idleMs: 50, cpuMs: 1_500, now: () => performance.now() + ahead });
+  const one = openWorkshop(files, { threads: 1, idleMs: 50, cpuMs: 500, now: () => performance.now() + ahead });
   onTestFinished(() => one.close());
   const looping = one.fault("loop.mjs");
   const early = one.fault("good.mjs");

@@ -198,7 +198,7 @@ describe("threads", () => {
         ),
         "looks.mjs": answers("() => ({ message: String(globalThis.kept) + typeof [].map })"),
       },
-      { timeoutSeconds: 1 },
+      { cpuMs: 500 },
     );
     const hanging = shop.fault("hangs.mjs");
     expect(await shop.run("keeps.mjs", { secret: "s" })).toEqual({ message: "undefined" });
@@ -209,7 +209,7 @@ describe("threads", () => {
   test("begin calls of other modules while one computes, and let calls that wait do so beside each other", async () => {
     const shop = workshop({
       "loops.mjs": answers("() => { for (;;); }"),
-      "waits.mjs": answers("async () => { await new Promise((r) => setTimeout(r, 500)); return { message: 'x' }; }"),
+      "waits.mjs": answers("async () => { await new Promise((r) => setTimeout(r, 200)); return { message: 'x' }; }"),
       "quick.mjs": answers("() => ({ message: 'quick' })"),
     });
     shop.settings = { ...shop.settings, cpuMs: 3_500, timeoutSeconds: 20 };
@@ -217,9 +217,9 @@ describe("threads", () => {
     const ended: string[] = [];
     const loops = Array.from({ length: 4 }, () => shop.fault("loops.mjs").then(({ kind }) => ended.push(`loop: ${kind}`)));
     expect(await shop.run("quick.mjs")).toEqual({ message: "quick" });
-    await Promise.all(Array.from({ length: 8 }, () => shop.run("waits.mjs").then(() => ended.push("wait"))));
-    // Eight waits one after the other, or behind a loop, would take longer than the first loop.
-    expect(ended).toEqual(Array.from({ length: 8 }, () => "wait"));
+    await Promise.all(Array.from({ length: 20 }, () => shop.run("waits.mjs").then(() => ended.push("wait"))));
+    // Twenty waits one after the other, or behind a loop, would take longer than the first loop.
+    expect(ended).toEqual(Array.from({ length: 20 }, () => "wait"));
     await shop.transforms.close();
     await Promise.all(loops);
     expect(ended.filter((one) => one.startsWith("loop"))).toEqual(Array.from({ length: 4 }, () => "loop: refused"));

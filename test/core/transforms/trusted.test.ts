@@ -37,13 +37,13 @@ test("a trusted module is held to time and memory, and its other calls go on", a
   expect((await shop.fault("a.mjs", {}, "fills")).kind).toBe("memory");
   // In the process that the loop ends, so that it takes no time to start. The limit of the loop is not that of the call beside it.
   expect(await shop.run("a.mjs", {}, "fine")).toEqual({ message: "fine" });
-  shop.settings = { ...shop.settings, timeoutSeconds: 1 };
+  shop.settings = { ...shop.settings, timeoutSeconds: 0.3 };
   const looping = shop.fault("a.mjs", {}, "loops");
   // Once the loop has its limit.
   await setImmediate();
   shop.settings = { ...shop.settings, timeoutSeconds: 20 };
   const fine = shop.run("a.mjs", {}, "fine");
-  expect((await looping).message).toBe("It did not answer within 1 s (hooks.transforms.timeoutSeconds)");
+  expect((await looping).message).toBe("It did not answer within 0.3 s (hooks.transforms.timeoutSeconds)");
   expect(await fine).toEqual({ message: "fine" });
 });
 
