@@ -157,10 +157,10 @@ describe("an edited file", () => {
   });
 
   test("leaves a running call alone", async () => {
-    const shop = workshop({ "a.mjs": answers("async () => { await new Promise((r) => setTimeout(r, 300)); return { message: 'old' }; }") });
-    await shop.transforms.exportsOf("a.mjs");
+    const slow = "async () => { console.log('begun'); await new Promise((r) => setTimeout(r, 300)); return { message: 'old' }; }";
+    const shop = workshop({ "a.mjs": answers(slow) });
     const running = shop.run("a.mjs");
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await expect.poll(() => shop.lines.map(({ message }) => message)).toContain("begun");
     shop.write("a.mjs", answers("() => ({ message: 'new' })"));
     expect(await shop.run("a.mjs")).toEqual({ message: "new" });
     expect(await running).toEqual({ message: "old" });
