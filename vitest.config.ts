@@ -58,7 +58,7 @@ export default defineConfig({
       ...(otherStore && { NODE_OPTIONS: `--import ${source("./test/support/store/redirect.ts")}` }),
     },
     // On two cores: with fewer, all of them wait at times; with more, each process warms up for less.
-    maxWorkers: 6,
+    maxWorkers: 8,
     sequence: { sequencer: TakingTurns },
     // Longer than a busy machine takes: what is waited for comes, or the test fails for another reason.
     testTimeout: 120_000,
