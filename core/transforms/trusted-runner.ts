@@ -14,7 +14,12 @@ interface Order {
 const [file = ""] = process.argv.slice(2);
 const door = new URL(`../sdk/index${import.meta.url.slice(-3)}`, import.meta.url).pathname;
 const jiti = createJiti(file, { fsCache: false, interopDefault: false, alias: { "service-gateway/sdk": door } });
-const module = jiti.import(file) as Promise<Readonly<Record<string, unknown>>>;
+type Exports = Readonly<Record<string, unknown>>;
+const module = (jiti.import(file) as Promise<Exports>).then((exports) => {
+  // CommonJS that was compiled from an ES module: its exports are those of the module, as in the sandbox.
+  const compiled = exports.default as Exports | null | undefined;
+  return compiled?.__esModule === true ? compiled : exports;
+});
 module.catch(() => {});
 
 async function run({ export: name = "default", context }: Order): Promise<string | undefined> {

@@ -47,6 +47,18 @@ test("a trusted module is held to time and memory, and its other calls go on", a
   expect(await fine).toEqual({ message: "fine" });
 });
 
+test("CommonJS compiled from an ES module has the exports of that module, in both runtimes", async () => {
+  const text =
+    'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = () => ({ message: "default" }); exports.other = () => ({ message: "other" });';
+  const shop = workshop({ "a.js": text });
+  for (const runtime of ["trusted", "sandbox"] as const) {
+    shop.settings = { ...shop.settings, runtime };
+    expect(await shop.transforms.exportsOf("a.js")).toEqual(["default", "other"]);
+    expect(await shop.run("a.js")).toEqual({ message: "default" });
+    expect(await shop.run("a.js", {}, "other")).toEqual({ message: "other" });
+  }
+});
+
 test("a trusted module still has to lie in the transforms root", async () => {
   const shop = workshop({});
   expect(await shop.fault("../outside.mjs")).toMatchObject({ kind: "refused" });
