@@ -2,8 +2,9 @@
 import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { temporaryHome } from "../core/cli/command.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { hasDovecot, startDovecot } from "../support/mail/dovecot.ts";
 import { notingEngine } from "../support/mail/noting-engine.ts";
 import { configure, kill, restart, stop } from "./room.ts";
@@ -48,8 +49,17 @@ describe.skipIf(!hasDovecot)("mail that comes in while the process is killed", (
       gateway = await restart({ home, file });
     }
     await delivering;
-    const subjects = () => new Set(runs().map((line) => line.split(" ")[0]));
-    await expect.poll(() => subjects().size, { timeout: 60_000, interval: 200 }).toBe(mails);
+    const missing = () => {
+      const subjects = new Set(runs().map((line) => line.split(" ")[0]));
+      return Array.from({ length: mails }, (_, at) => `mail-${at}`).filter((subject) => !subjects.has(subject));
+    };
+    await vi
+      .waitFor(() => expect(missing()).toEqual([]), { timeout: 60_000, interval: 200 })
+      .catch(async (error: unknown) => {
+        // Whether it was never read, or what became of its event.
+        const { out } = await run(["events", "list", "--outcome", "failed", "--config", file, "--state", join(home, "state")], { home });
+        throw new Error(`missing: ${missing().join(", ")}; failed events:\n${out}`, { cause: error });
+      });
     await sleep(1_000);
     expect(new Set(runs()).size, "an event for each mail").toBe(mails);
     await stop(gateway);
