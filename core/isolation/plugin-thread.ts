@@ -57,6 +57,8 @@ export function startThread({
   let notify: (reason: string) => void = () => {};
   let timer: NodeJS.Timeout | undefined;
   let why: string | undefined;
+  /** The call that used up the last of the memory may have used little of it. */
+  let isFull = false;
   let isOver = false;
 
   function over(reason: string): void {
@@ -64,13 +66,14 @@ export function startThread({
     isOver = true;
     clearInterval(timer);
     notify(reason);
-    const last = lastCall(callMemory);
+    const last = isFull ? undefined : lastCall(callMemory);
     peer.end((id) => new ThreadEnded(name, reason, id !== undefined && id === last));
   }
 
   worker.on("message", (message: Message) => peer.receive(message));
   worker.on("error", (error: unknown) => {
     const isMemory = (error as { readonly code?: unknown } | null)?.code === "ERR_WORKER_OUT_OF_MEMORY";
+    isFull ||= isMemory;
     why ??= isMemory ? `it used more than ${memoryMb} MB of memory` : `uncaught error: ${reasonOf(error)}`;
   });
   worker.on("exit", (code) => over(why ?? `its thread ended with exit code ${code}, as by process.exit`));
@@ -97,7 +100,10 @@ export function startThread({
         peer.ask<Pulse>("pulse", [facts()]).then(
           (pulse) => {
             missed = 0;
-            if (pulse.externalBytes > memoryMb * megabyte) return void end(`it held more than ${memoryMb} MB of buffers`);
+            if (pulse.externalBytes > memoryMb * megabyte) {
+              isFull = true;
+              return void end(`it held more than ${memoryMb} MB of buffers`);
+            }
             onPulse(pulse);
           },
           () => {},
