@@ -2,6 +2,7 @@
 import { createRequire } from "node:module";
 import type { MarkdownIt, MarkdownItOptions } from "markdown-it";
 import { addInlineRules } from "./inline-rules.ts";
+import { addTableEnd } from "./sparse-table.ts";
 
 function createParser(): MarkdownIt {
   // Loaded with the first text rather than with the plugin, so that gateways without this channel need not wait for it.
@@ -10,6 +11,7 @@ function createParser(): MarkdownIt {
   // Every destination is parsed. Those that cannot become links are identified later, so that their text is kept.
   made.validateLink = () => true;
   addInlineRules(made);
+  addTableEnd(made);
   return made;
 }
 

@@ -68,6 +68,21 @@ describe("a wider table", () => {
     expect(html(table([long, "Price"]))).toBe(`<b>${long}</b>\nPrice`);
   });
 
+  test("ends where its short rows would become far more cells than were written, and loses nothing", () => {
+    const titles = Array.from({ length: 100 }, (_, at) => `t${at}`);
+    const short = Array.from({ length: 2_000 }, (_, at) => `${at}`);
+    const lines = [titles.join("|"), titles.map(() => "-").join("|"), ...short].join("\n");
+    for (const text of [lines, lines.replace(/^/gm, "> "), `- a\n\n${lines.replace(/^/gm, "  ")}`]) {
+      const shown = parseMarkdown(text)
+        .text.split("\n")
+        .map((line) => line.trim());
+      expect(shown.filter((line) => line.startsWith("t0: ")).length).toBeLessThan(50);
+      expect(shown.flatMap((line) => /^(?:t0: )?(\d+)$/.exec(line)?.[1] ?? [])).toEqual(short);
+    }
+    const full = table(["a", "b", "c"], ...short.map((at) => [at, "", ""]));
+    expect(parseMarkdown(full).text.split("\n").at(-1)).toMatch(/^1999 \| +\|$/);
+  });
+
   test("is indented in a list and stays in a quote", () => {
     const rows = table(["A", "B"], ["1", long]).split("\n");
     expect(html(`1. one\n\n${rows.map((row) => `   ${row}`).join("\n")}`)).toBe(`1. one\n\n   <b>A: 1</b>\n   <b>B:</b> ${long}`);
