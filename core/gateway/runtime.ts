@@ -116,6 +116,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     now,
     defaultAccount: (channel) => accounts.of(channel)[0]?.id,
     resolve: async (target, channel, account) => (await accounts.get(channel, account)?.connection.resolve?.(target)) ?? target,
+    admits: (recipient, senderId) => gate.admits(recipient, senderId),
     threads: (channel) => registry.channels.get(channel)?.definition.capabilities.threads === true,
   });
   const accounts: Accounts = createAccounts({

@@ -83,6 +83,11 @@ export const pathCodes = {
     meaning: "The connection broke during a send, so the message was sent again and may be shown twice.",
     hint: "",
   },
+  recipient_refused: {
+    meaning: "The reply goes to the last person who wrote directly, and that person may no longer write to the bot.",
+    hint: "Write to the bot in a direct chat, or set channel and to.",
+    outcome: "silent",
+  },
   render_failed: {
     meaning: "The channel could not convert the reply into messages.",
     hint: "This is a bug in the channel plugin.",
