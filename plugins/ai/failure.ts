@@ -71,6 +71,12 @@ function networkReason(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+const saysContextFull = /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i;
+
+function contextFull(detail: string): EngineError {
+  return new EngineError("model_context_full", { detail, hint: "Start a new conversation with /new, or lower the history limit." });
+}
+
 function byStatus(status: number, said: string, target: Target): EngineError {
   const { providerId, modelId } = target;
   const at = `${providerId} at ${shownUrl(target.baseUrl)}`;
@@ -100,15 +106,7 @@ function byStatus(status: number, said: string, target: Target): EngineError {
           retryable: true,
         });
   }
-  if (
-    status === 413 ||
-    /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i.test(said)
-  ) {
-    return new EngineError("model_context_full", {
-      detail: `The conversation is too long for ${modelId} (${status})${because}`,
-      hint: "Start a new conversation with /new, or lower the history limit.",
-    });
-  }
+  if (status === 413 || saysContextFull.test(said)) return contextFull(`The conversation is too long for ${modelId} (${status})${because}`);
   if (status >= 500 || status === 408) {
     return new EngineError("model_unavailable", {
       detail: `${at} failed (${status})${because}`,
@@ -154,10 +152,11 @@ export function explain(thrown: unknown, target: Target): Failure {
     const hint = `Start that server, or correct models.providers.${target.providerId}.baseUrl.`;
     return { error: fail("model_unreachable", `${at} cannot be reached: ${reason}`, hint), unreachable: true };
   }
-  return {
-    error: fail("model_failed", `${at} failed: ${clean(messageOf(thrown), target)}`, "Check the log of that server."),
-    unreachable: false,
-  };
+  // Some servers begin a stream before they look at the request, and send the error in it.
+  const said = clean(messageOf(thrown), target);
+  if (saysContextFull.test(said))
+    return { error: contextFull(`The conversation is too long for ${target.modelId}: ${said}`), unreachable: false };
+  return { error: fail("model_failed", `${at} failed: ${said}`, "Check the log of that server."), unreachable: false };
 }
 
 /** How long to wait before asking the same model again, in milliseconds; `undefined` if that is not worthwhile. */

@@ -81,7 +81,10 @@ export function write(text: string, { charsPerSecond }: { readonly charsPerSecon
 }
 
 /** Calls tools, the arguments in pieces as real servers send them; `text` comes before. */
-export function callTools(calls: readonly { readonly name: string; readonly args: object | string }[], { text = "" } = {}): Answer {
+export function callTools(
+  calls: readonly { readonly name: string; readonly args: object | string }[],
+  { text = "", finishReason = "tool_calls" } = {},
+): Answer {
   return async (exchange) => {
     open(exchange);
     if (text !== "") chunk(exchange, { delta: { content: text } });
@@ -94,7 +97,7 @@ export function callTools(calls: readonly { readonly name: string; readonly args
         if (piece !== "") chunk(exchange, { delta: { tool_calls: [{ index, function: { arguments: piece } }] } });
       }
     }
-    finish(exchange, "tool_calls");
+    finish(exchange, finishReason);
   };
 }
 

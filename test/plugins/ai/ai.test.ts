@@ -91,6 +91,35 @@ describe("an answer", () => {
     }
   });
 
+  test.each([
+    [
+      "tags within an answer stay in it",
+      "Use `<think>` before, and `</think>` behind.",
+      "",
+      "Use `<think>` before, and `</think>` behind.",
+    ],
+    [
+      "and so they do behind the reasoning",
+      "\n<think>They ask for\nthe tag</think>\n\nIt is <think> .",
+      "They ask for\nthe tag",
+      "It is <think> .",
+    ],
+    ["two pieces of reasoning", "<think>one</think> <think>two</think> Three.", "onetwo", "Three."],
+    ["less than a tag", "<thin", "", "<thin"],
+    ["a tag that is not one", "<thinker> is no tag", "", "<thinker> is no tag"],
+  ])("reasoning between tags: %s", async (_, written, thought, said) => {
+    server.script(say(written));
+    const { text, reasoning, error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect({ text, reasoning, error }).toEqual({ text: said, reasoning: thought, error: undefined });
+  });
+
+  test("that reached the limit of output tokens is complete for the turn, and the log says that it is not", async () => {
+    server.script(say("And then the", { finishReason: "length" }));
+    const { engine, warnings } = openEngine();
+    const { text, error } = await collect(engine.run(turnOf("hi", { providers }), never));
+    expect({ text, error, warnings }).toEqual({ text: "And then the", error: undefined, warnings: [{ model: "local/small" }] });
+  });
+
   const efforts: readonly [Thinking, EngineProvider["api"], object][] = [
     ["off", "openai-compatible", {}],
     ["minimal", "openai-compatible", { reasoning_effort: "minimal" }],
@@ -156,6 +185,16 @@ describe("tools", () => {
     const { error } = await collect(openEngine({ maxSteps: 3 }).engine.run(turnOf("go", { providers, tools: [add] }), never));
     expect(expectFailure(error, "model_tool_loop").message).toContain("3 rounds");
     expect(server.requests).toHaveLength(3);
+  });
+
+  test("are judged by the calls, not by the reason that the server names for the end", async () => {
+    server.script(say("No tool needed.", { finishReason: "tool_calls" }));
+    const { engine } = openEngine({ maxSteps: 1 });
+    const said = await collect(engine.run(turnOf("hi", { providers, tools: [add] }), never));
+    expect({ text: said.text, error: said.error }).toEqual({ text: "No tool needed.", error: undefined });
+    server.script(callTools([{ name: "add", args: { a: 1, b: 2 } }], { text: "I add them.", finishReason: "stop" }));
+    const called = await collect(engine.run(turnOf("1+2?", { providers, tools: [add] }), never));
+    expectFailure(called.error, "model_tool_loop");
   });
 
   test("run once: a later step that fails is asked again by itself, also by the next model", async () => {
@@ -371,7 +410,7 @@ describe("a conversation that is too long for the model", () => {
   const sent = (index: number) => server.requests[index]?.body.messages.map(({ role, content }) => `${role}: ${content}`);
 
   test("is sent again without the older half of its history, and the system prompt and the question stay", async () => {
-    server.script(full, full, say("Now."));
+    server.script(full, errorInStream("request (9000 tokens) exceeds the available context size (4096 tokens)"), say("Now."));
     const { engine, warnings } = openEngine();
     const { text } = await collect(engine.run(turnOf("and now?", { providers, messages }), never));
     expect(text).toBe("Now.");
@@ -414,6 +453,15 @@ describe("an empty answer", () => {
     expect(events.filter(({ type }) => type === "usage")).toEqual([
       { type: "usage", inputTokens: 22, outputTokens: 14, model: "local/small" },
     ]);
+  });
+
+  test.each([
+    ["length", "limit of output tokens"],
+    ["content_filter", "content filter"],
+  ])("that ends by %s says so", async (finishReason, cause) => {
+    server.script(say("", { reasoning: "hm", finishReason }), say("", { finishReason }));
+    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect(expectFailure(error, "model_empty").message).toContain(cause);
   });
 
   test("twice is a failure", async () => {
