@@ -7,7 +7,7 @@ import { apologyTo } from "./endings/apology.ts";
 import { type Stop, silentDecision, type Trace } from "./endings/ending.ts";
 import type { PathOptions } from "./options.ts";
 import type { Presence } from "./presence/presence.ts";
-import { createShownText, endedText, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
+import { createShownText, endedText, interruptedNote, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
 
 type ModelUsage = NonNullable<Reply["usage"]>;
 
@@ -96,16 +96,20 @@ export async function turn(
       ...usageOf(found),
     });
     // The user who stopped the turn knows; an apology would be superfluous.
-    const seen = shown?.last() ?? "";
+    const seen = shown?.last();
     if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, stoppedNote);
     const failure = failed(code, inbound, route);
-    return withShown(failure, seen, failure.say?.reply.text ?? "(interrupted)");
+    return withShown(failure, seen, failure.say?.reply.text ?? interruptedNote);
   }
 }
 
 /** Text that people have read stays, with a note that says why it ends there. */
-function withShown(stop: Stop, seen: string, note: string): Stop {
-  return seen === "" ? stop : { ...stop, shown: endedText(seen, note) };
+function withShown(stop: Stop, seen: ReturnType<ShownText["last"]> | undefined, note: string): Stop {
+  if (seen === undefined || seen.text === "") return stop;
+  const shown = { ...stop, shown: endedText(seen.text, note) };
+  // The model need not read the apology.
+  const inConversation = stop.say === undefined ? note : interruptedNote;
+  return seen.spoken.trim() === "" ? shown : { ...shown, spoken: endedText(seen.spoken, inConversation) };
 }
 
 function failed(reason: string, inbound: Inbound, { to }: Route): Stop {
