@@ -166,6 +166,11 @@ export function retryDelay(failure: Failure, attempt: number, baseMs: number): n
   return delay > longestWaitMs ? undefined : delay;
 }
 
+/** Whether a model may have refused a call only because it cannot think, or not as much. */
+export function refusesThinking({ reason, message }: EngineError): boolean {
+  return reason === "model_refused" && /think|reasoning/i.test(message);
+}
+
 /** Whether a model may have refused a call only because of its files. Servers report this in many ways, some even as a server error. */
 export function mayMeanFiles({ reason, message }: EngineError): boolean {
   if (reason === "model_refused") return true;

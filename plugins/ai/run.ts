@@ -21,9 +21,10 @@ type Asked = Pick<EngineTurn, "model" | "fallbacks" | "providers" | "thinking" |
 function candidateOf(name: string, turn: Asked, library: Library): Candidate {
   return {
     name,
-    open() {
+    thinks: turn.thinking !== "off",
+    open({ thinks }) {
       const target = findTarget(name, turn.providers);
-      return { target, model: openModel(library, target, turn.thinking) };
+      return { target, model: openModel(library, target, thinks ? turn.thinking : "off") };
     },
   };
 }

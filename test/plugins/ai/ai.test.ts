@@ -135,6 +135,24 @@ describe("an answer", () => {
   });
 });
 
+test("a model that cannot think is asked without thinking, from its refusal to the end of the turn", async () => {
+  const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => "seen" };
+  const refused = refuse(400, '"small" does not support thinking');
+  server.script(refused, callTools([{ name: "look", args: {} }]), say("Four."), refused, refused);
+  const { engine, warnings } = openEngine();
+  const asked = turnOf("2+2?", { providers, thinking: "high", tools: [look] });
+  expect((await collect(engine.run(asked, never))).text).toBe("Four.");
+  expect(server.requests.map(({ body }) => (body as { reasoning_effort?: string }).reasoning_effort)).toEqual([
+    "high",
+    undefined,
+    undefined,
+  ]);
+  expect(warnings).toMatchObject([{ model: "small", detail: expect.stringContaining("does not support thinking") }]);
+  // A model that refuses all the same ends the turn.
+  expectFailure((await collect(engine.run(asked, never))).error, "model_refused");
+  expect(server.requests).toHaveLength(5);
+});
+
 describe("tools", () => {
   const add: EngineTool = {
     name: "add",
