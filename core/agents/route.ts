@@ -27,6 +27,18 @@ export interface Router {
   lastRecipient(agentId: string): Promise<Address | undefined>;
 }
 
+/**
+ * How long a stored recipient is not read again: messages arrive in bursts. Then it is, because the command line may have erased it, or
+ * another node may have stored another one.
+ */
+const trustedMs = 1_000;
+
+interface Known {
+  readonly recipient: LastRecipient;
+  /** By the monotonic clock. */
+  readonly until: number;
+}
+
 const addressOf = ({ senderId: _senderId, ...address }: LastRecipient): Address => address;
 
 function isSame(a: LastRecipient | undefined, b: LastRecipient): boolean {
@@ -36,12 +48,21 @@ function isSame(a: LastRecipient | undefined, b: LastRecipient): boolean {
 
 export function createRouter(options: RouterOptions): Router {
   const { config, store, now } = options;
-  /** The last recipient of each agent, whether written or still waiting to be written. */
-  const latest = new Map<string, LastRecipient>();
+  /** The last recipient of each agent, while it is being written and for a moment after. */
+  const latest = new Map<string, Known>();
   const unwritten = new Set<string>();
 
+  function known(agentId: string): LastRecipient | undefined {
+    const found = latest.get(agentId);
+    return found !== undefined && performance.now() < found.until ? found.recipient : undefined;
+  }
+
+  function trust(agentId: string, recipient: LastRecipient): void {
+    latest.set(agentId, { recipient, until: performance.now() + trustedMs });
+  }
+
   async function lastOf(agentId: string): Promise<LastRecipient | undefined> {
-    return latest.get(agentId) ?? (await store.session(mainSessionKey(agentId)))?.lastRecipient;
+    return known(agentId) ?? (await store.session(mainSessionKey(agentId)))?.lastRecipient;
   }
 
   /** In a record without a sender, the chat of a direct message stands for the sender, as it does on most platforms. */
@@ -50,9 +71,14 @@ export function createRouter(options: RouterOptions): Router {
   /** When many messages arrive at once, only the last recipient is written. The next message makes up for a failed write. */
   function write(): void {
     for (const agentId of unwritten) {
-      const lastRecipient = latest.get(agentId);
-      if (lastRecipient === undefined) continue;
-      store.updateSession(mainSessionKey(agentId), { agentId, at: now(), lastRecipient }).catch(() => latest.delete(agentId));
+      const writing = latest.get(agentId);
+      if (writing === undefined) continue;
+      const lastRecipient = writing.recipient;
+      const isNewest = () => latest.get(agentId) === writing;
+      store.updateSession(mainSessionKey(agentId), { agentId, at: now(), lastRecipient }).then(
+        () => isNewest() && trust(agentId, lastRecipient),
+        () => isNewest() && latest.delete(agentId),
+      );
     }
     unwritten.clear();
   }
@@ -61,15 +87,19 @@ export function createRouter(options: RouterOptions): Router {
   function remember(inbound: Inbound, agentId: string): Promise<void> | undefined {
     const recipient = recipientOf(inbound);
     if (recipient === undefined) return undefined;
-    const last = latest.get(agentId);
-    if (last === undefined) return lastOf(agentId).then((stored) => note(recipient, agentId, stored));
+    const last = known(agentId);
+    // Another message may have been noted meanwhile.
+    if (last === undefined) return lastOf(agentId).then((stored) => note(recipient, agentId, known(agentId) ?? stored));
     note(recipient, agentId, last);
     return undefined;
   }
 
   function note(recipient: LastRecipient, agentId: string, last: LastRecipient | undefined): void {
-    if (isSame(last, recipient)) return;
-    latest.set(agentId, recipient);
+    if (isSame(last, recipient)) {
+      if (known(agentId) === undefined) trust(agentId, recipient);
+      return;
+    }
+    latest.set(agentId, { recipient, until: Number.POSITIVE_INFINITY });
     if (unwritten.size === 0) setImmediate(write);
     unwritten.add(agentId);
   }

@@ -25,7 +25,7 @@ export const pathCodes = {
     outcome: "failed",
   },
   done: { meaning: "The turn ended with a reply.", hint: "" },
-  heartbeat_ok: { meaning: "The heartbeat found nothing to report.", hint: "", outcome: "silent" },
+  heartbeat_ok: { meaning: "The agent replied HEARTBEAT_OK: it found nothing to report.", hint: "", outcome: "silent" },
   no_reply: { meaning: "The agent chose not to reply.", hint: "", outcome: "silent" },
   empty_reply: {
     meaning: "The reply contains nothing that can be shown.",
