@@ -141,7 +141,9 @@ export function explain(thrown: unknown, target: Target): Failure {
     const hint = `Try again; if there is never a reply, check models.providers.${target.providerId}.baseUrl, which usually ends in /v1.`;
     return { error: fail("model_cut_off", `${at} ended its reply early`, hint), unreachable: false };
   }
-  if (name === "AI_JSONParseError" || name === "AI_TypeValidationError") {
+  // An error in another form than that of a chat completion has its reason all the same.
+  const said = clean(name === "AI_TypeValidationError" ? bodyMessage(JSON.stringify((thrown as { value?: unknown }).value)) : "", target);
+  if (name === "AI_JSONParseError" || (name === "AI_TypeValidationError" && said === "")) {
     return {
       error: fail("model_garbled", `${at} sent something that is not a chat completion`, "Check the log of that server."),
       unreachable: false,
@@ -153,10 +155,10 @@ export function explain(thrown: unknown, target: Target): Failure {
     return { error: fail("model_unreachable", `${at} cannot be reached: ${reason}`, hint), unreachable: true };
   }
   // Some servers begin a stream before they look at the request, and send the error in it.
-  const said = clean(messageOf(thrown), target);
-  if (saysContextFull.test(said))
-    return { error: contextFull(`The conversation is too long for ${target.modelId}: ${said}`), unreachable: false };
-  return { error: fail("model_failed", `${at} failed: ${said}`, "Check the log of that server."), unreachable: false };
+  const reason = said === "" ? clean(messageOf(thrown), target) : said;
+  if (saysContextFull.test(reason))
+    return { error: contextFull(`The conversation is too long for ${target.modelId}: ${reason}`), unreachable: false };
+  return { error: fail("model_failed", `${at} failed: ${reason}`, "Check the log of that server."), unreachable: false };
 }
 
 /** How long to wait before asking the same model again, in milliseconds; `undefined` if that is not worthwhile. */

@@ -156,11 +156,14 @@ export function garble(text = ""): Answer {
 }
 
 /** Some text, then an error object in the stream. */
-export function errorInStream(message: string, { text = "" } = {}): Answer {
+export function errorInStream(
+  message: string,
+  { text = "", error = { error: { message, type: "server_error", code: 500 } } }: { readonly text?: string; readonly error?: object } = {},
+): Answer {
   return async (exchange) => {
     open(exchange);
     for (const word of words(text)) chunk(exchange, { delta: { content: word } });
-    exchange.response.write(`data: ${JSON.stringify({ error: { message, type: "server_error", code: 500 } })}\n\n`);
+    exchange.response.write(`data: ${JSON.stringify(error)}\n\n`);
     exchange.response.end("data: [DONE]\n\n");
   };
 }

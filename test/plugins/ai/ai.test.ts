@@ -329,6 +329,17 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     expect(server.requests).toHaveLength(asked);
   });
 
+  test.each<[string, object]>([
+    ["a text", { error: "the GPU is on fire" }],
+    ["an object of its own", { object: "error", message: "the GPU is on fire", code: 500 }],
+  ])("an error in the stream that is %s has its reason", async (_, error) => {
+    server.script(errorInStream("", { error }), say("Put out."), errorInStream("", { text: "one", error }));
+    const { engine } = openEngine();
+    expect((await collect(engine.run(turnOf("hi", { providers }), never))).text).toBe("Put out.");
+    const failed = await collect(engine.run(turnOf("hi", { providers }), never));
+    expect(expectFailure(failed.error, "model_failed").message).toContain("the GPU is on fire");
+  });
+
   test("silence before the first word", async () => {
     server.script(hang());
     const { error } = await collect(openEngine({ firstChunkMs: 60 }).engine.run(turnOf("hi", { providers }), never));
