@@ -73,7 +73,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
-    tools: (inbound, route) => acting.tools(inbound, route),
+    tools: (inbound, route, visit) => acting.tools(inbound, route, visit),
     acting: (inbound, route) => acting.hint(inbound, route),
   });
   const waitingEvents = createWaitingEvents({ store, now });

@@ -2,7 +2,7 @@
 
 import { HostError, type Inbound, isOfState, PluginError, type Reply, type Route, reasonOf, type TurnEvent } from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
-import type { Hooks, Visit } from "../stations/index.ts";
+import { type Hooks, hasActed, type Visit } from "../stations/index.ts";
 import { apologyTo } from "./endings/apology.ts";
 import { type Stop, silentDecision, type Trace } from "./endings/ending.ts";
 import type { PathOptions } from "./options.ts";
@@ -87,6 +87,12 @@ export async function turn(
     if (isOfState(error)) throw error;
     const { code, hint } = diagnose(error);
     if (error instanceof PluginError) plugin = error.plugin;
+    // After a reaction or a message by a tool, many models write nothing more. The person has seen what the agent did.
+    if (code === "model_empty" && visit.get(hasActed) === true) {
+      const detail = "the agent acted in a chat and wrote no reply";
+      trace.add("turn", { plugin, verdict: "pass", code: "done", detail, ...usageOf(found) });
+      return { reply: replyOf(found) };
+    }
     trace.add("turn", {
       plugin: code === "stopped" ? "core" : plugin,
       verdict: "failed",
@@ -151,13 +157,11 @@ async function collect(
   } finally {
     shown?.close();
   }
-  return {
-    text: found.text,
-    media: found.media,
-    buttons: found.buttons,
-    ...(found.reasoning === "" ? {} : { reasoning: found.reasoning }),
-    ...(found.usage === undefined ? {} : { usage: found.usage }),
-  };
+  return replyOf(found);
+}
+
+function replyOf({ text, media, buttons, reasoning, usage }: Collected): Reply {
+  return { text, media, buttons, ...(reasoning === "" ? {} : { reasoning }), ...(usage === undefined ? {} : { usage }) };
 }
 
 function take(found: Collected, event: TurnEvent): void {
