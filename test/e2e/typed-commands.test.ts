@@ -87,10 +87,10 @@ test("/<skill> names that skill to the model; another word with a slash is text"
   const place = await converse({ config: { agents: { defaults: { workspace } } } });
   await place.start();
   const hint = /asks for your skill tax-return\. Read it first with the tool read_skill/;
-  for (const [index, text] of ["/tax_return for 2025", "/Tax-Return", "/taxes", "see /tax-return"].entries()) {
+  for (const [index, text] of ["/tax_return for 2025", "/Tax-Return", "@e2e_bot /tax-return", "/taxes", "see /tax-return"].entries()) {
     place.platform.act.say(place.ada, place.ada, text);
     await place.ended(index + 1);
-    expect(hint.test(place.turns[index]?.instructions ?? ""), text).toBe(index < 2);
+    expect(hint.test(place.turns[index]?.instructions ?? ""), text).toBe(index < 3);
   }
 });
 
