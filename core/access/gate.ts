@@ -1,7 +1,7 @@
 /** Collects what authorize() needs, decides who is an owner, and gives strangers a pairing code if the policy allows it. */
 
 import type { GatewayConfig } from "../config/index.ts";
-import { type Inbound, programCommand, type Refusal } from "../contract/index.ts";
+import { type Address, type Inbound, programCommand, type Refusal } from "../contract/index.ts";
 import type { CommandRole } from "../sdk/contract.ts";
 import { passedBy, type Visit } from "../stations/index.ts";
 import { parseAllowlistEntry } from "./allowlist.ts";
@@ -48,6 +48,11 @@ export interface Gate {
    * Decides whether a message is admitted and stores the reason in the visit. It has no other effect, so it may also run outside the lanes.
    */
   check(inbound: Inbound, visit?: Visit): Refusal | undefined | Promise<Refusal | undefined>;
+  /**
+   * Whether a direct chat's policy still admits its sender, for replies to webhooks and heartbeats. False for a sender whose approval was
+   * revoked, or whom the list no longer names. True while the account is not open.
+   */
+  admits(recipient: Address, senderId: string): Promise<boolean>;
   /** Finds the configuration path of an option of the account. */
   pathsOf(at: Pick<Inbound, "channel" | "account">): PathOf;
   /** Adds a pairing code to the refusal if the policy offers one. The sender gets the same code until it expires. */
@@ -60,6 +65,9 @@ export interface Gate {
    */
   isOwner(inbound: Inbound): Promise<boolean>;
 }
+
+/** The refusals of one sender. The others close the direct chats of an account for everyone, which does not concern its recipients. */
+const refusesSender: ReadonlySet<string> = new Set(["sender_not_allowed", "pairing_required"]);
 
 export function createGate({ config, account, pairing, agentFor, activation, isControl, onInvalidPattern }: GateOptions): Gate {
   // Matchers are cached by pattern list, because compiling is expensive and there are few lists.
@@ -134,6 +142,17 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
         owner: () => isOwner(inbound),
       });
       return verdict instanceof Promise ? verdict.then((found) => refusalOf(found, visit)) : refusalOf(verdict, visit);
+    },
+    async admits({ channel, account: id, chat, thread }, senderId) {
+      const live = account(channel, id);
+      if (live === undefined) return true;
+      const { access, identity: rule } = live;
+      const approved = (sender: string) => pairing.isPaired(channel, id, sender);
+      const said = { kind: "message", text: "", media: [], mention: false, timestamp: 0, authority: "channel" } as const;
+      const place = { id: chat, kind: "direct", ...(thread === undefined ? {} : { thread }) } as const;
+      const inbound: Inbound = { id: "", channel, account: id, chat: place, sender: { id: senderId }, ...said };
+      const verdict = await authorize({ inbound, access, rule, path: pathsOf({ channel, account: id }), approved, mentioned: () => false });
+      return verdict.pass || !refusesSender.has(verdict.refusal.code);
     },
     async offer(inbound, refusal) {
       const { channel, chat, sender } = inbound;

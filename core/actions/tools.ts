@@ -3,6 +3,7 @@ import type { ActingHint } from "../agents/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
 import type { Inbound, Json, Route } from "../contract/index.ts";
 import type { EngineTool } from "../sdk/contract.ts";
+import { hasActed, type Visit } from "../stations/index.ts";
 import { checkAction, type Gated, reactionLevel } from "./gates.ts";
 import type { ActionRunner } from "./run.ts";
 import { type ActionName, actionSchemas, parametersOf } from "./schema.ts";
@@ -12,7 +13,7 @@ interface Open extends ActingHint {
 }
 
 export interface ActionTools {
-  tools(inbound: Inbound, route: Route): readonly EngineTool[];
+  tools(inbound: Inbound, route: Route, visit: Visit): readonly EngineTool[];
   /** What to say about the tools in the instructions; `undefined` if no action is allowed or there is no current chat. */
   hint(inbound: Inbound, route: Route): ActingHint | undefined;
 }
@@ -46,7 +47,7 @@ export function createActionTools(options: {
 
   return {
     hint,
-    tools(inbound, route) {
+    tools(inbound, route, visit) {
       const open = hint(inbound, route)?.actions ?? [];
       // Numbers the calls of a turn: two identical calls are two messages, but a call repeated after a crash is one.
       let ordinal = 0;
@@ -58,7 +59,9 @@ export function createActionTools(options: {
           parameters,
           async run(args, signal) {
             ordinal += 1;
-            return (await options.runner.run(name, args, { by: "agent", inbound, route, ordinal }, signal)) as unknown as Json;
+            const result = await options.runner.run(name, args, { by: "agent", inbound, route, ordinal }, signal);
+            if (result.ok && name !== "sticker-search") visit.set(hasActed, true);
+            return result as unknown as Json;
           },
         }));
     },

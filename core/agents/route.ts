@@ -2,7 +2,7 @@
 
 import type { AgentsView } from "../config/index.ts";
 import type { Address, Inbound, Route, TurnRequest } from "../contract/index.ts";
-import type { Store } from "../state/index.ts";
+import type { LastRecipient, Store } from "../state/index.ts";
 import { agentFor, mainSessionKey, recipientOf, sessionKeyFor } from "./conversation/sessions.ts";
 import { parseTarget } from "./target.ts";
 
@@ -13,6 +13,8 @@ export interface RouterOptions {
   readonly defaultAccount: (channel: string) => string | undefined;
   /** Resolves a name such as `@name` to the platform's chat id. */
   readonly resolve: (target: string, channel: string, account: string) => Promise<string>;
+  /** Whether the policy of a direct chat still admits its sender. Otherwise no webhook or heartbeat replies there. */
+  readonly admits: (recipient: Address, senderId: string) => Promise<boolean>;
   /** Whether the channel's chats have topics, so that a recipient may name one. */
   readonly threads: (channel: string) => boolean;
   readonly now: () => number;
@@ -21,30 +23,62 @@ export interface RouterOptions {
 export interface Router {
   /** Routes a message. Synchronous unless the store or the channel must be asked, because every message passes here. */
   route(inbound: Inbound): Route | Promise<Route>;
-  /** The address of the last direct message in the agent's main session. */
+  /** The address of the last direct message in the agent's main session; `undefined` also if its sender may no longer write there. */
   lastRecipient(agentId: string): Promise<Address | undefined>;
 }
 
-function sameAddress(a: Address | undefined, b: Address): boolean {
-  return a !== undefined && a.channel === b.channel && a.account === b.account && a.chat === b.chat && a.thread === b.thread;
+/**
+ * How long a stored recipient is not read again: messages arrive in bursts. Then it is, because the command line may have erased it, or
+ * another node may have stored another one.
+ */
+const trustedMs = 1_000;
+
+interface Known {
+  readonly recipient: LastRecipient;
+  /** By the monotonic clock. */
+  readonly until: number;
+}
+
+const addressOf = ({ senderId: _senderId, ...address }: LastRecipient): Address => address;
+
+function isSame(a: LastRecipient | undefined, b: LastRecipient): boolean {
+  const sameChat = a !== undefined && a.channel === b.channel && a.account === b.account && a.chat === b.chat && a.thread === b.thread;
+  return sameChat && a.senderId === b.senderId;
 }
 
 export function createRouter(options: RouterOptions): Router {
   const { config, store, now } = options;
-  /** The last recipient of each agent, whether written or still waiting to be written. */
-  const latest = new Map<string, Address>();
+  /** The last recipient of each agent, while it is being written and for a moment after. */
+  const latest = new Map<string, Known>();
   const unwritten = new Set<string>();
 
-  async function lastRecipient(agentId: string): Promise<Address | undefined> {
-    return latest.get(agentId) ?? (await store.session(mainSessionKey(agentId)))?.lastRecipient;
+  function known(agentId: string): LastRecipient | undefined {
+    const found = latest.get(agentId);
+    return found !== undefined && performance.now() < found.until ? found.recipient : undefined;
   }
+
+  function trust(agentId: string, recipient: LastRecipient): void {
+    latest.set(agentId, { recipient, until: performance.now() + trustedMs });
+  }
+
+  async function lastOf(agentId: string): Promise<LastRecipient | undefined> {
+    return known(agentId) ?? (await store.session(mainSessionKey(agentId)))?.lastRecipient;
+  }
+
+  /** In a record without a sender, the chat of a direct message stands for the sender, as it does on most platforms. */
+  const isAdmitted = (last: LastRecipient) => options.admits(addressOf(last), last.senderId ?? last.chat);
 
   /** When many messages arrive at once, only the last recipient is written. The next message makes up for a failed write. */
   function write(): void {
     for (const agentId of unwritten) {
-      const lastRecipient = latest.get(agentId);
-      if (lastRecipient === undefined) continue;
-      store.updateSession(mainSessionKey(agentId), { agentId, at: now(), lastRecipient }).catch(() => latest.delete(agentId));
+      const writing = latest.get(agentId);
+      if (writing === undefined) continue;
+      const lastRecipient = writing.recipient;
+      const isNewest = () => latest.get(agentId) === writing;
+      store.updateSession(mainSessionKey(agentId), { agentId, at: now(), lastRecipient }).then(
+        () => isNewest() && trust(agentId, lastRecipient),
+        () => isNewest() && latest.delete(agentId),
+      );
     }
     unwritten.clear();
   }
@@ -53,29 +87,34 @@ export function createRouter(options: RouterOptions): Router {
   function remember(inbound: Inbound, agentId: string): Promise<void> | undefined {
     const recipient = recipientOf(inbound);
     if (recipient === undefined) return undefined;
-    const last = latest.get(agentId);
-    if (last === undefined) return lastRecipient(agentId).then((stored) => note(recipient, agentId, stored));
+    const last = known(agentId);
+    // Another message may have been noted meanwhile.
+    if (last === undefined) return lastOf(agentId).then((stored) => note(recipient, agentId, known(agentId) ?? stored));
     note(recipient, agentId, last);
     return undefined;
   }
 
-  function note(recipient: Address, agentId: string, last: Address | undefined): void {
-    if (sameAddress(last, recipient)) return;
-    latest.set(agentId, recipient);
+  function note(recipient: LastRecipient, agentId: string, last: LastRecipient | undefined): void {
+    if (isSame(last, recipient)) {
+      if (known(agentId) === undefined) trust(agentId, recipient);
+      return;
+    }
+    latest.set(agentId, { recipient, until: Number.POSITIVE_INFINITY });
     if (unwritten.size === 0) setImmediate(write);
     unwritten.add(agentId);
   }
 
   async function recipientFor(request: TurnRequest, agentId: string): Promise<Pick<Route, "to" | "undeliverable">> {
     if (request.deliver === false) return { to: null, undeliverable: "not_asked" };
-    const last = await lastRecipient(agentId);
+    const last = await lastOf(agentId);
     const channel = request.channel ?? "last";
-    if (channel === "last" && request.to === undefined)
-      return last === undefined ? { to: null, undeliverable: "no_recipient" } : { to: last };
     const name = channel === "last" ? last?.channel : channel;
     if (name === undefined) return { to: null, undeliverable: "no_recipient" };
     const isLast = last?.channel === name;
-    if (request.to === undefined) return isLast && last !== undefined ? { to: last } : { to: null, undeliverable: "no_recipient" };
+    if (request.to === undefined) {
+      if (!isLast || last === undefined) return { to: null, undeliverable: "no_recipient" };
+      return (await isAdmitted(last)) ? { to: addressOf(last) } : { to: null, undeliverable: "recipient_refused" };
+    }
     const account = isLast ? last?.account : options.defaultAccount(name);
     if (account === undefined) return { to: null, undeliverable: "no_recipient" };
     const { chat, ...topic } = parseTarget(request.to, { threads: options.threads(name) });
@@ -83,7 +122,10 @@ export function createRouter(options: RouterOptions): Router {
   }
 
   return {
-    lastRecipient,
+    async lastRecipient(agentId) {
+      const last = await lastOf(agentId);
+      return last !== undefined && (await isAdmitted(last)) ? addressOf(last) : undefined;
+    },
     route(inbound) {
       const agentId = agentFor(config(), inbound);
       const dmScope = config().session?.dmScope;

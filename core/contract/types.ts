@@ -234,7 +234,7 @@ export interface Route {
   /** Where the reply goes; `null` if nowhere (`deliver: false`, or no known recipient). */
   readonly to: Address | null;
   /** Why `to` is `null`. */
-  readonly undeliverable?: "not_asked" | "no_recipient";
+  readonly undeliverable?: "not_asked" | "no_recipient" | "recipient_refused";
 }
 
 /** One button below a message. */

@@ -76,10 +76,10 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     onAckRefused: createRefusedAcknowledgements({ config, optionsOf, pathsOf: options.gate.pathsOf, log }),
     // An isolated run has no history and is not continued; its summary contains what it said. Commands are between a person and the
     // gateway: a model must not read a pairing code or a configuration value.
-    transcript({ visit, ...turn }) {
+    transcript({ visit, withContext, ...turn }) {
       const alone = turn.route.isolated || isDeliverOnly(turn.inbound);
       const inbound = alone ? undefined : messageForModel(turn.inbound, visit.get(usedCommand));
-      return inbound === undefined ? [] : turnMessages({ ...turn, inbound, context: context.of(visit) });
+      return inbound === undefined ? [] : turnMessages({ ...turn, inbound, ...(withContext ? { context: context.of(visit) } : {}) });
     },
     markRead: context.markRead,
     tookQueued: context.tookQueued,

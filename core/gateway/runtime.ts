@@ -73,7 +73,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
-    tools: (inbound, route) => acting.tools(inbound, route),
+    tools: (inbound, route, visit) => acting.tools(inbound, route, visit),
     acting: (inbound, route) => acting.hint(inbound, route),
   });
   const waitingEvents = createWaitingEvents({ store, now });
@@ -116,6 +116,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     now,
     defaultAccount: (channel) => accounts.of(channel)[0]?.id,
     resolve: async (target, channel, account) => (await accounts.get(channel, account)?.connection.resolve?.(target)) ?? target,
+    admits: (recipient, senderId) => gate.admits(recipient, senderId),
     threads: (channel) => registry.channels.get(channel)?.definition.capabilities.threads === true,
   });
   const accounts: Accounts = createAccounts({

@@ -67,7 +67,11 @@ export async function formatting(
   if (whole === null) {
     trace.add("formatting", { plugin: "core", verdict: "silent", code: "stopped", detail: "stopped while its files were fetched" });
     const { text } = options.asSent({ ...formatted, media: [], buttons: [] }, context);
-    return { stop: { outcome: "silent", reason: "stopped" }, shown: endedText(text, stoppedNote) };
+    return {
+      stop: { outcome: "silent", reason: "stopped" },
+      shown: endedText(text, stoppedNote),
+      spoken: endedText(formatted.text, stoppedNote),
+    };
   }
   if (whole === undefined) return { outcome: "failed", reason: "media_unavailable", reply: formatted, sayings: cleared };
   return render(whole, context, options);

@@ -40,6 +40,8 @@ export interface AgentSide {
     readonly reply: Reply;
     readonly visit: Visit;
     readonly at: number;
+    /** With the context that preceded the message. */
+    readonly withContext: boolean;
   }): readonly SessionMessage[];
   /** Called when a turn is written with its transcript; requests to the store made here join the same commit. */
   markRead(inbound: Inbound, route: Route, visit: Visit): Promise<unknown> | undefined;

@@ -3,6 +3,7 @@ import type { Inbound, Reply, Route } from "../contract/index.ts";
 import type { Ending } from "../state/index.ts";
 import { admission } from "./admission.ts";
 import { isAt } from "./answer-place.ts";
+import { textReply } from "./endings/ending.ts";
 import { isUnread, reportLeftOut } from "./endings/unread.ts";
 import { removals, type Saying } from "./formatting.ts";
 import type { Ground, Walk } from "./ground.ts";
@@ -20,10 +21,12 @@ export async function say(
     readonly route?: Route;
     readonly reply?: Reply;
     readonly presence?: Presence;
+    /** What people have read of a reply that was interrupted. */
+    readonly spoken?: string | undefined;
   },
 ): Promise<Said> {
   const { store, agents, accounts } = ground;
-  const { inbound, route, reply, presence } = said;
+  const { inbound, route, reply, presence, spoken } = said;
   const at = ground.clock.now();
   // A turn that replies in the same place reuses an earlier attempt's preview; otherwise the preview is removed.
   const { preview } = unit;
@@ -34,10 +37,15 @@ export async function say(
   const files = hasFiles ? await ground.files.keep(unit.id, reply) : undefined;
   const sends = first === undefined || files?.bound === true || ground.sendsTo(first.address);
   const here = sends === true || (await sends);
+  const kept = reply ?? (spoken === undefined ? undefined : textReply(spoken));
+  // The next turn reads again what an interrupted one has read besides its message.
+  const isRead = reply !== undefined;
   const messages =
-    inbound === undefined || route === undefined || reply === undefined ? [] : agents.transcript({ inbound, route, reply, visit, at });
+    inbound === undefined || route === undefined || kept === undefined
+      ? []
+      : agents.transcript({ inbound, route, reply: kept, visit, at, withContext: isRead });
   const tookQueued = agents.tookQueued(visit);
-  const unread = inbound !== undefined && (isUnread(said.ending, inbound, reply) || (tookQueued && messages.length === 0));
+  const unread = inbound !== undefined && (isUnread(said.ending, inbound, reply) || (tookQueued && !(isRead && messages.length > 0)));
   const ending: Ending = unread ? { ...said.ending, unread } : said.ending;
   const followUps =
     inbound === undefined || route === undefined
@@ -59,7 +67,8 @@ export async function say(
           decisions: trace.take(),
         });
   // Awaited together: if one commit fails, all fail, and an unhandled rejection would end an embedder's process.
-  const marking = messages.length > 0 && inbound !== undefined && route !== undefined ? agents.markRead(inbound, route, visit) : undefined;
+  const marking =
+    isRead && messages.length > 0 && inbound !== undefined && route !== undefined ? agents.markRead(inbound, route, visit) : undefined;
   const counted = reply === undefined ? undefined : reportLeftOut(unit, store);
   const alone = marking === undefined && counted === undefined && accepted.length === 0;
   const rows = alone ? await saying : (await Promise.all([saying, marking, counted, ...accepted]))[0];

@@ -13,8 +13,8 @@ export interface ShownText {
   grow(text: string, thoughts: string): void;
   /** Nothing more is shown. */
   close(): void;
-  /** The text shown last; empty if there was none. */
-  last(): string;
+  /** The text shown last; empty if there was none. `spoken`: its reply, without thoughts and without what its account adds. */
+  last(): { readonly text: string; readonly spoken: string };
 }
 
 export interface ShownTextOptions {
@@ -35,7 +35,7 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
   let timer: NodeJS.Timeout | undefined;
   let looking = false;
   let closed = false;
-  let last = "";
+  let last = { text: "", spoken: "" };
   /** Whether a plugin taps the station; without one there is nothing to wait for. */
   let tapped: boolean | undefined;
 
@@ -54,8 +54,9 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
     try {
       const reply = await formatted(withoutTagsSoFar(text), thoughts);
       if (!closed && reply !== undefined && reply.text.trim() !== "") {
-        last = asSent(reply, context).text;
-        show(last);
+        const spoken = thoughts !== "" && reply.text.startsWith(thoughts) ? reply.text.slice(thoughts.length) : reply.text;
+        last = { text: asSent(reply, context).text, spoken };
+        show(last.text);
       }
     } catch (error) {
       // The failed tap may be the one that redacts.
@@ -90,6 +91,9 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
 
 /** Added to a text that `/stop` has cut short. */
 export const stoppedNote = "(stopped)";
+
+/** The same for a failure. */
+export const interruptedNote = "(interrupted)";
 
 const fence = /^ {0,3}(`{3,}|~{3,})/;
 

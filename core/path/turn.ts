@@ -2,12 +2,12 @@
 
 import { HostError, type Inbound, isOfState, PluginError, type Reply, type Route, reasonOf, type TurnEvent } from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
-import type { Hooks, Visit } from "../stations/index.ts";
+import { type Hooks, hasActed, type Visit } from "../stations/index.ts";
 import { apologyTo } from "./endings/apology.ts";
 import { type Stop, silentDecision, type Trace } from "./endings/ending.ts";
 import type { PathOptions } from "./options.ts";
 import type { Presence } from "./presence/presence.ts";
-import { createShownText, endedText, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
+import { createShownText, endedText, interruptedNote, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
 
 type ModelUsage = NonNullable<Reply["usage"]>;
 
@@ -87,6 +87,12 @@ export async function turn(
     if (isOfState(error)) throw error;
     const { code, hint } = diagnose(error);
     if (error instanceof PluginError) plugin = error.plugin;
+    // After a reaction or a message by a tool, many models write nothing more. The person has seen what the agent did.
+    if (code === "model_empty" && visit.get(hasActed) === true) {
+      const detail = "the agent acted in a chat and wrote no reply";
+      trace.add("turn", { plugin, verdict: "pass", code: "done", detail, ...usageOf(found) });
+      return { reply: replyOf(found) };
+    }
     trace.add("turn", {
       plugin: code === "stopped" ? "core" : plugin,
       verdict: "failed",
@@ -96,16 +102,20 @@ export async function turn(
       ...usageOf(found),
     });
     // The user who stopped the turn knows; an apology would be superfluous.
-    const seen = shown?.last() ?? "";
+    const seen = shown?.last();
     if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, stoppedNote);
     const failure = failed(code, inbound, route);
-    return withShown(failure, seen, failure.say?.reply.text ?? "(interrupted)");
+    return withShown(failure, seen, failure.say?.reply.text ?? interruptedNote);
   }
 }
 
 /** Text that people have read stays, with a note that says why it ends there. */
-function withShown(stop: Stop, seen: string, note: string): Stop {
-  return seen === "" ? stop : { ...stop, shown: endedText(seen, note) };
+function withShown(stop: Stop, seen: ReturnType<ShownText["last"]> | undefined, note: string): Stop {
+  if (seen === undefined || seen.text === "") return stop;
+  const shown = { ...stop, shown: endedText(seen.text, note) };
+  // The model need not read the apology.
+  const inConversation = stop.say === undefined ? note : interruptedNote;
+  return seen.spoken.trim() === "" ? shown : { ...shown, spoken: endedText(seen.spoken, inConversation) };
 }
 
 function failed(reason: string, inbound: Inbound, { to }: Route): Stop {
@@ -147,13 +157,11 @@ async function collect(
   } finally {
     shown?.close();
   }
-  return {
-    text: found.text,
-    media: found.media,
-    buttons: found.buttons,
-    ...(found.reasoning === "" ? {} : { reasoning: found.reasoning }),
-    ...(found.usage === undefined ? {} : { usage: found.usage }),
-  };
+  return replyOf(found);
+}
+
+function replyOf({ text, media, buttons, reasoning, usage }: Collected): Reply {
+  return { text, media, buttons, ...(reasoning === "" ? {} : { reasoning }), ...(usage === undefined ? {} : { usage }) };
 }
 
 function take(found: Collected, event: TurnEvent): void {

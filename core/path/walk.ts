@@ -95,7 +95,9 @@ async function answer(
   const formatted = isStop(result) ? result : await formatting(result.reply, { inbound, route }, pipe);
   if (isStop(formatted)) {
     const sayings = await notice(ground, walk, formatted.say, { previews, place: route.to, shown: formatted.shown });
-    return await say(ground, walk, { ending: { ...formatted.stop, ...place }, sayings, inbound, route, presence });
+    // Without a message of its preview, nothing of the reply is in the chat.
+    const spoken = previews.length === 0 ? undefined : formatted.spoken;
+    return await say(ground, walk, { ending: { ...formatted.stop, ...place }, sayings, inbound, route, presence, spoken });
   }
   const { outcome, reason, reply, sayings } = formatted;
   // If the tap that removes texts from replies failed, the reply must not be shown.

@@ -37,6 +37,7 @@ export {
   isQueueKey,
   type KeptMessage,
   type KeptRow,
+  type LastRecipient,
   type NewEvent,
   type NodeNote,
   type NodeReport,

@@ -24,5 +24,5 @@ export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
 export type { KeptMessage, KeptRow, Person, Removals } from "./removals.ts";
 export type { EventFilter, EventReport, PlatformId, SessionReport, StoreStats, UsageReport } from "./report.ts";
 export { type EventReportRow, eventReportOf, type StoredEventRow, storedEventOf } from "./rows.ts";
-export type { SessionMessage, SessionRecord } from "./session.ts";
+export type { LastRecipient, SessionMessage, SessionRecord } from "./session.ts";
 export type { AcceptedEvent, Ending, NewEvent, PreviewLeft, Settlement, Store, StoredEvent, Unit, WaitingLane } from "./store.ts";

@@ -11,6 +11,12 @@ export interface SessionMessage {
   readonly unitId?: string;
 }
 
+/** The address of a direct message, and its sender. */
+export interface LastRecipient extends Address {
+  /** Absent in a record that an earlier version wrote. */
+  readonly senderId?: string;
+}
+
 /** A session and its settings. */
 export interface SessionRecord {
   readonly key: string;
@@ -18,7 +24,7 @@ export interface SessionRecord {
   /** Incremented by `/new` and `/reset`. Older transcripts remain stored. */
   readonly generation: number;
   /** The address of the last direct message. */
-  readonly lastRecipient?: Address;
+  readonly lastRecipient?: LastRecipient;
   /** Settings made by commands, such as model, thinking and reasoning. */
   readonly settings: { readonly [key: string]: Json };
   readonly updatedAt: number;

@@ -13,7 +13,7 @@ import type { OutboxRow } from "./outbox-row.ts";
 import type { Queue } from "./queue-key.ts";
 import type { Removals } from "./removals.ts";
 import type { EventFilter, EventReport, SessionReport, StoreStats, UsageReport } from "./report.ts";
-import type { SessionMessage, SessionRecord } from "./session.ts";
+import type { LastRecipient, SessionMessage, SessionRecord } from "./session.ts";
 
 /** An event as stored in the inbox. */
 export interface StoredEvent extends RawEvent {
@@ -230,7 +230,7 @@ export interface Store extends Removals {
       readonly agentId: string;
       readonly at: number;
       readonly settings?: { readonly [key: string]: Json };
-      readonly lastRecipient?: Address;
+      readonly lastRecipient?: LastRecipient;
       readonly newGeneration?: boolean;
     },
   ): Promise<void>;

@@ -25,3 +25,6 @@ export class Visit {
 
 /** The rule that admitted the event, and its path in the configuration. */
 export const passedBy = carried<{ readonly code: string; readonly path?: string }>("passedBy");
+
+/** Set when the agent has acted in a chat during its turn, such as by a reaction or a message. */
+export const hasActed = carried<true>("hasActed");

@@ -48,10 +48,19 @@ export function askedAgainIfEmpty(answer: ModelStream, again: () => Promise<Mode
   return { ...answer, stream: ReadableStream.from(parts()) };
 }
 
-/** The error of a turn that ended with nothing to send. */
-export function emptyAnswer(model: string): EngineError {
-  return new EngineError("model_empty", {
-    detail: `${model} returned an empty reply twice`,
-    hint: "Send the message again, or choose another model.",
-  });
+/** Why the server ended an answer early. */
+export const tokensUsedUp = "the model reached its limit of output tokens";
+
+/** The error of a turn that ended with nothing to send. `finish` is the reason that the server gave. */
+export function emptyAnswer(model: string, finish: string): EngineError {
+  const empty = `${model} returned an empty reply twice`;
+  const fail = (detail: string, hint: string) => new EngineError("model_empty", { detail, hint });
+  if (finish === "length")
+    return fail(
+      `${empty}: ${tokensUsedUp} before it wrote an answer`,
+      "Raise the limit of that server, think less with /think low, or shorten the conversation with /new.",
+    );
+  if (finish === "content-filter")
+    return fail(`${empty}: its content filter withheld the answer`, "Write the message in other words, or choose another model.");
+  return fail(empty, "Send the message again, or choose another model.");
 }

@@ -71,6 +71,12 @@ function networkReason(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+const saysContextFull = /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i;
+
+function contextFull(detail: string): EngineError {
+  return new EngineError("model_context_full", { detail, hint: "Start a new conversation with /new, or lower the history limit." });
+}
+
 function byStatus(status: number, said: string, target: Target): EngineError {
   const { providerId, modelId } = target;
   const at = `${providerId} at ${shownUrl(target.baseUrl)}`;
@@ -100,15 +106,7 @@ function byStatus(status: number, said: string, target: Target): EngineError {
           retryable: true,
         });
   }
-  if (
-    status === 413 ||
-    /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i.test(said)
-  ) {
-    return new EngineError("model_context_full", {
-      detail: `The conversation is too long for ${modelId} (${status})${because}`,
-      hint: "Start a new conversation with /new, or lower the history limit.",
-    });
-  }
+  if (status === 413 || saysContextFull.test(said)) return contextFull(`The conversation is too long for ${modelId} (${status})${because}`);
   if (status >= 500 || status === 408) {
     return new EngineError("model_unavailable", {
       detail: `${at} failed (${status})${because}`,
@@ -143,7 +141,9 @@ export function explain(thrown: unknown, target: Target): Failure {
     const hint = `Try again; if there is never a reply, check models.providers.${target.providerId}.baseUrl, which usually ends in /v1.`;
     return { error: fail("model_cut_off", `${at} ended its reply early`, hint), unreachable: false };
   }
-  if (name === "AI_JSONParseError" || name === "AI_TypeValidationError") {
+  // An error in another form than that of a chat completion has its reason all the same.
+  const said = clean(name === "AI_TypeValidationError" ? bodyMessage(JSON.stringify((thrown as { value?: unknown }).value)) : "", target);
+  if (name === "AI_JSONParseError" || (name === "AI_TypeValidationError" && said === "")) {
     return {
       error: fail("model_garbled", `${at} sent something that is not a chat completion`, "Check the log of that server."),
       unreachable: false,
@@ -154,10 +154,11 @@ export function explain(thrown: unknown, target: Target): Failure {
     const hint = `Start that server, or correct models.providers.${target.providerId}.baseUrl.`;
     return { error: fail("model_unreachable", `${at} cannot be reached: ${reason}`, hint), unreachable: true };
   }
-  return {
-    error: fail("model_failed", `${at} failed: ${clean(messageOf(thrown), target)}`, "Check the log of that server."),
-    unreachable: false,
-  };
+  // Some servers begin a stream before they look at the request, and send the error in it.
+  const reason = said === "" ? clean(messageOf(thrown), target) : said;
+  if (saysContextFull.test(reason))
+    return { error: contextFull(`The conversation is too long for ${target.modelId}: ${reason}`), unreachable: false };
+  return { error: fail("model_failed", `${at} failed: ${reason}`, "Check the log of that server."), unreachable: false };
 }
 
 /** How long to wait before asking the same model again, in milliseconds; `undefined` if that is not worthwhile. */
@@ -165,6 +166,11 @@ export function retryDelay(failure: Failure, attempt: number, baseMs: number): n
   if (!failure.error.retryable || failure.error.reason === "model_stalled") return undefined;
   const delay = failure.waitMs ?? baseMs * 2 ** attempt;
   return delay > longestWaitMs ? undefined : delay;
+}
+
+/** Whether a model may have refused a call only because it cannot think, or not as much. */
+export function refusesThinking({ reason, message }: EngineError): boolean {
+  return reason === "model_refused" && /think|reasoning/i.test(message);
 }
 
 /** Whether a model may have refused a call only because of its files. Servers report this in many ways, some even as a server error. */

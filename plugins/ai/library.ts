@@ -8,7 +8,6 @@ async function load() {
     jsonSchema: ai.jsonSchema,
     dynamicTool: ai.dynamicTool,
     wrapLanguageModel: ai.wrapLanguageModel,
-    extractReasoningMiddleware: ai.extractReasoningMiddleware,
     createOpenAICompatible: compatible.createOpenAICompatible,
   };
 }

@@ -1,6 +1,7 @@
 /** Creates an AI SDK model from `provider/model` and the provider's settings. */
 import { EngineError, type EngineProvider, type EngineTurn, type Thinking } from "service-gateway/sdk";
 import type { Library, Model } from "./library.ts";
+import { withThoughtsApart } from "./thoughts.ts";
 
 /**
  * The vendors' chat-completions endpoints. Anthropic and Google offer one in addition to their own protocol, so that one client serves all.
@@ -90,6 +91,5 @@ export function openModel(library: Library, target: Target, thinking: Thinking):
     })
     .chatModel(modelId);
   if (provider.api !== "openai-compatible") return model;
-  // Local servers often leave a model's reasoning in its text, between tags.
-  return library.wrapLanguageModel({ model, middleware: library.extractReasoningMiddleware({ tagName: "think" }) });
+  return withThoughtsApart(library, model);
 }

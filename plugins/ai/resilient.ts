@@ -6,7 +6,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type PluginLog } from "service-gateway/sdk";
 import { hasFiles, withoutFiles } from "./attachments.ts";
 import { askedAgainIfEmpty } from "./empty.ts";
-import { explain, mayMeanFiles, retryDelay } from "./failure.ts";
+import { explain, mayMeanFiles, refusesThinking, retryDelay } from "./failure.ts";
 import { History } from "./history.ts";
 import type { Library, Model, ModelCall, ModelPart, ModelStream } from "./library.ts";
 import { shownUrl, type Target } from "./provider.ts";
@@ -24,8 +24,10 @@ export interface Patience {
 
 export interface Candidate {
   readonly name: string;
-  /** Throws `EngineError` if the name is invalid. */
-  open(): { readonly target: Target; readonly model: Model };
+  /** Throws `EngineError` if the name is invalid. `thinks`: whether the model is asked to think, if the turn asks for that. */
+  open(how: { readonly thinks: boolean }): { readonly target: Target; readonly model: Model };
+  /** Whether the turn asks the model to think. */
+  readonly thinks: boolean;
 }
 
 type Opened = ReturnType<Candidate["open"]>;
@@ -109,26 +111,39 @@ function noFiles({ providerId, modelId }: Target, cause: EngineError): EngineErr
   return new EngineError("model_takes_no_files", { detail: `${modelId} at ${providerId} accepts no files`, hint, cause });
 }
 
+/** What one model of a turn has refused. Later steps of the turn do not ask for it again. */
+interface Learned {
+  readonly history: History;
+  thinks: boolean;
+}
+
 /** Asks one model until its output begins, or until another retry is not worthwhile. */
 async function persist(
-  opened: Opened,
+  candidate: Candidate,
   call: ModelCall,
   options: {
     readonly patience: Patience;
     readonly isLast: boolean;
     readonly needsFiles: boolean;
-    readonly history: History;
+    readonly learned: Learned;
     readonly log: Pick<PluginLog, "warn">;
   },
 ): Promise<ModelStream> {
-  const { history, log } = options;
+  const { learned, log } = options;
+  const { history } = learned;
   let asked = call;
   for (let attempt = 0; ; attempt += 1) {
+    const opened = candidate.open(learned);
     try {
       return await begin(opened, history.apply(asked), options.patience);
     } catch (thrown) {
       call.abortSignal?.throwIfAborted();
       const failure = explain(thrown, opened.target);
+      if (learned.thinks && refusesThinking(failure.error)) {
+        learned.thinks = false;
+        log.warn({ model: opened.target.modelId, detail: failure.error.message }, "the model cannot think; it is asked without that");
+        continue;
+      }
       if (failure.error.reason === "model_context_full" && history.shorten(asked)) {
         log.warn(
           { model: opened.target.modelId, detail: failure.error.message },
@@ -163,15 +178,14 @@ export function createResilientModel(
   },
 ): Model {
   const { candidates, patience, log, needsFiles = false, onModel } = options;
-  const histories = candidates.map(() => new History());
+  const learned = candidates.map(({ thinks }): Learned => ({ history: new History(), thinks }));
 
   async function doStream(call: ModelCall): Promise<ModelStream> {
     for (const [index, candidate] of candidates.entries()) {
       const next = candidates[index + 1];
       try {
-        const opened = candidate.open();
-        const history = histories[index] as History;
-        const ask = () => persist(opened, call, { patience, isLast: next === undefined, needsFiles, history, log });
+        const options = { patience, isLast: next === undefined, needsFiles, learned: learned[index] as Learned, log };
+        const ask = () => persist(candidate, call, options);
         const answer = await ask();
         onModel(candidate.name);
         return askedAgainIfEmpty(answer, ask);
@@ -189,7 +203,7 @@ export function createResilientModel(
   }
 
   return library.wrapLanguageModel({
-    model: candidates[0].open().model,
+    model: candidates[0].open(candidates[0]).model,
     middleware: { specificationVersion: "v4", wrapStream: ({ params }) => doStream(params) },
   });
 }

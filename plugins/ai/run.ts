@@ -1,6 +1,6 @@
 /** Runs one turn: converts the AI SDK's stream to the gateway's. */
 import { EngineError, type EngineTurn, type PluginLog, type TurnEvent } from "service-gateway/sdk";
-import { emptyAnswer } from "./empty.ts";
+import { emptyAnswer, tokensUsedUp } from "./empty.ts";
 import type { Library } from "./library.ts";
 import { renderMessages, renderTools } from "./prompt.ts";
 import { findTarget, openModel } from "./provider.ts";
@@ -21,9 +21,10 @@ type Asked = Pick<EngineTurn, "model" | "fallbacks" | "providers" | "thinking" |
 function candidateOf(name: string, turn: Asked, library: Library): Candidate {
   return {
     name,
-    open() {
+    thinks: turn.thinking !== "off",
+    open({ thinks }) {
       const target = findTarget(name, turn.providers);
-      return { target, model: openModel(library, target, turn.thinking) };
+      return { target, model: openModel(library, target, thinks ? turn.thinking : "off") };
     },
   };
 }
@@ -58,7 +59,7 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
     onError: () => undefined,
   });
   try {
-    yield* translate(result.stream, { speaking: () => speaking, maxSteps, signal });
+    yield* translate(result.stream, { speaking: () => speaking, maxSteps, signal, log });
   } finally {
     ending.abort();
   }
@@ -74,12 +75,19 @@ function exhausted(maxSteps: number): EngineError {
 
 async function* translate(
   parts: AsyncIterable<Part>,
-  { speaking, maxSteps, signal }: { readonly speaking: () => string; readonly maxSteps: number; readonly signal: AbortSignal },
+  {
+    speaking,
+    maxSteps,
+    signal,
+    log,
+  }: { readonly speaking: () => string; readonly maxSteps: number; readonly signal: AbortSignal; readonly log: Pick<PluginLog, "warn"> },
 ): AsyncGenerator<TurnEvent> {
   let said = "";
   let answered = false;
   let broken = false;
+  let called = false;
   let wantsTools = false;
+  let finish = "stop";
   for await (const part of parts) {
     switch (part.type) {
       case "text-start":
@@ -97,6 +105,7 @@ async function* translate(
         if (part.text !== "") yield { type: "reasoning", delta: part.text };
         break;
       case "tool-call":
+        called = true;
         yield { type: "tool", name: part.toolName, state: "started" };
         break;
       case "tool-result":
@@ -111,7 +120,10 @@ async function* translate(
         };
         break;
       case "finish-step": {
-        wantsTools = part.finishReason === "tool-calls";
+        // Some servers name the wrong reason: that of tool calls without one, or that of a complete answer with one.
+        wantsTools = called;
+        called = false;
+        finish = part.finishReason;
         const { inputTokens, outputTokens } = part.usage;
         if (inputTokens === undefined && outputTokens === undefined) break;
         yield { type: "usage", inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, model: speaking() };
@@ -128,7 +140,8 @@ async function* translate(
   }
   signal.throwIfAborted();
   if (wantsTools) throw exhausted(maxSteps);
-  if (!answered) throw emptyAnswer(speaking());
+  if (!answered) throw emptyAnswer(speaking(), finish);
+  if (finish === "length") log.warn({ model: speaking() }, `a reply is incomplete: ${tokensUsedUp}`);
   yield { type: "done" };
 }
 

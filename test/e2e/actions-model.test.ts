@@ -1,6 +1,7 @@
 /** Tools in the hands of a model, and over a crash: the same call in the same turn is one message. */
 import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
+import { EngineError } from "../../core/contract/index.ts";
 import type { EngineTurn, Json, TurnEvent } from "../../core/sdk/contract.ts";
 import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
@@ -94,4 +95,24 @@ test("a gateway that stops does not wait for a tool whose platform is away; its 
   await restarting;
   await answered(platform, ada, "later");
   expect(answers(platform, ada)).toEqual(["later"]);
+});
+
+test("an agent that has acted and writes nothing more is silent; one that has not, or could not, is sorry", async () => {
+  const host = await createTestHost({
+    config: { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } },
+    async *answer({ tools, inbound, messages }, signal) {
+      const send = tools.find(({ name }) => name === "send");
+      if (inbound.text !== "nothing") await send?.run({ message: `${messages.length} read`, to: inbound.text }, signal);
+      throw new EngineError("model_empty");
+    },
+  });
+  onTestFinished(() => host.close());
+  const texts = () => host.outbox().map(({ text }) => text);
+  expect(await host.say("owner")).toMatchObject({ outcome: "silent", reason: "empty_reply" });
+  expect(texts()).toEqual(["1 read"]);
+  for (const text of ["nothing", "a stranger"]) expect(await host.say(text), text).toMatchObject({ reason: "model_empty" });
+  expect(texts()).toEqual(["1 read", expect.stringContaining("Sorry"), expect.stringContaining("Sorry")]);
+  // The message is in the conversation.
+  await host.say("owner");
+  expect(texts().at(-1)).toBe("2 read");
 });

@@ -103,6 +103,7 @@ test("a failed answer says what its reader can do, not what the operator can see
   const [ada = 0] = people(platform);
   for (const [status, said, remedy] of [
     [401, "bad key", "not set up correctly. Please contact the owner"],
+    [404, "no such model", "/model default resets it"],
     [402, "no credit", "try again later, or contact the owner"],
     [400, "strange", "in other words"],
   ] as const) {

@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
-import { hang, refuse, say } from "../openai-server/answers.ts";
+import { hang, refuse, say, stall } from "../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import {
@@ -54,14 +54,14 @@ async function wakeAt(url: string, text: string, mode: "now" | "next-heartbeat" 
   return ((await response.json()) as { eventId: string }).eventId;
 }
 
-async function open() {
+async function open(channel: object = { streamMode: "off" }) {
   const platform = await openPlatform();
   const model = await openServer();
   const directory = temporaryDirectory();
   const host = await createTestHost({
     directory,
     plugins: [botchat, ai],
-    config: configure(model.server, openChannel(platform, { streamMode: "off" })),
+    config: configure(model.server, openChannel(platform, channel)),
   });
   const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   onTestFinished(async () => {
@@ -117,16 +117,16 @@ test("what a heartbeat read and acknowledged is part of the conversation; the su
 });
 
 test("neither /stop nor a failed turn takes anything from the queue, and /stop ends turns of its own chat only", async () => {
-  const { server, platform, ada, bela, wake, ends, asked, store } = await open();
+  const { server, platform, ada, bela, wake, ends, asked, history, store } = await open({});
   const id = await wake("The door opened.");
   server.script(refuse(400, "no such field"));
   platform.act.say(ada, ada, "one");
   await answered(platform, ada, /Sorry/);
   await expect.poll(async () => (await store.event(id))?.state).toBe("waiting");
 
-  server.script(hang());
+  server.script(stall("The door opened, and I went to see who it was."));
   platform.act.say(ada, ada, "two");
-  await expect.poll(() => server.requests.length).toBe(2);
+  await answered(platform, ada, "The door opened");
   expect(asked(1)).toContain("The door opened.");
   // Bela shares the session, waits for Ada's turn, and stops his own message only.
   platform.act.say(bela, bela, "three");
@@ -144,6 +144,8 @@ test("neither /stop nor a failed turn takes anything from the queue, and /stop e
   await expect.poll(() => ends(last)).toBe("silent");
   expect(server.requests).toHaveLength(3);
   expect(asked(2)).toContain("The door opened.");
+  // What was read of the stopped reply is in the conversation, without the event that waits.
+  expect(history(2)).toMatch(/^\[botchat .*\] two\nThe door opened, and .*\n\n\(stopped\)$/);
   expect(await store.event(id)).toMatchObject({ outcome: "silent", reason: "heartbeat_ok" });
 });
 

@@ -124,6 +124,12 @@ test.concurrent("what was seen of an answer stays where a stop, an error or the 
   platform.act.say(bela, bela, "hang");
   await place.ended(4);
   expect(said(bela)[1]).toMatch(/and so on\s+Sorry, the answer took too long/);
+  // The model knows what people have read.
+  expect(place.turns.at(-1)?.messages.map(({ role, text }) => [role, text.split("] ").at(-1)])).toEqual([
+    ["user", "break"],
+    ["assistant", `${beginning.trim()}\n\n(interrupted)`],
+    ["user", "hang"],
+  ]);
   expect(shown(place).filter(({ method }) => method === "deleteMessage")).toEqual([]);
 });
 

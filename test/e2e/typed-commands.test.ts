@@ -36,7 +36,7 @@ test("a text behind /new is the first message of the new conversation; /new alon
     "answer 2",
     "butter",
   ]);
-  await say("/reset\nwhat is\njam?", 4);
+  await say("@e2e_bot /reset\nwhat is\njam?", 4);
   expect(place.turns[3]?.messages).toHaveLength(1);
   expect(place.lastAsked()).toContain("what is\njam?");
   await say("/new", 5);
@@ -68,6 +68,8 @@ test("a single abort word ends the answer that runs; in a group nobody means the
   expect((await place.ended(4)).at(-1)).toBe("silent mention_required");
   act.say(place.ada, kitchen, "@e2e_bot stop");
   await expect.poll(() => answersOf(kitchen)).toEqual(["Nothing is running here."]);
+  act.say(place.ada, kitchen, "@e2e_bot /stop");
+  await expect.poll(() => answersOf(kitchen)).toHaveLength(2);
   // More than the word is a message like any other.
   act.say(place.ada, place.ada, "stop the music");
   await place.asked(2);
@@ -85,10 +87,10 @@ test("/<skill> names that skill to the model; another word with a slash is text"
   const place = await converse({ config: { agents: { defaults: { workspace } } } });
   await place.start();
   const hint = /asks for your skill tax-return\. Read it first with the tool read_skill/;
-  for (const [index, text] of ["/tax_return for 2025", "/Tax-Return", "/taxes", "see /tax-return"].entries()) {
+  for (const [index, text] of ["/tax_return for 2025", "/Tax-Return", "@e2e_bot /tax-return", "/taxes", "see /tax-return"].entries()) {
     place.platform.act.say(place.ada, place.ada, text);
     await place.ended(index + 1);
-    expect(hint.test(place.turns[index]?.instructions ?? ""), text).toBe(index < 2);
+    expect(hint.test(place.turns[index]?.instructions ?? ""), text).toBe(index < 3);
   }
 });
 

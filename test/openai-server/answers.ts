@@ -81,7 +81,10 @@ export function write(text: string, { charsPerSecond }: { readonly charsPerSecon
 }
 
 /** Calls tools, the arguments in pieces as real servers send them; `text` comes before. */
-export function callTools(calls: readonly { readonly name: string; readonly args: object | string }[], { text = "" } = {}): Answer {
+export function callTools(
+  calls: readonly { readonly name: string; readonly args: object | string }[],
+  { text = "", finishReason = "tool_calls" } = {},
+): Answer {
   return async (exchange) => {
     open(exchange);
     if (text !== "") chunk(exchange, { delta: { content: text } });
@@ -94,7 +97,7 @@ export function callTools(calls: readonly { readonly name: string; readonly args
         if (piece !== "") chunk(exchange, { delta: { tool_calls: [{ index, function: { arguments: piece } }] } });
       }
     }
-    finish(exchange, "tool_calls");
+    finish(exchange, finishReason);
   };
 }
 
@@ -153,11 +156,14 @@ export function garble(text = ""): Answer {
 }
 
 /** Some text, then an error object in the stream. */
-export function errorInStream(message: string, { text = "" } = {}): Answer {
+export function errorInStream(
+  message: string,
+  { text = "", error = { error: { message, type: "server_error", code: 500 } } }: { readonly text?: string; readonly error?: object } = {},
+): Answer {
   return async (exchange) => {
     open(exchange);
     for (const word of words(text)) chunk(exchange, { delta: { content: word } });
-    exchange.response.write(`data: ${JSON.stringify({ error: { message, type: "server_error", code: 500 } })}\n\n`);
+    exchange.response.write(`data: ${JSON.stringify(error)}\n\n`);
     exchange.response.end("data: [DONE]\n\n");
   };
 }

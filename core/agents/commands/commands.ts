@@ -28,6 +28,13 @@ export function parseCommand(text: string): ParsedCommand | undefined {
   return { name: plain, args: rest.trim(), ...(bot === undefined ? {} : { bot: bot.replaceAll("\\", "") }) };
 }
 
+/** In groups, people write the bot's name before the command: `@name /stop`. Returns the text from the command on. */
+function withoutName(text: string, botUsername: string | undefined): string {
+  if (botUsername === undefined || !text.trimStart().startsWith("@")) return text;
+  const [before = "", name = ""] = /^\s*@((?:\w|\\_)+)[,:]?\s+(?=\/)/.exec(text) ?? [];
+  return name.replaceAll("\\", "").toLowerCase() === botUsername.replace(/^@/, "").toLowerCase() ? text.slice(before.length) : text;
+}
+
 /** Platforms send `/start` when a user opens a chat with the bot. */
 const sameAs: Readonly<Record<string, string>> = { start: "help" };
 
@@ -147,7 +154,7 @@ export function createCommands(options: {
     keep: (visit) => visit.set(metCommands, added),
     match(text, botUsername, visit) {
       const known = knownTo(visit);
-      const parsed = parseCommand(text) ?? abortIn(text, abortWords(), botUsername);
+      const parsed = parseCommand(withoutName(text, botUsername)) ?? abortIn(text, abortWords(), botUsername);
       const found = parsed === undefined ? undefined : (known.get(parsed.name) ?? known.get(sameAs[parsed.name] ?? ""));
       if (parsed === undefined || found === undefined || !exists(found)) return undefined;
       const forAnother =

@@ -1,8 +1,8 @@
 /** Selects the agent that answers and the session key of its conversation. */
 
 import { type AgentsView, type Binding, type DmScope, knownAgentId } from "../../config/index.ts";
-import type { Address, Inbound } from "../../contract/index.ts";
-import type { Store } from "../../state/index.ts";
+import type { Inbound } from "../../contract/index.ts";
+import type { LastRecipient, Store } from "../../state/index.ts";
 
 /** Escapes the separator in platform ids, so that an id can never be read as a longer key. */
 function part(id: string): string {
@@ -91,11 +91,11 @@ export function agentFor(config: AgentsView, inbound: Inbound): string {
   return knownAgentId(config, best?.agentId);
 }
 
-/** The address a person wrote from, to be stored as the main session's last recipient; `undefined` unless it is a direct message. */
-export function recipientOf(inbound: Inbound): Address | undefined {
+/** Where a person wrote, to be stored as the main session's last recipient; `undefined` unless it is a direct message. */
+export function recipientOf(inbound: Inbound): LastRecipient | undefined {
   if (inbound.authority !== "channel" || inbound.chat.kind !== "direct") return undefined;
-  const { channel, account, chat } = inbound;
-  return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) };
+  const { channel, account, chat, sender } = inbound;
+  return { channel, account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }), senderId: sender.id };
 }
 
 /** Begins a new conversation. The old transcript remains stored, and the session's settings still apply. */

@@ -116,10 +116,10 @@ export function skillsHint(skills: readonly Skill[]): string | undefined {
   return [rule, ...skills.map(({ name, description }) => `- ${name}: ${description}`)].join("\n");
 }
 
-/** The skill that a message calls by beginning with `/name`. Menus and phone keyboards often replace a hyphen by an underscore. */
+/** The skill that a message calls by beginning with `/name`, in groups also with the bot's name before it. Menus and phone keyboards often replace a hyphen by an underscore. */
 export function namedSkill(text: string, skills: readonly Skill[]): string | undefined {
   const plain = (name: string) => name.toLowerCase().replaceAll("_", "-");
-  const [, word] = /^\s*\/([^\s@:]+)/.exec(text.replaceAll("\\", "")) ?? [];
+  const [, word] = /^\s*(?:@\w+[,:]?\s+)?\/([^\s@:]+)/.exec(text.replaceAll("\\", "")) ?? [];
   return word === undefined ? undefined : skills.find(({ name }) => plain(name) === plain(word))?.name;
 }
 

@@ -19,7 +19,7 @@ export interface TurnInputOptions {
   readonly store: Pick<Store, "session" | "transcript" | "get">;
   readonly engines: Engines;
   readonly providers: () => Readonly<Record<string, EngineProvider>>;
-  readonly tools?: (inbound: Inbound, route: Route) => readonly EngineTool[];
+  readonly tools?: (inbound: Inbound, route: Route, visit: Visit) => readonly EngineTool[];
   /** What of the tools the instructions tell; `undefined`: there are none. */
   readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
   readonly skills?: Skills;
@@ -111,7 +111,7 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
         return instructions;
       },
       get tools() {
-        tools ??= [...(options.tools?.(inbound, route) ?? []), ...skillTools(skills)];
+        tools ??= [...(options.tools?.(inbound, route, visit) ?? []), ...skillTools(skills)];
         return tools;
       },
       providers: options.providers(),

@@ -25,7 +25,7 @@ export const pathCodes = {
     outcome: "failed",
   },
   done: { meaning: "The turn ended with a reply.", hint: "" },
-  heartbeat_ok: { meaning: "The heartbeat found nothing to report.", hint: "", outcome: "silent" },
+  heartbeat_ok: { meaning: "The agent replied HEARTBEAT_OK: it found nothing to report.", hint: "", outcome: "silent" },
   no_reply: { meaning: "The agent chose not to reply.", hint: "", outcome: "silent" },
   empty_reply: {
     meaning: "The reply contains nothing that can be shown.",
@@ -82,6 +82,11 @@ export const pathCodes = {
   possibly_repeated: {
     meaning: "The connection broke during a send, so the message was sent again and may be shown twice.",
     hint: "",
+  },
+  recipient_refused: {
+    meaning: "The reply goes to the last person who wrote directly, and that person may no longer write to the bot.",
+    hint: "Write to the bot in a direct chat, or set channel and to.",
+    outcome: "silent",
   },
   render_failed: {
     meaning: "The channel could not convert the reply into messages.",

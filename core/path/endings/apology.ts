@@ -9,6 +9,8 @@ const again = "Please send your message again. If it fails again, ask the owner 
 const unexplained = `Sorry, something went wrong and I could not answer. ${again}`;
 const notSetUp =
   "Sorry, I cannot answer: my model is not set up correctly. Please contact the owner of this bot; sending your message again does not help.";
+/** Everyone who may write may choose the model of a conversation, also one that does not exist. */
+const unknownModel = `${notSetUp} If you chose the model with /model, /model default resets it.`;
 const tryLater = "Sorry, the model does not answer at the moment. Please try again later.";
 const askLess = "Please ask for less at once.";
 
@@ -24,9 +26,9 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ["model_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],
   ["model_quota", "Sorry, the model's quota is used up. Please try again later, or contact the owner of this bot."],
   ["model_unauthorized", notSetUp],
-  ["model_unknown", notSetUp],
+  ["model_unknown", unknownModel],
   ["model_missing", notSetUp],
-  ["model_provider_invalid", notSetUp],
+  ["model_provider_invalid", unknownModel],
   ["engine_unknown", notSetUp],
   ["no_engine", notSetUp],
   // The sender may have read the reply, so the text must not say that it did not arrive.

@@ -21,6 +21,8 @@ export interface Stop {
   readonly say?: { readonly address: Address; readonly reply: Reply };
   /** The final text of the preview, if people have seen one. It also says how the turn ended. */
   readonly shown?: string;
+  /** The reply in it, without what the gateway adds, for the conversation. Only if the preview has a message. */
+  readonly spoken?: string;
 }
 
 export function isStop(value: object): value is Stop {

@@ -30,7 +30,7 @@ export function sessionRules(withStore: WithStore): void {
         agentId: "main",
         at: start + 1,
         settings: { model: null, thinking: "low" },
-        lastRecipient: address,
+        lastRecipient: { ...address, senderId: "7" },
       });
       await store.updateSession("s", { agentId: "main", at: start + 2 });
       expect(await store.session("s")).toEqual({
@@ -38,7 +38,7 @@ export function sessionRules(withStore: WithStore): void {
         agentId: "main",
         generation: 0,
         settings: { verbose: true, thinking: "low" },
-        lastRecipient: address,
+        lastRecipient: { ...address, senderId: "7" },
         updatedAt: start + 2,
       });
     }),

@@ -110,6 +110,10 @@ describe("what counts as a command", () => {
     expect(commands.match("/hello@mybot you", "@MyBot")).toMatchObject({ name: "hello" });
     expect(commands.match("/hello@other you", "mybot")).toBeUndefined();
     expect(commands.match("/hello@other you")).toMatchObject({ name: "hello" });
+    for (const text of [" @MyBot /hello you", "@mybot, /hello you", "@my\\_bot:\n/hello you"])
+      expect(commands.match(text, text.includes("_") ? "My_Bot" : "MyBot"), text).toMatchObject({ name: "hello", args: "you" });
+    for (const text of ["@other /hello you", "@MyBot/hello you", "@MyBot see /hello you", "@MyBot /hello@other you"])
+      expect(commands.match(text, "MyBot"), text).toBeUndefined();
   });
 
   test("a control command has a lane of its own; others wait their turn", () => {

@@ -101,7 +101,7 @@ describe("which agent answers", () => {
 
 describe("the last recipient", () => {
   test("is where a person wrote directly, thread included", () => {
-    expect(recipientOf(message("hi"))).toEqual({ channel: "irc", account: "default", chat: "42" });
+    expect(recipientOf(message("hi"))).toEqual({ channel: "irc", account: "default", chat: "42", senderId: message("hi").sender.id });
     expect(recipientOf(message("hi", { chat: { id: "42", kind: "direct", thread: "9" } }))).toMatchObject({ thread: "9" });
   });
 

@@ -126,7 +126,8 @@ test("what is delivered as it was given goes out whole or not at all", async () 
 
 test("an answer that is stopped while its files are fetched is none: what was seen of it stays", async () => {
   const { formatted, decisions } = await format([text()], { reply: withFile, completeReply: async () => null });
-  expect(formatted).toEqual({ stop: { outcome: "silent", reason: "stopped" }, shown: "text\n\n(stopped)" });
+  const kept = "text\n\n(stopped)";
+  expect(formatted).toEqual({ stop: { outcome: "silent", reason: "stopped" }, shown: kept, spoken: kept });
   expect(decisions.at(-1)).toMatchObject({ verdict: "silent", code: "stopped" });
 });
 

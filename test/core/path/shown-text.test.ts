@@ -123,6 +123,12 @@ describe("a text that grows", () => {
     expect((await write("NO_REPLY", "> thoughts\n\n")).at(-1)).toBe("> thoughts\n\n");
     expect((await write("Yes.", "> thoughts\n\n")).at(-1)).toBe("> thoughts\n\nYes.");
   });
+
+  test("is a part of the conversation without the thoughts and the prefix", async () => {
+    const { write, shown } = open({ asSent: (reply) => ({ ...reply, text: `[bot] ${reply.text}` }) });
+    await write("Yes.", "> thoughts\n\n");
+    expect(shown.last()).toEqual({ text: "[bot] > thoughts\n\nYes.", spoken: "Yes." });
+  });
 });
 
 test("whatever an answer begins with is what its whole shows", () => {

@@ -64,6 +64,27 @@ describe("a mapping with a template", () => {
     expect((await host.deliver("alert", {})).ended).toMatchObject([{ outcome: "silent", reason: "no_recipient" }]);
   });
 
+  test("nothing goes to the last person who wrote once that person may no longer write, until another one has", async () => {
+    const mappings = [{ match: { path: "alert" }, deliverOnly: true, messageTemplate: "{{ text }}" }];
+    const host = await start({ mappings });
+    await host.say("hello", { from: "guest", chat: "guest's chat" });
+    await host.deliver("alert", { text: "one" });
+    expect(host).toHaveDelivered("one", { chat: "guest's chat" });
+    await host.configure({ channels: { loopback: { dmPolicy: "allowlist", allowFrom: ["owner"] } } });
+    const { ended } = await host.deliver("alert", { text: "two" });
+    expect(ended).toMatchObject([{ outcome: "silent", reason: "recipient_refused" }]);
+    await host.say("hello again");
+    await host.configure({ channels: { loopback: { dmPolicy: "disabled" } } });
+    await host.deliver("alert", { text: "three" });
+    expect(host.outbox().map(({ chat, text }) => [chat, text])).toEqual([
+      ["owner", "hello"],
+      ["guest's chat", "hello"],
+      ["guest's chat", "one"],
+      ["owner", "hello again"],
+      ["owner", "three"],
+    ]);
+  });
+
   test("a wake of a source that is trusted is told without a wrapper, on lines that imitate nothing", async () => {
     const host = await start({
       mappings: [{ match: { path: "disk" }, action: "wake", textTemplate: "Disk {{ host }} is full", allowUnsafeExternalContent: true }],

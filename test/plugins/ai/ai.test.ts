@@ -91,6 +91,35 @@ describe("an answer", () => {
     }
   });
 
+  test.each([
+    [
+      "tags within an answer stay in it",
+      "Use `<think>` before, and `</think>` behind.",
+      "",
+      "Use `<think>` before, and `</think>` behind.",
+    ],
+    [
+      "and so they do behind the reasoning",
+      "\n<think>They ask for\nthe tag</think>\n\nIt is <think> .",
+      "They ask for\nthe tag",
+      "It is <think> .",
+    ],
+    ["two pieces of reasoning", "<think>one</think> <think>two</think> Three.", "onetwo", "Three."],
+    ["less than a tag", "<thin", "", "<thin"],
+    ["a tag that is not one", "<thinker> is no tag", "", "<thinker> is no tag"],
+  ])("reasoning between tags: %s", async (_, written, thought, said) => {
+    server.script(say(written));
+    const { text, reasoning, error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect({ text, reasoning, error }).toEqual({ text: said, reasoning: thought, error: undefined });
+  });
+
+  test("that reached the limit of output tokens is complete for the turn, and the log says that it is not", async () => {
+    server.script(say("And then the", { finishReason: "length" }));
+    const { engine, warnings } = openEngine();
+    const { text, error } = await collect(engine.run(turnOf("hi", { providers }), never));
+    expect({ text, error, warnings }).toEqual({ text: "And then the", error: undefined, warnings: [{ model: "local/small" }] });
+  });
+
   const efforts: readonly [Thinking, EngineProvider["api"], object][] = [
     ["off", "openai-compatible", {}],
     ["minimal", "openai-compatible", { reasoning_effort: "minimal" }],
@@ -104,6 +133,24 @@ describe("an answer", () => {
     const fields = Object.entries(server.requests[0]?.body ?? {}).filter(([name]) => /thinking|reasoning|max_tokens/.test(name));
     expect(Object.fromEntries(fields)).toEqual(expected);
   });
+});
+
+test("a model that cannot think is asked without thinking, from its refusal to the end of the turn", async () => {
+  const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => "seen" };
+  const refused = refuse(400, '"small" does not support thinking');
+  server.script(refused, callTools([{ name: "look", args: {} }]), say("Four."), refused, refused);
+  const { engine, warnings } = openEngine();
+  const asked = turnOf("2+2?", { providers, thinking: "high", tools: [look] });
+  expect((await collect(engine.run(asked, never))).text).toBe("Four.");
+  expect(server.requests.map(({ body }) => (body as { reasoning_effort?: string }).reasoning_effort)).toEqual([
+    "high",
+    undefined,
+    undefined,
+  ]);
+  expect(warnings).toMatchObject([{ model: "small", detail: expect.stringContaining("does not support thinking") }]);
+  // A model that refuses all the same ends the turn.
+  expectFailure((await collect(engine.run(asked, never))).error, "model_refused");
+  expect(server.requests).toHaveLength(5);
 });
 
 describe("tools", () => {
@@ -156,6 +203,16 @@ describe("tools", () => {
     const { error } = await collect(openEngine({ maxSteps: 3 }).engine.run(turnOf("go", { providers, tools: [add] }), never));
     expect(expectFailure(error, "model_tool_loop").message).toContain("3 rounds");
     expect(server.requests).toHaveLength(3);
+  });
+
+  test("are judged by the calls, not by the reason that the server names for the end", async () => {
+    server.script(say("No tool needed.", { finishReason: "tool_calls" }));
+    const { engine } = openEngine({ maxSteps: 1 });
+    const said = await collect(engine.run(turnOf("hi", { providers, tools: [add] }), never));
+    expect({ text: said.text, error: said.error }).toEqual({ text: "No tool needed.", error: undefined });
+    server.script(callTools([{ name: "add", args: { a: 1, b: 2 } }], { text: "I add them.", finishReason: "stop" }));
+    const called = await collect(engine.run(turnOf("1+2?", { providers, tools: [add] }), never));
+    expectFailure(called.error, "model_tool_loop");
   });
 
   test("run once: a later step that fails is asked again by itself, also by the next model", async () => {
@@ -272,6 +329,17 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     expect(server.requests).toHaveLength(asked);
   });
 
+  test.each<[string, object]>([
+    ["a text", { error: "the GPU is on fire" }],
+    ["an object of its own", { object: "error", message: "the GPU is on fire", code: 500 }],
+  ])("an error in the stream that is %s has its reason", async (_, error) => {
+    server.script(errorInStream("", { error }), say("Put out."), errorInStream("", { text: "one", error }));
+    const { engine } = openEngine();
+    expect((await collect(engine.run(turnOf("hi", { providers }), never))).text).toBe("Put out.");
+    const failed = await collect(engine.run(turnOf("hi", { providers }), never));
+    expect(expectFailure(failed.error, "model_failed").message).toContain("the GPU is on fire");
+  });
+
   test("silence before the first word", async () => {
     server.script(hang());
     const { error } = await collect(openEngine({ firstChunkMs: 60 }).engine.run(turnOf("hi", { providers }), never));
@@ -371,7 +439,7 @@ describe("a conversation that is too long for the model", () => {
   const sent = (index: number) => server.requests[index]?.body.messages.map(({ role, content }) => `${role}: ${content}`);
 
   test("is sent again without the older half of its history, and the system prompt and the question stay", async () => {
-    server.script(full, full, say("Now."));
+    server.script(full, errorInStream("request (9000 tokens) exceeds the available context size (4096 tokens)"), say("Now."));
     const { engine, warnings } = openEngine();
     const { text } = await collect(engine.run(turnOf("and now?", { providers, messages }), never));
     expect(text).toBe("Now.");
@@ -414,6 +482,15 @@ describe("an empty answer", () => {
     expect(events.filter(({ type }) => type === "usage")).toEqual([
       { type: "usage", inputTokens: 22, outputTokens: 14, model: "local/small" },
     ]);
+  });
+
+  test.each([
+    ["length", "limit of output tokens"],
+    ["content_filter", "content filter"],
+  ])("that ends by %s says so", async (finishReason, cause) => {
+    server.script(say("", { reasoning: "hm", finishReason }), say("", { finishReason }));
+    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect(expectFailure(error, "model_empty").message).toContain(cause);
   });
 
   test("twice is a failure", async () => {
