@@ -110,6 +110,10 @@ export function createLooks(
       let progress = await begin();
       lastSync = progress.lastSync;
       const changes = await source.changesSince(progress.cursor, progress);
+      if (changes.begun !== undefined) {
+        progress = { ...progress, cursor: { ...progress.cursor, ...changes.begun } };
+        await ledger.advance(progress);
+      }
       const wasAway = host.now() - Math.max(progress.lastSync, progress.pausedUntil ?? 0) > hourMs;
       let found = await unknownOf(changes.found);
       if (wasAway && found.length > maxCatchUp) {

@@ -19,6 +19,8 @@ export interface Changes {
   readonly found: readonly Found[];
   /** The whole cursor once all mails were handled, even if none was found. */
   readonly next: Cursor;
+  /** Where reading begins in a part of the mailbox that was not read before. Takes effect at once, whatever becomes of the mails. */
+  readonly begun?: Cursor;
   /** How soon the source wants to look again, in milliseconds; if absent, after `pollSeconds`. */
   readonly again?: number;
 }

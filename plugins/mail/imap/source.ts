@@ -7,23 +7,16 @@ import { answeredIn, withoutStall } from "./deadline.ts";
 import { createDraftFolder } from "./drafts.ts";
 import { encryptionOf } from "./encryption.ts";
 import { faultOf } from "./faults.ts";
+import { changesIn, confirmGone, endOf, type OpenFolder, type Place } from "./folder.ts";
 import type { ImapLogin } from "./login.ts";
 import { readMail } from "./message.ts";
 
-/** How far a folder was read. */
-interface Place {
-  /** UIDVALIDITY: with another value, ids name other mails. */
-  readonly validity: string;
-  readonly uid: number;
-}
-
-type Reading<T> = (client: ImapFlow, validity: string, next: number) => Promise<T>;
+/** By folder. */
+type Places = { [folder: string]: { readonly validity: string; readonly uid: number } };
+type Reading<T> = (open: OpenFolder) => Promise<T>;
 
 /** A working server answers at once. */
 const answerMs = 3_000;
-const dayMs = 86_400_000;
-const windowSize = 10_000;
-const maxWindows = 100;
 
 export function createImapSource(
   account: string,
@@ -80,28 +73,11 @@ export function createImapSource(
     const lock = await open.getMailboxLock(folder, { readOnly: true });
     try {
       if (open.mailbox === false) throw new SourceError("outage", `${host} closed the folder ${folder}.`, "It is retried automatically.");
-      return await read(open, String(open.mailbox.uidValidity), open.mailbox.uidNext);
+      const { uidValidity, uidNext } = open.mailbox as { readonly uidValidity: bigint; readonly uidNext?: number };
+      return await read({ client: open, host, account, name: folder, validity: String(uidValidity), next: uidNext });
     } finally {
       lock.release();
     }
-  }
-
-  /** A folder without a place, or one that was recreated, is searched by time, beginning at `from` (epoch milliseconds). */
-  async function changesIn(folder: string, cursor: Cursor, from: number): Promise<readonly Found[]> {
-    const place = cursor[folder] as unknown as Place | undefined;
-    return inFolder(folder, async (open, validity, next) => {
-      const renumbered = place === undefined || place.validity !== validity;
-      const wanted = renumbered ? [{ since: new Date(from - dayMs) }] : windows(place.uid + 1, next).map((uid) => ({ uid }));
-      const uids: number[] = [];
-      for (const one of wanted) {
-        const found = await open.search(one, { uid: true });
-        if (!found) throw new SourceError("outage", `${host} could not search the folder ${folder}.`, "It is retried automatically.");
-        for (const uid of found) uids.push(uid);
-      }
-      // A range to the end includes the last mail even if that is older.
-      const fresh = uids.filter((uid) => renumbered || uid > place.uid).sort((a, b) => a - b);
-      return fresh.map((uid) => ({ id: idOf({ account, folder, validity, uid }), next: { [folder]: { validity, uid } }, renumbered }));
-    });
   }
 
   const [first, second] = folders;
@@ -114,24 +90,32 @@ export function createImapSource(
     }),
     login: login.id,
     async baseline() {
-      const cursor: { [folder: string]: { readonly validity: string; readonly uid: number } } = {};
-      for (const folder of folders) cursor[folder] = await inFolder(folder, async (_, validity, next) => ({ validity, uid: next - 1 }));
+      const cursor: Places = {};
+      for (const folder of folders) cursor[folder] = { ...(await inFolder(folder, endOf)) };
       return cursor;
     },
     async changesSince(cursor, { lastMail, since }) {
       const found: Found[] = [];
-      for (const folder of folders) found.push(...(await changesIn(folder, cursor, since ?? lastMail)));
+      const ends: Places = {};
+      const asked = { from: since ?? lastMail, isPast: since !== undefined };
+      for (const folder of folders) {
+        const changes = await inFolder(folder, (open) => changesIn(open, placeIn(cursor, folder), asked));
+        found.push(...changes.found);
+        if (changes.end !== undefined) ends[folder] = { ...changes.end };
+      }
       // The server notifies only about the open folder, so the first one is opened last.
       if (first !== undefined && second !== undefined) await inFolder(first, async () => {});
-      return { found, next: Object.assign({}, cursor, ...found.map(({ next }) => next)) };
+      const next = Object.assign({}, cursor, ...found.map((one) => one.next), ends);
+      // If reading begins in the past, it reaches the end of a folder only once its mails are handled.
+      return { found, next, ...(asked.isPast || Object.keys(ends).length === 0 ? {} : { begun: ends }) };
     },
     async fetch(id, depth: Depth): Promise<Mail | undefined> {
-      const place = placeOf(id, account);
-      return inFolder(place.folder, (open, validity) =>
-        validity === place.validity
-          ? readMail(open, { id, folder: place.folder, uid: place.uid, depth, maxBytes: settings.maxBytes })
-          : Promise.resolve(undefined),
-      );
+      const { folder, uid, validity } = placeOf(id, account);
+      return inFolder(folder, async (open) => {
+        if (open.validity !== validity) return undefined;
+        const mail = await readMail(open.client, { id, folder, uid, depth, maxBytes: settings.maxBytes });
+        return mail ?? confirmGone(open, uid);
+      });
     },
     doorbell(rung) {
       ring = rung;
@@ -154,29 +138,10 @@ async function answers(client: ImapFlow): Promise<boolean> {
   }
 }
 
-/** Splits a range of numbers so that each answer stays below the limits of a response. The last part has no upper end. */
-function windows(first: number, next: number): readonly string[] {
-  const count = Math.ceil((next - first) / windowSize);
-  // Numbers with gaps that wide are not requested one by one.
-  if (count <= 1 || count > maxWindows) return [`${first}:*`];
-  return Array.from({ length: count }, (_, at) => {
-    const from = first + at * windowSize;
-    return `${from}:${at === count - 1 ? "*" : from + windowSize - 1}`;
-  });
-}
-
-function idOf({
-  account,
-  folder,
-  validity,
-  uid,
-}: {
-  readonly account: string;
-  readonly folder: string;
-  readonly validity: string;
-  readonly uid: number;
-}): string {
-  return `${account}:${folder}:${validity}:${uid}`;
+/** Earlier versions stored no number if the server did not state the next one. */
+function placeIn(cursor: Cursor, folder: string): Place | undefined {
+  const place = cursor[folder] as unknown as Partial<Place> | undefined;
+  return typeof place?.uid === "number" ? (place as Place) : undefined;
 }
 
 /** The name of a folder may contain colons. */

@@ -33,7 +33,7 @@ export async function startImapServer(
   const commands = new Map<string, number>();
   const tokens = new Set<string>();
   let faults: readonly Fault[] = [];
-  let offered: Offer = { idle: true, startTls: false, mechanisms: ["PLAIN"] };
+  let offered: Offer = { idle: true, uidNext: true, startTls: false, mechanisms: ["PLAIN"] };
   let secret = "secret-of-ada";
   let ringing = true;
   let most = 0;
