@@ -40,7 +40,7 @@ export function createLooks(
     signal,
   }: {
     readonly settings: MailboxSettings;
-    readonly source: Pick<MailSource, "baseline" | "changesSince" | "notices">;
+    readonly source: Pick<MailSource, "baseline" | "changesSince" | "newest" | "notices">;
     readonly ledger: Ledger;
     readonly health: Health;
     readonly take: Take;
@@ -117,9 +117,12 @@ export function createLooks(
       const wasAway = host.now() - Math.max(progress.lastSync, progress.pausedUntil ?? 0) > hourMs;
       let found = await unknownOf(changes.found);
       if (wasAway && found.length > maxCatchUp) {
-        const left = found.slice(0, found.length - maxCatchUp);
-        progress = await leaveOut(progress, left);
-        found = found.slice(left.length);
+        const kept = new Set((await source.newest?.(found, maxCatchUp)) ?? found.slice(found.length - maxCatchUp));
+        progress = await leaveOut(
+          progress,
+          found.filter((one) => !kept.has(one)),
+        );
+        found = found.filter((one) => kept.has(one));
       }
       for (const one of found) {
         if (signal.aborted) return { waitMs: 0 };

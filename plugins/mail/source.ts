@@ -110,6 +110,8 @@ export interface MailSource {
   /** Where reading begins: mails that are in the mailbox now are not new. */
   baseline(): Promise<Cursor>;
   changesSince(cursor: Cursor, before: LastRead): Promise<Changes>;
+  /** The newest of these mails, at most `count`, in the same order. If absent, the last ones are the newest. */
+  newest?(found: readonly Found[], count: number): Promise<readonly Found[]>;
   /** `undefined` if it is gone, or no longer wanted. */
   fetch(id: string, depth: Depth): Promise<Mail | undefined>;
   /** `ring` is called when the server announces something new, and when the connection ends. */

@@ -58,6 +58,36 @@ export async function changesIn(
   return { found, ...(end === undefined ? {} : { end: { validity, uid: Math.max(end.uid, ...fresh.slice(-1)) } }) };
 }
 
+/** When the last `count` of these mails arrived, in epoch milliseconds, newest first. */
+export async function arrivals({ client }: OpenFolder, uids: readonly number[], count: number): Promise<readonly number[]> {
+  const last = uids.slice(Math.max(0, uids.length - count));
+  if (last.length === 0) return [];
+  const times = new Map<number, number>();
+  // The range may include mails that were handled before.
+  const range = `${last[0]}:${last.at(-1)}`;
+  for await (const { uid, internalDate } of client.fetch(range, { uid: true, internalDate: true }, { uid: true }))
+    if (internalDate !== undefined) times.set(uid, new Date(internalDate).getTime());
+  return last.map((uid) => times.get(uid) ?? 0).reverse();
+}
+
+/** The newest mails of several folders. `arrivedIn` is not called for a single folder, whose last mails are the newest. */
+export async function newestOf(
+  byFolder: ReadonlyMap<string, readonly Found[]>,
+  {
+    count,
+    arrivedIn,
+  }: { readonly count: number; readonly arrivedIn: (folder: string, mails: readonly Found[]) => Promise<readonly number[]> },
+): Promise<readonly Found[]> {
+  const arrived: { readonly folder: string; readonly at: number }[] = [];
+  for (const [folder, mails] of byFolder) {
+    const times = byFolder.size === 1 ? mails.map(() => 0) : await arrivedIn(folder, mails);
+    for (const at of times) arrived.push({ folder, at });
+  }
+  const newest = Map.groupBy(arrived.sort((a, b) => b.at - a.at).slice(0, count), ({ folder }) => folder);
+  // The cursor of a folder advances past every mail that is left out, so the first ones of each folder are left out.
+  return [...byFolder].flatMap(([folder, mails]) => mails.slice(mails.length - (newest.get(folder)?.length ?? 0)));
+}
+
 /** A mail that was not sent is gone only if the server no longer lists it: some servers send nothing for a moment. */
 export async function confirmGone(open: OpenFolder, uid: number): Promise<undefined> {
   // The server reports which mails were removed.

@@ -7,7 +7,7 @@ import { answeredIn, withoutStall } from "./deadline.ts";
 import { createDraftFolder } from "./drafts.ts";
 import { encryptionOf } from "./encryption.ts";
 import { faultOf } from "./faults.ts";
-import { changesIn, confirmGone, endOf, type OpenFolder, type Place } from "./folder.ts";
+import { arrivals, changesIn, confirmGone, endOf, newestOf, type OpenFolder, type Place } from "./folder.ts";
 import type { ImapLogin } from "./login.ts";
 import { readMail } from "./message.ts";
 
@@ -109,6 +109,14 @@ export function createImapSource(
       // If reading begins in the past, it reaches the end of a folder only once its mails are handled.
       return { found, next, ...(asked.isPast || Object.keys(ends).length === 0 ? {} : { begun: ends }) };
     },
+    newest(found, count) {
+      const arrivedIn = (folder: string, mails: readonly Found[]) =>
+        inFolder(folder, (open) => arrivals(open, uidsOf(mails, account), count));
+      return newestOf(
+        Map.groupBy(found, ({ id }) => placeOf(id, account).folder),
+        { count, arrivedIn },
+      );
+    },
     async fetch(id, depth: Depth): Promise<Mail | undefined> {
       const { folder, uid, validity } = placeOf(id, account);
       return inFolder(folder, async (open) => {
@@ -152,3 +160,5 @@ function placeOf(id: string, account: string): { readonly folder: string; readon
     .reverse();
   return { folder: folder.reverse().join(":"), validity, uid: Number(uid) };
 }
+
+const uidsOf = (mails: readonly Found[], account: string) => mails.map(({ id }) => placeOf(id, account).uid);

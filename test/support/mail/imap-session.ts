@@ -152,7 +152,8 @@ export function serve(socket: Socket, shared: Shared, { encrypted }: { readonly 
         done();
       },
       "UID FETCH"() {
-        fetch(Number(first), rest.slice(rest.indexOf(" ")), claim);
+        const [from = 0, to = from] = first.split(":").map(Number);
+        for (const { uid } of folder?.mails ?? []) if (uid >= from && uid <= to) fetch(uid, rest.slice(rest.indexOf(" ")), claim);
         done();
       },
       APPEND() {
