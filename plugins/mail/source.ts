@@ -21,6 +21,8 @@ export interface Changes {
   readonly next: Cursor;
   /** Where reading begins in a part of the mailbox that was not read before. Takes effect at once, whatever becomes of the mails. */
   readonly begun?: Cursor;
+  /** Why a part of the mailbox cannot be read. */
+  readonly fault?: SourceError;
   /** How soon the source wants to look again, in milliseconds; if absent, after `pollSeconds`. */
   readonly again?: number;
 }

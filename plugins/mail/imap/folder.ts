@@ -25,9 +25,29 @@ interface FolderChanges {
   readonly end?: Place;
 }
 
+/** Only this folder cannot be read: the server does not have it. */
+export class MissingFolder extends SourceError {
+  readonly folder: string;
+
+  constructor(host: string, folder: string) {
+    super("setup", `${host} has no folder ${JSON.stringify(folder)}.`, "Correct folders of the mailbox, or create the folder.");
+    this.folder = folder;
+  }
+}
+
+/** The place in a folder that does not exist: if it is created, its mails are new. */
+export const beforeFirst: Place = { validity: "", uid: 0 };
+
 const dayMs = 86_400_000;
 const windowSize = 10_000;
 const maxWindows = 100;
+
+/** Why a folder was not opened. A server that has the folder may have refused for a moment only. */
+export async function refusalOf(error: unknown, { client, host, name }: Pick<OpenFolder, "client" | "host" | "name">): Promise<unknown> {
+  if (!client.usable || (error as { readonly responseStatus?: string }).responseStatus !== "NO") return error;
+  if (name.toUpperCase() === "INBOX" || (await client.list()).some(({ path }) => path === name)) return error;
+  return new MissingFolder(host, name);
+}
 
 /** The place behind the last mail. */
 export async function endOf(open: OpenFolder): Promise<Place> {

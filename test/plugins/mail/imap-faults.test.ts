@@ -142,4 +142,20 @@ describe("a mailbox on a server with faults", () => {
     await reader.arrived(3);
     expect(reader.subjects()).toEqual(["First", "Waiting", "Added"]);
   }, 40_000);
+
+  test.concurrent("is read except for a folder that the server does not have, which is named until it is there", {
+    timeout: 40_000,
+  }, async ({ server, reader }) => {
+    const { gateway } = await reader.start({ account: { ...account, folders: ["Wrok", "INBOX"] }, watched: false });
+    await reader.logged(/127\.0\.0\.1 has no folder \\"Wrok\\"/);
+    await readsWithin({ server, reader }, "Meanwhile", withinMs);
+    expect((await gateway.describe()).watched).toMatchObject({
+      mail: [{ state: "needs_setup", fix: expect.stringMatching(/^Correct folders/) }],
+    });
+    await server.renew("Wrok", [letter("Filed")]);
+    await reader.logged(/the mailbox is watched/);
+    await server.deliver(letter("There"), "Wrok");
+    await reader.arrived(3);
+    expect(reader.subjects()).toEqual(["Meanwhile", "Filed", "There"]);
+  });
 });
