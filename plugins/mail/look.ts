@@ -7,7 +7,7 @@ import type { Health } from "./health.ts";
 import { fullUntil, withOneMore } from "./hour.ts";
 import type { Ledger, Progress } from "./ledger.ts";
 import type { MailboxSettings } from "./settings.ts";
-import type { Found, MailSource } from "./source.ts";
+import type { Changes, Found, MailSource } from "./source.ts";
 import type { Take } from "./take.ts";
 
 const hourMs = 3_600_000;
@@ -19,6 +19,12 @@ export type NextLook = { readonly waitMs: number } | { readonly pausedUntil: num
 
 const inPieces = (found: readonly Found[]): readonly (readonly Found[])[] =>
   Array.from({ length: Math.ceil(found.length / piece) }, (_, at) => found.slice(at * piece, (at + 1) * piece));
+
+/** While a part of the mailbox cannot be read, older mails of it are still wanted. */
+function progressAfter({ lastMail, hour, since }: Progress, { next, fault }: Changes, lastSync: number): Progress {
+  const left = fault === undefined || since === undefined ? {} : { since };
+  return { cursor: next, lastMail, lastSync, ...left, ...(hour === undefined ? {} : { hour }) };
+}
 
 export interface Looks {
   look(): Promise<NextLook>;
@@ -40,7 +46,7 @@ export function createLooks(
     signal,
   }: {
     readonly settings: MailboxSettings;
-    readonly source: Pick<MailSource, "baseline" | "changesSince" | "notices">;
+    readonly source: Pick<MailSource, "baseline" | "changesSince" | "newest" | "notices">;
     readonly ledger: Ledger;
     readonly health: Health;
     readonly take: Take;
@@ -49,6 +55,8 @@ export function createLooks(
 ): Looks {
   const { maxCatchUp, maxPerHour, pollSeconds } = settings;
   let lastSync = host.now();
+  /** When this process last handled every mail that it found. */
+  let lastLook = 0;
   let latest: ReturnType<Looks["latest"]> = {};
 
   async function begin(): Promise<Progress> {
@@ -110,12 +118,19 @@ export function createLooks(
       let progress = await begin();
       lastSync = progress.lastSync;
       const changes = await source.changesSince(progress.cursor, progress);
-      const wasAway = host.now() - Math.max(progress.lastSync, progress.pausedUntil ?? 0) > hourMs;
+      if (changes.begun !== undefined) {
+        progress = { ...progress, cursor: { ...progress.cursor, ...changes.begun } };
+        await ledger.advance(progress);
+      }
+      const wasAway = host.now() - Math.max(progress.lastSync, progress.pausedUntil ?? 0, lastLook) > hourMs;
       let found = await unknownOf(changes.found);
       if (wasAway && found.length > maxCatchUp) {
-        const left = found.slice(0, found.length - maxCatchUp);
-        progress = await leaveOut(progress, left);
-        found = found.slice(left.length);
+        const kept = new Set((await source.newest?.(found, maxCatchUp)) ?? found.slice(found.length - maxCatchUp));
+        progress = await leaveOut(
+          progress,
+          found.filter((one) => !kept.has(one)),
+        );
+        found = found.filter((one) => kept.has(one));
       }
       for (const one of found) {
         if (signal.aborted) return { waitMs: 0 };
@@ -126,11 +141,14 @@ export function createLooks(
         if (isMail) latest = { ...latest, lastMail: now };
         progress = await advance(progress, [one], isMail ? now : undefined);
       }
-      lastSync = host.now();
-      latest = { ...latest, lastSync };
-      const { lastMail, hour } = progress;
-      await ledger.advance({ cursor: changes.next, lastMail, lastSync, ...(hour === undefined ? {} : { hour }) });
-      health.set(conditionOf(source.notices?.()));
+      lastLook = host.now();
+      const { fault } = changes;
+      if (fault === undefined) {
+        lastSync = lastLook;
+        latest = { ...latest, lastSync };
+      }
+      await ledger.advance(progressAfter(progress, changes, lastSync));
+      health.set(conditionOf(fault === undefined ? source.notices?.() : { missing: fault }));
       return { waitMs: Math.min(changes.again ?? Number.POSITIVE_INFINITY, pollSeconds * 1_000) };
     },
   };

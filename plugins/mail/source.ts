@@ -19,6 +19,10 @@ export interface Changes {
   readonly found: readonly Found[];
   /** The whole cursor once all mails were handled, even if none was found. */
   readonly next: Cursor;
+  /** Where reading begins in a part of the mailbox that was not read before. Takes effect at once, whatever becomes of the mails. */
+  readonly begun?: Cursor;
+  /** Why a part of the mailbox cannot be read. */
+  readonly fault?: SourceError;
   /** How soon the source wants to look again, in milliseconds; if absent, after `pollSeconds`. */
   readonly again?: number;
 }
@@ -108,6 +112,8 @@ export interface MailSource {
   /** Where reading begins: mails that are in the mailbox now are not new. */
   baseline(): Promise<Cursor>;
   changesSince(cursor: Cursor, before: LastRead): Promise<Changes>;
+  /** The newest of these mails, at most `count`, in the same order. If absent, the last ones are the newest. */
+  newest?(found: readonly Found[], count: number): Promise<readonly Found[]>;
   /** `undefined` if it is gone, or no longer wanted. */
   fetch(id: string, depth: Depth): Promise<Mail | undefined>;
   /** `ring` is called when the server announces something new, and when the connection ends. */

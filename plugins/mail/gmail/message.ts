@@ -1,5 +1,6 @@
 /** One mail from the Gmail API. It is already parsed, so only its parts have to be selected. Attachments are not fetched. */
-import type { Attachment, Header, Mail } from "../source.ts";
+import { type Described, outlineOf } from "../outline.ts";
+import type { Header, Mail } from "../source.ts";
 import { oneLine } from "../text.ts";
 import { decodeWords, readAddresses } from "./addresses.ts";
 import type { Message, Part } from "./api.ts";
@@ -10,18 +11,10 @@ const headerNames = new Set([
 ]);
 const maxHeaders = 200;
 const maxHeaderLength = 20_000;
-/** Further parts of a mail are ignored. */
-const maxParts = 2_000;
-const maxAttachments = 100;
 /** HTML needs more space than its text. */
 const maxHtmlBytes = 100_000;
 /** A longer text is not fetched for its beginning alone. */
 const maxTextBytes = 2 * 1_048_576;
-
-interface Chosen {
-  readonly kind: "plain" | "html";
-  readonly part: Part;
-}
 
 /** `fetchPart` resolves with the bytes of a part that was sent without them, as base64url. */
 export async function readMessage(
@@ -29,7 +22,7 @@ export async function readMessage(
   { maxBytes, fetchPart }: { readonly maxBytes: number; readonly fetchPart: (attachmentId: string) => Promise<string> },
 ): Promise<Mail> {
   const mail = readEnvelope(message);
-  const { text, attachments } = outlineOf(message.payload ?? {});
+  const { text, attachments } = outlineOf(message.payload ?? {}, describe);
   if (text === undefined) return { ...mail, attachments };
   const { size = 0, data, attachmentId } = text.part.body ?? {};
   if (data === undefined && size > maxTextBytes) return { ...mail, attachments, bodyError: "the text of the mail is too long" };
@@ -67,29 +60,14 @@ export function readEnvelope({ id, threadId, labelIds = [], snippet, internalDat
   };
 }
 
-function outlineOf(root: Part): { readonly text?: Chosen; readonly attachments: readonly Attachment[] } {
-  let plain: Part | undefined;
-  let html: Part | undefined;
-  const attachments: Attachment[] = [];
-  // Uses its own stack, because a mail may be nested deeper than the call stack allows.
-  const left: Part[] = [root];
-  for (let seen = 0; seen < maxParts; seen += 1) {
-    const part = left.pop();
-    if (part === undefined) break;
-    const { mimeType = "", filename = "", body, parts = [] } = part;
-    if (parts.length > 0) {
-      for (const child of parts.slice(0, maxParts).reverse()) left.push(child);
-      continue;
-    }
-    const type = mimeType.toLowerCase();
-    const isAttached = filename !== "" || /^\s*attachment\b/i.test(headerOf(part, "content-disposition"));
-    if (!isAttached && type === "text/plain") plain ??= part;
-    else if (!isAttached && type === "text/html") html ??= part;
-    else if (!type.startsWith("multipart/") && attachments.length < maxAttachments)
-      attachments.push({ name: oneLine(filename), type: oneLine(type), size: body?.size ?? 0 });
-  }
-  if (plain !== undefined) return { text: { kind: "plain", part: plain }, attachments };
-  return html === undefined ? { attachments } : { text: { kind: "html", part: html }, attachments };
+function describe({ mimeType = "", filename = "", body, parts = [], ...part }: Part): Described<Part> {
+  const type = mimeType.toLowerCase();
+  return {
+    type,
+    isAttached: filename !== "" || /^\s*attachment\b/i.test(headerOf(part, "content-disposition")),
+    attachment: { name: oneLine(filename), type: oneLine(type), size: body?.size ?? 0 },
+    parts,
+  };
 }
 
 const headerOf = ({ headers = [] }: Part, wanted: string) =>

@@ -1,9 +1,13 @@
 /** Describes a failure of a mail server as a cause that a user can act on. */
 import { SourceError } from "../source.ts";
+import { oneLine } from "../text.ts";
 
 export function faultOf(error: unknown, host: string): SourceError {
   if (error instanceof SourceError) return error;
-  const { code, authenticationFailed, oauthError, tlsFailed, message } = (error ?? {}) as {
+  const { code, authenticationFailed, oauthError, tlsFailed, message, responseStatus, responseText } = (error ?? {}) as {
+    /** `NO` or `BAD`, with the words of the server. */
+    readonly responseStatus?: string;
+    readonly responseText?: string;
     readonly code?: string;
     readonly oauthError?: unknown;
     readonly tlsFailed?: boolean;
@@ -35,6 +39,8 @@ export function faultOf(error: unknown, host: string): SourceError {
   if (code === "ECONNREFUSED") return new SourceError("outage", `${host} refused the connection.`, "Check host and port.");
   if (code !== undefined && /CERT|SELF_SIGNED|TLS|SSL|UNABLE_TO_VERIFY/.test(code))
     return new SourceError("outage", `The certificate of ${host} cannot be trusted (${code}).`, "Check host and tls.");
+  if (responseStatus !== undefined && responseText !== undefined && responseText !== "")
+    return new SourceError("outage", `${host} refused a command: ${oneLine(responseText).slice(0, 200)}`, "It is retried automatically.");
   return new SourceError(
     "outage",
     `The connection to ${host} failed: ${message ?? code ?? "unknown error"}.`,

@@ -1,7 +1,7 @@
 /** One mail over IMAP: its envelope, the relevant header fields, and its text. Attachments are not fetched. */
 import type { FetchMessageObject, ImapFlow, MessageAddressObject } from "imapflow";
 import type { Depth, Header, Mail, Mailbox } from "../source.ts";
-import { outlineOf } from "./structure.ts";
+import { structureOf } from "./structure.ts";
 
 const headerNames = [
   ...["from", "authentication-results", "auto-submitted", "list-id", "list-unsubscribe", "precedence"],
@@ -39,7 +39,7 @@ export async function readMail(client: ImapFlow, asked: Asked): Promise<Mail | u
   if (depth === "envelope") return { ...mail, bodyError: "the parts of the mail could not be read" };
   const headers = readHeaders(fetched.headers?.subarray(0, maxHeaderBytes).toString("latin1") ?? "");
   if (fetched.bodyStructure === undefined) return { ...mail, headers };
-  const { text, attachments } = outlineOf(fetched.bodyStructure);
+  const { text, attachments } = structureOf(fetched.bodyStructure);
   if (text === undefined) return { ...mail, headers, attachments };
   const most = text.kind === "html" ? maxHtmlBytes : maxBytes * 2;
   const downloaded = await client.download(String(uid), text.part, { uid: true, maxBytes: most });

@@ -1,5 +1,5 @@
 /** What a mail server may do wrong, on a scripted one: mail comes late at most, and never twice. */
-import { describe, expect } from "vitest";
+import { describe, expect, vi } from "vitest";
 import { startImapServer } from "../../support/mail/imap-server.ts";
 import type { Fault } from "../../support/mail/imap-session.ts";
 import type { MailServer } from "../../support/mail/mail-server.ts";
@@ -101,4 +101,61 @@ describe("a mailbox on a server with faults", () => {
       expect(reader.subjects()).toEqual(["Refused", "Next"]);
     },
   );
+
+  test.concurrent("is read once when the server lists a mail and sends nothing of it for a moment", { timeout: 40_000 }, async ({
+    server,
+    reader,
+  }) => {
+    await reader.start({ account });
+    server.fail({ at: "UID FETCH", kind: "nothing" });
+    await readsWithin({ server, reader }, "Late", withinMs);
+    await readsWithin({ server, reader }, "Next", withinMs);
+    expect(reader.subjects()).toEqual(["Late", "Next"]);
+  });
+
+  test.concurrent("is read from its end on when the server does not say which number the next mail has", async ({ server, reader }) => {
+    server.offer({ uidNext: false });
+    await server.deliver(letter("Before"));
+    await reader.start({ account });
+    await readsWithin({ server, reader }, "New", withinMs);
+    await server.kick();
+    await readsWithin({ server, reader }, "Newer", withinMs);
+    expect(reader.subjects()).toEqual(["New", "Newer"]);
+  });
+
+  test.concurrent("is read in a folder that is added later from then on, also while mails of the others wait", async ({
+    server,
+    reader,
+  }) => {
+    const one = { ...account, maxPerHour: 1 };
+    await reader.start({ account: one });
+    await readsWithin({ server, reader }, "First", withinMs);
+    await server.deliver(letter("Waiting"));
+    await reader.logged(/maxPerHour \(1\) was reached/);
+    await server.deliver(letter("Old"), "Work");
+    const searches = server.count("UID SEARCH");
+    reader.edit({ account: { ...one, folders: ["INBOX", "Work"] } });
+    await vi.waitFor(() => expect(server.count("UID SEARCH")).toBeGreaterThan(searches), 10_000);
+    await reader.logged(/(?:[\s\S]*maxPerHour \(1\) was reached){2}/);
+    await server.deliver(letter("Added"), "Work");
+    reader.edit({ account: { ...account, folders: ["INBOX", "Work"] } });
+    await reader.arrived(3);
+    expect(reader.subjects()).toEqual(["First", "Waiting", "Added"]);
+  }, 40_000);
+
+  test.concurrent("is read except for a folder that the server does not have, which is named until it is there", {
+    timeout: 40_000,
+  }, async ({ server, reader }) => {
+    const { gateway } = await reader.start({ account: { ...account, folders: ["Wrok", "INBOX"] }, watched: false });
+    await reader.logged(/127\.0\.0\.1 has no folder \\"Wrok\\"/);
+    await readsWithin({ server, reader }, "Meanwhile", withinMs);
+    expect((await gateway.describe()).watched).toMatchObject({
+      mail: [{ state: "needs_setup", fix: expect.stringMatching(/^Correct folders/) }],
+    });
+    await server.renew("Wrok", [letter("Filed")]);
+    await reader.logged(/the mailbox is watched/);
+    await server.deliver(letter("There"), "Wrok");
+    await reader.arrived(3);
+    expect(reader.subjects()).toEqual(["Meanwhile", "Filed", "There"]);
+  });
 });

@@ -289,3 +289,23 @@ test.concurrent("reading that begins in the past reaches every folder, also when
   await reader.arrived(2, 20_000);
   expect(reader.subjects()).toEqual(["Newer", "Older"]);
 }, 40_000);
+
+test.concurrent("after a pause the newest mails of all folders run, whatever the order of the folders", async ({ server, reader }) => {
+  const hoursAgo = (count: number) => new Date(Date.now() - count * 3_600_000);
+  const account = { maxCatchUp: 3, folders: ["INBOX", "List"] };
+  server.deliverAll([letter("Known")], { folder: "List" });
+  const { directory } = await reader.start({ account });
+  await reader.stop();
+  server.deliverAll([letter("Inbox 1"), letter("Inbox 2")], { at: hoursAgo(1) });
+  server.deliverAll(
+    ["1", "2", "3"].map((name) => letter(`List ${name}`)),
+    { folder: "List", at: hoursAgo(5) },
+  );
+  await reader.start({ directory, account, now: () => Date.now() + 48 * 3_600_000 });
+  await reader.arrived(3);
+  await server.deliver(letter("Later"), "List");
+  await server.deliver(letter("Last"));
+  await reader.arrived(5);
+  expect(reader.subjects().slice(0, 3)).toEqual(["Inbox 1", "Inbox 2", "List 3"]);
+  expect(reader.subjects().slice(3).sort()).toEqual(["Last", "Later"]);
+}, 30_000);

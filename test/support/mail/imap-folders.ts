@@ -46,6 +46,7 @@ export function searchIn({ mails }: Folder, criteria: string): readonly number[]
   const [, header, value = ""] = /\bHEADER "?([\w-]+)"? "?<?([^">]*)>?"?/i.exec(criteria) ?? [];
   const since = /\bSINCE "?([\w-]+)"?/i.exec(criteria)?.[1];
   const last = mails.at(-1)?.uid;
+  if (/\bUID \*/i.test(criteria)) return last === undefined ? [] : [last];
   const isFound = (mail: StoredMail): boolean => {
     if (from !== undefined) {
       const end = to === "*" ? Number.POSITIVE_INFINITY : Number(to);

@@ -15,7 +15,7 @@ export interface ScriptedServer extends MailServer {
   heal(): void;
   /** From now on the connections that are open are read and never answered. */
   mute(): void;
-  deliverAll(mails: readonly string[], options?: { readonly structure?: string; readonly at?: Date }): void;
+  deliverAll(mails: readonly string[], options?: { readonly structure?: string; readonly at?: Date; readonly folder?: string }): void;
   /** Tokens that XOAUTH2 accepts. */
   readonly tokens: Set<string>;
   /** Connections that are open, the most that were open at once, and all so far. */
@@ -33,7 +33,7 @@ export async function startImapServer(
   const commands = new Map<string, number>();
   const tokens = new Set<string>();
   let faults: readonly Fault[] = [];
-  let offered: Offer = { idle: true, startTls: false, mechanisms: ["PLAIN"] };
+  let offered: Offer = { idle: true, uidNext: true, startTls: false, mechanisms: ["PLAIN"] };
   let secret = "secret-of-ada";
   let ringing = true;
   let most = 0;
@@ -108,8 +108,8 @@ export async function startImapServer(
       folders.put(folder, asSent(mail));
       ring();
     },
-    deliverAll(mails, more) {
-      for (const mail of mails) folders.put("INBOX", asSent(mail), more);
+    deliverAll(mails, { folder = "INBOX", ...more } = {}) {
+      for (const mail of mails) folders.put(folder, asSent(mail), more);
       ring();
     },
     kick,

@@ -7,13 +7,15 @@ import { fetched } from "./imap-mail.ts";
 /** What becomes of a command, of the `greeting`, or of a mail that is `APPENDED` already. */
 export interface Fault {
   readonly at: string;
-  readonly kind: "cut" | "hang" | "NO" | "BAD" | "long-literal";
+  readonly kind: "cut" | "hang" | "NO" | "BAD" | "long-literal" | "nothing";
   /** Default once. */
   readonly times?: number;
 }
 
 export interface Offer {
   readonly idle: boolean;
+  /** Whether it says which number the next mail of a folder will have. */
+  readonly uidNext: boolean;
   readonly startTls: boolean;
   readonly mechanisms: readonly string[];
 }
@@ -90,7 +92,8 @@ export function serve(socket: Socket, shared: Shared, { encrypted }: { readonly 
     if (folder === undefined) return false;
     shown = folder.mails.length;
     write(`* FLAGS (\\Seen \\Draft)\r\n* ${shown} EXISTS\r\n`);
-    write(`* OK [UIDVALIDITY ${folder.validity}] is\r\n* OK [UIDNEXT ${folder.next}] is\r\n`);
+    write(`* OK [UIDVALIDITY ${folder.validity}] is\r\n`);
+    if (shared.offer().uidNext) write(`* OK [UIDNEXT ${folder.next}] is\r\n`);
     return true;
   }
 
@@ -105,6 +108,7 @@ export function serve(socket: Socket, shared: Shared, { encrypted }: { readonly 
     const fault = shared.faultAt(name);
     if (fault === "cut") socket.destroy();
     else if (fault === "hang") muted = true;
+    else if (fault === "nothing") write(`${tag} OK done\r\n`);
     else if (fault === "NO" || fault === "BAD") write(`${tag} ${fault} not now\r\n`);
     else answer(tag, name, rest, { literal, claim: fault === "long-literal" ? 10_000 : 0 });
   }
@@ -148,7 +152,8 @@ export function serve(socket: Socket, shared: Shared, { encrypted }: { readonly 
         done();
       },
       "UID FETCH"() {
-        fetch(Number(first), rest.slice(rest.indexOf(" ")), claim);
+        const [from = 0, to = from] = first.split(":").map(Number);
+        for (const { uid } of folder?.mails ?? []) if (uid >= from && uid <= to) fetch(uid, rest.slice(rest.indexOf(" ")), claim);
         done();
       },
       APPEND() {
