@@ -103,7 +103,8 @@ describe("config", () => {
       "channels": { "botchat": { "botToken": { "env": "BOT_TOKEN" }, "allowFrom": ["1"] } },
     }`);
     const problems = async () =>
-      (JSON.parse((await run(["config", "validate", "--json"], { home })).out) as { readonly problems: readonly { path: string }[] }).problems;
+      (JSON.parse((await run(["config", "validate", "--json"], { home })).out) as { readonly problems: readonly { path: string }[] })
+        .problems;
     expect((await problems()).map(({ path }) => path)).toEqual(["channels.botchat.botToken"]);
   });
 
