@@ -202,7 +202,10 @@ function readSettings(
     ...names,
     known: Object.keys(accessSchema.properties),
   });
-  const problems = [...unresolved, ...access.problems, ...own.problems];
+  // A secret that cannot be read is set, so it is not also missing.
+  const unread = new Set(unresolved.map((problem) => problem.path));
+  for (const [file, name] of Object.entries(definition.secretFiles ?? {})) if (unread.has(`${path}.${file}`)) unread.add(`${path}.${name}`);
+  const problems = [...unresolved, ...access.problems, ...own.problems.filter((problem) => !unread.has(problem.path))];
   const ownValue = changeMarked(nodeOf(definition.options), own.value, [], {
     mark: "file",
     change: (file) => (typeof file === "string" ? expandPath(file, from.secrets.directory) : file),

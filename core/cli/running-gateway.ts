@@ -41,10 +41,14 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
   const file = join(stateDirectory, addressFile);
   const address = await readAddress(file);
   if (address === null || !isAlive(address.pid)) return null;
-  const token = await readFile(join(stateDirectory, "gateway-token"), "utf8").then(
+  const tokenFile = join(stateDirectory, "gateway-token");
+  const token = await readFile(tokenFile, "utf8").then(
     (text) => text.trim(),
     () => "",
   );
+  const found = token === "" ? "is missing or empty" : "has another token than the running gateway";
+  // Not even `stop` and `restart` can reach it.
+  const refusedHint = `The file ${tokenFile} ${found}. End process ${address.pid} (SIGTERM) and start the gateway again: it reads the file, or writes a new one.`;
   const authorization = `Bearer ${token}`;
   const ask = async (
     method: "GET" | "POST",
@@ -58,7 +62,8 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
         signal: AbortSignal.timeout(patienceMs),
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      return { ok: response.ok, body: await response.json() };
+      const answer: unknown = await response.json();
+      return { ok: response.ok, body: response.status === 401 ? { ...(answer as object), hint: refusedHint } : answer };
     } catch {
       return null;
     }

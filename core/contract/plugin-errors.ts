@@ -21,7 +21,10 @@ export class ChannelError extends Error {
   readonly reason: string;
   /** True if the same call may succeed later. */
   readonly retryable: boolean;
-  /** Milliseconds to wait before a retry, if the platform specified them. */
+  /**
+   * Milliseconds to wait before a retry, if the platform specified them. At most a day; a value that is not a positive number, such as a
+   * header that could not be read, counts as not specified.
+   */
   readonly retryAfterMs: number | undefined;
   /** `not-sent` (default): the call certainly had no effect. `unknown`: it may have had one. */
   readonly fate: "not-sent" | "unknown";
@@ -50,11 +53,18 @@ export class ChannelError extends Error {
     super(options.detail ?? code?.meaning ?? reason, options.cause === undefined ? undefined : { cause: options.cause });
     this.reason = reason;
     this.retryable = options.retryable ?? false;
-    this.retryAfterMs = options.retryAfterMs;
+    this.retryAfterMs = usableWait(options.retryAfterMs);
     this.fate = options.fate ?? "not-sent";
     this.migratedTo = options.migratedTo;
     this.hint = options.hint ?? hintOfCode(code, { retrying: this.retryable });
   }
+}
+
+/** A send is retried for a day, so no wait is longer. A timer that gets an unusable number ends at once, and the retries would flood the platform. */
+const longestWaitMs = 86_400_000;
+
+function usableWait(ms: number | undefined): number | undefined {
+  return ms !== undefined && Number.isFinite(ms) && ms > 0 ? Math.min(ms, longestWaitMs) : undefined;
 }
 
 /** The code and the hint of an error, where it has them, for the status of an account. */

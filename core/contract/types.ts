@@ -133,6 +133,17 @@ export interface Inbound {
   /** Channel id, or `hooks`, `heartbeat`, `operator` for events that no person wrote. */
   readonly channel: string;
   readonly account: string;
+  /**
+   * What happened. Channels set the first five.
+   *
+   * - `message`: a person wrote something. Chat commands run only in this kind.
+   * - `edit`: a person changed a message; `messageId` is that of the message, `text` its new text. It is answered like a message.
+   * - `press`: a person pressed a button; `text` is `callback_data: ` and the button's value, the form that models expect, and `messageId`
+   *   that of the message with the button. Set `mention`.
+   * - `reaction`: a person added a reaction to the message `messageId`. It gets no reply; the agent reads `text` at its next turn, so make it
+   *   a sentence, such as `Reaction added: 👍 by Ada on message 7`. A removed reaction is silent.
+   * - `migration`: the chat has a new id, `migratedTo`.
+   */
   readonly kind: "message" | "edit" | "press" | "reaction" | "migration" | "hook" | "system";
   readonly chat: InboundChat;
   readonly sender: InboundSender;
@@ -237,12 +248,12 @@ export interface Route {
   readonly undeliverable?: "not_asked" | "no_recipient" | "recipient_refused";
 }
 
-/** One button below a message. */
-export interface Button {
+/** One button below a message. A type alias, so that rows of buttons are `Json` and fit into the body of a part. */
+export type Button = {
   readonly text: string;
   /** Returned when the button is pressed; at most 64 bytes. */
   readonly value: string;
-}
+};
 
 /**
  * A file that an agent sends. Exactly one of `url`, `path`, `data` and `ref` is set. The gateway fetches and checks the file and stores a

@@ -11,11 +11,18 @@ export interface HookDeclarations {
   readonly policies: ReturnType<typeof hookPolicies>;
 }
 
+interface CompileOptions {
+  /** Default: without the sections that have an error. */
+  readonly config?: GatewayConfig;
+  /** True: an account with an error counts as one that will run. Its error is reported in its own place, and it says what to do. */
+  readonly ignoreBroken?: boolean;
+}
+
 export async function compileHooks(
   plugins: readonly PluginDefinition[],
   checked: CheckedConfig,
   env: Environment,
-  config: GatewayConfig = checked.config,
+  { config = checked.config, ignoreBroken = false }: CompileOptions = {},
 ): Promise<HookDeclarations> {
   const { directory } = checked;
   const channels = new Map(plugins.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const])));
@@ -24,7 +31,7 @@ export async function compileHooks(
   const read = [...channels].map(async ([id, channel]) => {
     const section = Object.hasOwn(config.channels, id) ? config.channels[id] : undefined;
     const accounts = await readAccounts(channel, section, { secrets, environment: env });
-    if (accounts.some(({ settings }) => settings !== undefined)) available.add(id);
+    if (accounts.some(({ settings }) => ignoreBroken || settings !== undefined)) available.add(id);
   });
   await Promise.all(read);
   const policies = hookPolicies(() => config, { channels: () => channels.keys(), available: (id) => available.has(id) });
@@ -46,5 +53,5 @@ export async function hookProblems(
   checked: CheckedConfig,
   env: Environment,
 ): Promise<readonly Problem[]> {
-  return (await compileHooks(plugins, checked, env, checked.checkable)).table.problems;
+  return (await compileHooks(plugins, checked, env, { config: checked.checkable, ignoreBroken: true })).table.problems;
 }

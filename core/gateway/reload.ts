@@ -13,7 +13,7 @@ import {
   type Secrets,
   watchConfig,
 } from "../config/index.ts";
-import { type HostError, reasonOf } from "../contract/index.ts";
+import { type HostError, programCommand, reasonOf } from "../contract/index.ts";
 import { callPlugin, pluginDeadlines } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Results } from "../webhooks/index.ts";
@@ -77,7 +77,10 @@ export function followConfig(parts: {
     { kept, waiting }: { readonly kept: readonly string[]; readonly waiting: readonly string[] },
   ): Promise<void> {
     for (const problem of [...(loaded.refused ?? []), ...loaded.problems, ...(await parts.found())]) logProblem(log, problem);
-    if (kept.length > 0) log.error({ sections: kept }, "sections with an error were rejected; the last valid ones stay in effect");
+    if (kept.length > 0) {
+      const hint = `Correct the file. Where the cause is outside it, such as a missing file, \`${programCommand} reload\` reads the file again.`;
+      log.error({ sections: kept, hint }, "sections with an error were rejected; the last valid ones stay in effect");
+    }
     if (waiting.length > 0) log.warn({ paths: waiting }, "some settings take effect after a restart");
   }
 
@@ -112,7 +115,12 @@ export function followConfig(parts: {
       heartbeat.reload();
       notifyPlugins(runtime.registry.changes, log);
     },
-    { signal: stop.signal, env: parts.environment, digest: current.loaded.digest },
+    {
+      signal: stop.signal,
+      env: parts.environment,
+      digest: current.loaded.digest,
+      again: () => (current.loaded.refused?.length ?? 0) > 0 || current.loaded.disabled.size > 0,
+    },
   );
   return async () => {
     const before = current.loaded;

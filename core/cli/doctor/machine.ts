@@ -88,16 +88,7 @@ function nearestExisting(path: string): string {
 export async function checkGateway(patient: Patient): Promise<readonly Finding[]> {
   const { gateway, description, loaded, stateDirectory } = patient;
   if (gateway === null) return [...(await checkPort(loaded.config.gateway)), ...leftBehind(stateDirectory)];
-  if (description === null) {
-    return [
-      {
-        check: "gateway",
-        verdict: "fail",
-        reason: `process ${gateway.pid} does not answer at ${gateway.url}`,
-        fix: `\`${programCommand} logs\` may show the reason. Restart it.`,
-      },
-    ];
-  }
+  if (description === null) return [await silentGateway(gateway)];
   const found: Finding[] = [];
   if (description.configFile !== loaded.file) {
     const reason = `the gateway uses ${description.configFile}, but these checks examined ${loaded.file}`;
@@ -111,6 +102,17 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
     found.push({ check: "gateway", verdict: "fail", path, reason, fix });
   }
   return orOk(found, "gateway", `it runs at ${gateway.url}, process ${gateway.pid}`);
+}
+
+/** A gateway that refuses the token answers, so its log shows nothing. */
+async function silentGateway(gateway: NonNullable<Patient["gateway"]>): Promise<Finding> {
+  const { pid, url } = gateway;
+  const answer = await gateway.call("GET", "/gateway/describe");
+  const { error, hint } = (answer?.body ?? {}) as { readonly error?: string; readonly hint?: string };
+  if (answer?.ok === false && error !== undefined && hint !== undefined)
+    return { check: "gateway", verdict: "fail", reason: `process ${pid} at ${url} refuses: ${error.replace(/\.$/, "")}`, fix: hint };
+  const fix = `\`${programCommand} logs\` may show the reason. Restart it.`;
+  return { check: "gateway", verdict: "fail", reason: `process ${pid} does not answer at ${url}`, fix };
 }
 
 /** A finding about the configuration or from the platform is closer to the cause than the account's state. */

@@ -79,7 +79,7 @@ async function hooksOf(
   if (preset === undefined) return base;
   // An account brings its preset along, so the check includes the preset as if it were enabled.
   const presets = hooks.presets.includes(id) ? hooks.presets : [...hooks.presets, id];
-  const { table } = await compileHooks(plugins, loaded, env, { ...checkable, hooks: { ...hooks, presets } });
+  const { table } = await compileHooks(plugins, loaded, env, { config: { ...checkable, hooks: { ...hooks, presets } } });
   const answering = table.mappings.find(({ match }) => match.path === preset.path);
   if (answering === undefined) return base;
   const answeredBy = answering.preset === undefined ? ("mapping" as const) : ("preset" as const);

@@ -1,7 +1,7 @@
 /** When a running gateway's file is edited and a value is wrong, the sections with errors keep their last valid state. */
 
 import { isRecord } from "../checking/validate.ts";
-import { getPath, parsePath, type Segment } from "../path.ts";
+import { getPath, parsePath, renderPath, type Segment } from "../path.ts";
 import type { Problem } from "../problem.ts";
 import type { Environment } from "../secrets.ts";
 import { type CheckedConfig, checkConfig } from "./load.ts";
@@ -50,9 +50,14 @@ const errorsOf = (problems: readonly Problem[]) => problems.filter(({ severity }
 
 const identity = ({ path, message }: Problem) => JSON.stringify([path, message]);
 
-/** The section that an error affects: the one it disables, else its top-level key. */
+/**
+ * The section that an error affects: the one it disables, else its top-level key. An error that disables nothing, such as a transform whose
+ * file is missing, affects its mapping only.
+ */
 function sectionOf({ section, path }: Problem): string {
-  return section ?? String(parsePath(path)?.[0] ?? path);
+  if (section !== undefined) return section;
+  const [top = path, list, index] = parsePath(path) ?? [];
+  return top === "hooks" && list === "mappings" && index !== undefined ? renderPath([top, list, index]) : String(top);
 }
 
 const isBelow = (inner: string, outer: string): boolean => inner.startsWith(`${outer}.`) || inner.startsWith(`${outer}[`);

@@ -21,6 +21,11 @@ export interface WatchOptions {
   readonly env?: Environment;
   /** `digest` of the configuration that the caller loaded, so that earlier changes are reported too. Default: that of the current file. */
   readonly digest?: string;
+  /**
+   * Whether a check that the caller asks for reads an unchanged file again, because something outside the file may have changed: a part of
+   * it is not in effect, and its error may be gone.
+   */
+  readonly again?: () => boolean;
   /** How long the file must stay unchanged before it is read, in milliseconds. */
   readonly debounceMs?: number;
   /** How often the file itself is polled, in milliseconds. */
@@ -53,8 +58,8 @@ export function watchConfig(
   };
 
   // Checks run one at a time and in order, so that an older text never follows a newer one.
-  const look = () => {
-    busy = busy.then(check).catch((thrown: unknown) => notify({ error: asHostError(thrown, path) }));
+  const look = (asked = false) => {
+    busy = busy.then(() => check(asked)).catch((thrown: unknown) => notify({ error: asHostError(thrown, path) }));
     return busy;
   };
 
@@ -62,8 +67,9 @@ export function watchConfig(
     if (!signal.aborted) await onChange(change);
   };
 
-  async function check(): Promise<void> {
+  async function check(asked: boolean): Promise<void> {
     const first = digest === undefined;
+    if (asked && options.again?.() === true) digest = "";
     const next = await currentDigest(path, debounceMs);
     if (signal.aborted || next === digest) return;
     digest = next;
@@ -109,7 +115,7 @@ export function watchConfig(
     void open();
     void look();
   }
-  return look;
+  return () => look(true);
 }
 
 /** A file is missing for a moment while it is being replaced, so check twice before treating it as deleted. */

@@ -240,6 +240,14 @@ function explain(mapping: Mapping, problem: HttpProblem, override: Fields | unde
     });
   }
   const setting = field === undefined ? [] : [settingOf[field] ?? field];
+  const isTemplate = mapping.templates.some(([name]) => name === setting[0]);
+  if (transform !== undefined && field !== undefined && settingOf[field] !== undefined && !isTemplate) {
+    const { module } = transform;
+    return new MappingFailure(problem, {
+      path: mapping.placeOf(["transform", "module"]),
+      hint: `Return ${field} from ${module}, or null if there is nothing to do. If ${module} reads headers, such as the name of the event, the delivery needs them.`,
+    });
+  }
   return new MappingFailure(problem, {
     path: mapping.placeOf(setting),
     hint: "Compare the payload with what the mapping makes of it.",

@@ -35,7 +35,7 @@ export function createApi({ server, token }: Options, calling: () => () => void)
     }).catch((cause: unknown) => {
       throw unreachable(cause);
     });
-    if (!response.ok) throw refused(response);
+    if (!response.ok) throw init.method === "POST" ? refused(response) : notAnswered(response);
     const body = (await response.json().catch((cause: unknown) => {
       throw unreachable(cause);
     })) as T;
@@ -63,17 +63,28 @@ function unreachable(cause: unknown): ChannelError {
   return new ChannelError("network", { detail: `The platform cannot be reached (${code || "no answer"})`, retryable: true, fate });
 }
 
-/** These reasons are the gateway's own, which knows what to say about them. */
+/** A message that is refused. These reasons are the gateway's own, which knows what to say about them. */
 function refused({ status, headers }: Response): ChannelError {
-  if (status === 429) {
-    const retryAfterMs = Number(headers.get("retry-after") ?? 1) * 1_000;
-    return new ChannelError("flood_wait", { retryable: true, retryAfterMs });
-  }
+  if (status === 429) return askedToWait(headers);
   if (status === 401) return new ChannelError("unauthorized");
   if (status === 403) return new ChannelError("blocked_by_user");
   if (status === 404) return new ChannelError("chat_not_found");
   // A server error: the platform may have taken the message before it failed.
   if (status >= 500)
-    return new ChannelError("server_error", { detail: `The platform answered ${status}`, retryable: true, fate: "unknown" });
-  return new ChannelError("request_refused", { detail: `The platform answered ${status}` });
+    return new ChannelError("platform_error", { detail: `The platform answered ${status}`, retryable: true, fate: "unknown" });
+  return new ChannelError("bad_request", { detail: `The platform answered ${status}` });
+}
+
+/** `me` and `events`: only a wrong token ends the account. Everything else passes, such as a proxy that answers 404 for a minute. */
+function notAnswered({ status, headers }: Response): ChannelError {
+  if (status === 429) return askedToWait(headers);
+  if (status === 401) return new ChannelError("unauthorized");
+  return new ChannelError("platform_error", { detail: `The platform answered ${status}`, retryable: true });
+}
+
+/** `Retry-After` is a number of seconds or a date. Where it is neither, the gateway chooses the wait. */
+function askedToWait(headers: Headers): ChannelError {
+  const asked = headers.get("retry-after") ?? "";
+  const retryAfterMs = /^\d+$/.test(asked) ? Number(asked) * 1_000 : Date.parse(asked) - Date.now();
+  return new ChannelError("flood_wait", { retryable: true, retryAfterMs });
 }

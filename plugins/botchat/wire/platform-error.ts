@@ -37,6 +37,12 @@ const badRequests: readonly (readonly [RegExp, string])[] = [
   ],
 ];
 
+/** Status 403. A person who never wrote to the bot cannot be written to; what helps is the same as for an unknown chat. */
+const forbidden: readonly (readonly [RegExp, string])[] = [
+  [/blocked by the user|user is deactivated/i, "blocked_by_user"],
+  [/can't initiate conversation/i, "chat_not_found"],
+];
+
 /** A bare "Not Found" means that no bot has this token. For an unknown method, the description says more. */
 function isBotUnknown(method: string, description: string): boolean {
   return method === "getMe" || /^(not found|unauthorized)\.?$/i.test(description.trim());
@@ -48,7 +54,7 @@ function reasonOfRefusal(method: string, { error_code: code, description }: Refu
   if (code === 409) return "conflict";
   if (code === 429) return "flood_wait";
   if (code >= 500) return "platform_error";
-  if (code === 403) return /blocked by the user|user is deactivated/i.test(description) ? "blocked_by_user" : "no_rights";
+  if (code === 403) return forbidden.find(([pattern]) => pattern.test(description))?.[1] ?? "no_rights";
   if (code === 413) return "too_large";
   return badRequests.find(([pattern]) => pattern.test(description))?.[1] ?? "bad_request";
 }

@@ -95,6 +95,19 @@ describe("config", () => {
     expect(set.err).toContain("hooks.mappings[0].messageTemplate");
   });
 
+  test("validate reports a channel with an error once, and not again for each mapping that names it", async () => {
+    const { home } = homeWith(`{
+      "hooks": { "enabled": true, "token": "a-token-of-32-characters-abcdefgh", "mappings": [
+        { "match": { "path": "alert" }, "messageTemplate": "{{ text }}", "channel": "botchat", "to": "1" },
+      ] },
+      "channels": { "botchat": { "botToken": { "env": "BOT_TOKEN" }, "allowFrom": ["1"] } },
+    }`);
+    const problems = async () =>
+      (JSON.parse((await run(["config", "validate", "--json"], { home })).out) as { readonly problems: readonly { path: string }[] })
+        .problems;
+    expect((await problems()).map(({ path }) => path)).toEqual(["channels.botchat.botToken"]);
+  });
+
   test("validate finds two accounts that would listen on one address", async () => {
     const accounts = { home: { botToken: "1:a", webhookPath: "/one" }, work: { botToken: "2:b", webhookPath: "/two" } };
     const { home } = homeWith(

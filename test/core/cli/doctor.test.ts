@@ -1,4 +1,5 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:net";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
@@ -192,6 +193,30 @@ describe("doctor", () => {
       ["channels.botchat.groups.-1.skills", "beer"],
       ["channels.botchat.groups.-1.topics.5.skills", "ale"],
     ]);
+  });
+
+  test("a running gateway whose token is not in the file any more: doctor and stop say which file, and what to do", async () => {
+    const server = createHttpServer((_, response) => {
+      response.writeHead(401).end('{ "ok": false, "error": "The gateway token is missing or wrong.", "code": "unauthorized" }');
+    });
+    await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
+    onTestFinished(() => void server.close());
+    const { home, state, file } = homeWith(basics);
+    mkdirSync(state, { mode: 0o700 });
+    const url = `http://127.0.0.1:${(server.address() as { readonly port: number }).port}`;
+    writeFileSync(join(state, "gateway.json"), JSON.stringify({ url, pid: process.pid, startedAt: 1 }), { mode: 0o600 });
+    const lost = `The file ${join(state, "gateway-token")} is missing or empty. End process ${process.pid} (SIGTERM) and start the gateway again`;
+    expect(of(await doctor(home), "gateway")).toMatchObject([
+      {
+        verdict: "fail",
+        reason: `process ${process.pid} at ${url} refuses: The gateway token is missing or wrong`,
+        fix: expect.stringContaining(lost),
+      },
+    ]);
+    expect(await run(["stop", "--config", file], { home })).toMatchObject({ code: 1, err: expect.stringContaining(lost) });
+    writeFileSync(join(state, "gateway-token"), "another", { mode: 0o600 });
+    const { err } = await run(["stop", "--config", file], { home });
+    expect(err).toContain("gateway-token has another token than the running gateway.");
   });
 
   test("a port that is taken, a gateway that was killed, an address that others reach, a proxy that anybody is", async () => {

@@ -202,3 +202,27 @@ test("an account whose check does not answer is not asked again", async () => {
   ]);
   expect(asked).toBe(2);
 });
+
+test.each([
+  ["a variable that is not set", { token: { env: "NOPE" } }, "channels.desk.token"],
+  [
+    "a variable that is not set, deeper in the options",
+    { token: "t", proxy: { password: { env: "NOPE" } } },
+    "channels.desk.proxy.password",
+  ],
+  ["a file that does not exist", { tokenFile: "/nope" }, "channels.desk.tokenFile"],
+])("a required secret from %s is reported as unreadable, and not as missing too", async (_name, section, path) => {
+  const definition = {
+    ...plain,
+    id: "desk",
+    options: Type.Object({
+      token: Type.String({ minLength: 1 }),
+      tokenFile: Type.Optional(Type.String()),
+      proxy: Type.Optional(Type.Object({ password: secretText({ description: "Password of the proxy." }) })),
+    }),
+    secrets: ["token"],
+    secretFiles: { tokenFile: "token" },
+  } as unknown as CalledChannel;
+  const found = await readAccounts(definition, section, { secrets: createSecrets({ env: {}, directory: "/" }), environment: {} });
+  expect(found.flatMap(({ problems }) => problems.map((problem) => problem.path))).toEqual([path]);
+});

@@ -212,4 +212,33 @@ describe("a row", () => {
     // Between two tries nobody need fear that it has arrived.
     expect(notes.slice(0, 4)).toEqual(["try at 0", "not sent 1", "sending 1", "try at 100"]);
   });
+
+  test.each([
+    ["a header that is a date, read as a number", Number.NaN],
+    ["no time at all", 0],
+    ["a time that has passed", -5_000],
+    ["a time without end", Number.POSITIVE_INFINITY],
+  ])("that is put off by %s is tried again at the account's own pace", async (_, retryAfterMs) => {
+    const { notes, closing, deliver } = station(
+      () => {
+        throw new ChannelError("flood_wait", { retryable: true, retryAfterMs });
+      },
+      { retry: { attempts: 3, minDelayMs: 100, maxDelayMs: 3_600_000 } },
+    );
+    const done = deliver(1);
+    await vi.advanceTimersByTimeAsync(1_400);
+    closing.abort();
+    await done;
+    expect(notes.filter((note) => note.startsWith("try"))).toEqual(["try at 0", "try at 100", "try at 300", "try at 700"]);
+  });
+
+  test("that is put off for longer than a timer can wait is tried again when a day is over, and then given up", async () => {
+    const { notes, deliver } = station(() => {
+      throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 365 * 86_400_000 });
+    });
+    const done = deliver(1);
+    await vi.advanceTimersByTimeAsync(49 * 3_600_000);
+    expect(await done).toMatchObject({ failure: "flood_wait" });
+    expect(notes.filter((note) => note.startsWith("try")).length).toBeLessThanOrEqual(3);
+  });
 });

@@ -122,6 +122,19 @@ describe("a connection that is kept", () => {
     expect(attempts).toBe(2);
   });
 
+  test("waits its own time where the platform's wait cannot be read", async () => {
+    let attempts = 0;
+    await keepConnected(account(), async () => {
+      attempts += 1;
+      throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: Number("Thu, 01 Jan 2026 00:00:00 GMT") });
+    });
+    expect(statuses.at(-1)?.detail).toMatch(/The next attempt is in 1 s\.$/);
+    await advance(900);
+    expect(attempts).toBe(1);
+    await advance(300);
+    expect(attempts).toBe(2);
+  });
+
   test("that takes too long is given up, and its signal says so", async () => {
     let given: AbortSignal | undefined;
     const starting = keepConnected(

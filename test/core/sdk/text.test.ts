@@ -1,5 +1,6 @@
 import fc from "fast-check";
-import { describe, expect, test } from "vitest";
+import { describe, expect, expectTypeOf, test } from "vitest";
+import type { Json, Reply } from "../../../core/sdk/contract.ts";
 import { cutText } from "../../../core/sdk/text/cut-text.ts";
 import { parseMarkdown } from "../../../core/sdk/text/markdown-tree.ts";
 import { plainText } from "../../../core/sdk/text/plain-text.ts";
@@ -171,4 +172,8 @@ describe("cutting", () => {
   test("refuses a limit into which no character fits", () => {
     expect(() => cutText("a", { limit: 3 })).toThrow("limit of cutText is 3: give a whole number of at least 4");
   });
+});
+
+test("the buttons of a reply fit into the body of a part as they are", () => {
+  expectTypeOf<Reply["buttons"]>().toExtend<Json>();
 });

@@ -13,13 +13,13 @@ afterEach(async () => {
 });
 
 /** The errors in the log are what some tests are about. */
-async function start(hooks: object, files: Readonly<Record<string, string>> = {}): Promise<void> {
+async function start(hooks: object, files: Readonly<Record<string, string>> = {}, allowed: readonly RegExp[] = []): Promise<void> {
   const directory = temporaryDirectory();
   for (const [name, text] of Object.entries(files)) {
     mkdirSync(join(directory, "transforms"), { recursive: true });
     writeFileSync(join(directory, "transforms", name), text);
   }
-  host = await createTestHost({ directory, config: { hooks, log: { level: "info" } }, allowErrors: [/hooks\.mappings/] });
+  host = await createTestHost({ directory, config: { hooks, log: { level: "info" } }, allowErrors: [/hooks\.mappings/, ...allowed] });
 }
 
 async function post(path: string, payload: Json, headers: Readonly<Record<string, string>> = {}) {
@@ -65,6 +65,34 @@ describe("mappings in a running gateway", () => {
     expect((await post("door", { open: false })).status).toBe(204);
     expect(await post("bad", {})).toMatchObject({ status: 500, json: { code: "mapping_failed" } });
     expect(open.ended[0]).toMatchObject({ outcome: "silent", reason: "not_asked" });
+  });
+
+  test("a new mapping whose transform is still missing takes part in the edit, and works once the file is there", async () => {
+    const first = { match: { path: "first" }, deliver: false, messageTemplate: "x" };
+    await start({ mappings: [first] }, { "unused.ts": "" });
+    const door = { match: { path: "door" }, deliver: false, transform: { module: "door.ts" } };
+    change({ mappings: [first, door, { ...first, match: { path: "third" } }] });
+    await host.fetch("/gateway/reload", { method: "POST" });
+    expect(await post("door", {})).toMatchObject({ status: 500, json: { code: "mapping_failed" } });
+    expect((await post("third", {})).status).toBe(202);
+    writeFileSync(join(host.directory, "transforms", "door.ts"), "export default () => ({ message: 'open' });");
+    expect((await post("door", {})).status).toBe(202);
+  });
+
+  test("a changed mapping whose transform is missing stays as it was, and a reload takes it in once the file is there", async () => {
+    const at = (path: string, module: string) => ({ match: { path }, deliver: false, transform: { module } });
+    const files = { "old.ts": "export default () => ({ message: 'old' });" };
+    await start({ mappings: [at("door", "old.ts")] }, files, [/sections with an error were rejected/]);
+    change({ mappings: [at("door", "new.ts"), at("other", "old.ts")] });
+    const reload = async () => (await (await host.fetch("/gateway/reload", { method: "POST" })).json()) as { readonly changed: boolean };
+    await reload();
+    expect(log()).toContain('"sections":["hooks.mappings[0]"]');
+    expect((await post("door", {})).ended[0]).toMatchObject({ outcome: "silent" });
+    expect((await post("other", {})).status).toBe(202);
+    writeFileSync(join(host.directory, "transforms", "new.ts"), "export default () => null;");
+    expect(await reload()).toMatchObject({ changed: true });
+    expect((await post("door", {})).status).toBe(204);
+    expect(await reload()).toMatchObject({ changed: false });
   });
 
   test("an edited configuration counts from the next request: mappings, presets, and what is wrong with them", async () => {

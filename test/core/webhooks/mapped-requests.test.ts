@@ -220,6 +220,10 @@ describe("a transform", () => {
     });
     expect(last()?.event).toMatchObject({ kind: "wake", gather: { due: null } });
     expect(code(await hooks.post("a", { name: "says nothing" }))).toEqual([400, "invalid_payload"]);
+    // No template says it either, so the transform is the place to look.
+    expect(last()?.settled?.decisions).toMatchObject([
+      { path: "hooks.mappings[0].transform.module", hint: expect.stringMatching(/^Return message from t\.ts, or null .* headers/) },
+    ]);
   });
 
   test("null is 204, and kept as a delivery that there was nothing to do for", async () => {

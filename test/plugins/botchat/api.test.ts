@@ -149,6 +149,7 @@ describe("what the platform refuses did not happen", () => {
     [403, "Forbidden: bot was blocked by the user", "blocked_by_user", false],
     [403, "Forbidden: user is deactivated", "blocked_by_user", false],
     [403, "Forbidden: bot was kicked from the group chat", "no_rights", false],
+    [403, "Forbidden: bot can't initiate conversation with a user", "chat_not_found", false],
     [404, "Not Found", "unauthorized", false],
     [404, "Not Found: method not found", "method_unknown", false],
     [409, "Conflict: terminated by other getUpdates request", "conflict", false],

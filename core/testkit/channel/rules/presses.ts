@@ -22,8 +22,9 @@ async function isReceived(bench: Bench): Promise<void> {
   const [message] = bench.messages();
   const [{ inbound: press, ...at }, more] = presses() as [ReturnType<Bench["messages"]>[number], unknown?];
   if (more !== undefined) throw new Error("The person pressed a button once, but two presses were received.");
-  if (!press.text.includes("agree-value"))
-    throw new Error(`The press has the text ${shown(press.text)}, which must contain the button's value.`);
+  const expected = "callback_data: agree-value";
+  if (press.text !== expected)
+    throw new Error(`The press has the text ${shown(press.text)}. Its text must be ${shown(expected)}, the form that models expect.`);
   if (press.sender.id !== message?.inbound.sender.id)
     throw new Error(`The sender of the press is ${press.sender.id}, which is another person.`);
   if (!press.mention) throw new Error("The press has no mention, so the bot would not reply in a group. A press always addresses the bot.");
