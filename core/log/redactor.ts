@@ -1,4 +1,5 @@
 /** Redacts secrets by value in log lines, stored deliveries and recordings. */
+import { hasEscapes, plainSpelling, spellingsOf } from "./spellings.ts";
 
 /** Shorter secrets are only redacted as whole words, because they occur inside ordinary words. */
 export const shortestInside = 6;
@@ -19,9 +20,22 @@ export function createRedactor(secrets: () => Iterable<string>, mark = "[secret]
   let known: ReadonlySet<string> = new Set();
   /** The longest first, because otherwise a secret that is the beginning of another would leave the rest of it visible. */
   let forms: readonly string[] = [];
+  /** With what to search for in a text whose spelling is plain. */
+  let plainForms: readonly (readonly [plain: string, secret: string])[] = [];
   const learn = (): void => {
     known = new Set(secrets());
-    forms = [...new Set([...known].flatMap(formsOf))].filter((form) => form !== "").toSorted((a, b) => b.length - a.length);
+    forms = [...new Set([...known].flatMap(formsOf))].filter((form) => form !== "").toSorted(byLength);
+    plainForms = [...known]
+      .filter((secret) => secret.length >= shortestInside)
+      .toSorted(byLength)
+      .map((secret) => [plainSpelling(secret), secret]);
+  };
+  /** The usual forms are gone: what is found now has another spelling, which is rare. */
+  const redactSpellings = (text: string): string => {
+    const plain = plainSpelling(text);
+    return plainForms
+      .filter(([form]) => plain.includes(form))
+      .reduce((left, [, secret]) => left.replace(spellingsOf(secret), () => mark), text);
   };
   return (text) => {
     for (const secret of secrets()) {
@@ -34,9 +48,11 @@ export function createRedactor(secrets: () => Iterable<string>, mark = "[secret]
       if (!redacted.includes(form)) continue;
       redacted = form.length >= shortestInside ? redacted.replaceAll(form, mark) : replaceWords(redacted, form, mark);
     }
-    return redacted;
+    return plainForms.length > 0 && hasEscapes(redacted) ? redactSpellings(redacted) : redacted;
   };
 }
+
+const byLength = (a: string, b: string): number => b.length - a.length;
 
 function replaceWords(line: string, word: string, mark: string): string {
   let result = "";
