@@ -135,3 +135,18 @@ test("HTTP/1.0 without a Host reaches a probe and nothing else", async () => {
   expect(await answerTo("/healthz")).toMatch(/^HTTP\/1\.1 200 /);
   expect(await answerTo("/readyz")).toMatch(/^HTTP\/1\.1 421 Misdirected Request/);
 });
+
+test("a request with the whole address in its first line is one to that host, hooks included", async () => {
+  const hooks = await startHooks();
+  http = hooks;
+  const wake = { method: "POST", token: hookToken, body: '{"text":"hi"}' } as const;
+  expect((await ask("http://127.0.0.1/hooks/wake?from=proxy", "127.0.0.1", wake))[0]).toBe(200);
+  expect((await ask("http://any.example/hooks/wake?token=", "any.example", wake))[0]).toBe(400);
+  await hooks.close();
+
+  http = await withPoke({ publicUrl: "https://bot.example" });
+  expect((await ask("HTTPS://bot.example:443/gateway/poke", "evil.example", poke))[0]).toBe(200);
+  expect((await ask("http://evil.example/gateway/poke", "bot.example", poke))[0]).toBe(421);
+  expect((await ask("http://bot.example@evil.example/gateway/poke", "bot.example", poke))[0]).toBe(421);
+  expect((await ask("http://bot.example", "bot.example", poke))[0]).toBe(404);
+});
