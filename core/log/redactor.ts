@@ -1,5 +1,5 @@
 /** Redacts secrets by value in log lines, stored deliveries and recordings. */
-import { hasEscapes, plainSpelling, spellingsOf } from "./spellings.ts";
+import { createSpellings } from "./spellings.ts";
 
 /** Shorter secrets are only redacted as whole words, because they occur inside ordinary words. */
 export const shortestInside = 6;
@@ -20,22 +20,12 @@ export function createRedactor(secrets: () => Iterable<string>, mark = "[secret]
   let known: ReadonlySet<string> = new Set();
   /** The longest first, because otherwise a secret that is the beginning of another would leave the rest of it visible. */
   let forms: readonly string[] = [];
-  /** With what to search for in a text whose spelling is plain. */
-  let plainForms: readonly (readonly [plain: string, secret: string])[] = [];
+  let redactSpellings = (text: string): string => text;
   const learn = (): void => {
     known = new Set(secrets());
     forms = [...new Set([...known].flatMap(formsOf))].filter((form) => form !== "").toSorted(byLength);
-    plainForms = [...known]
-      .filter((secret) => secret.length >= shortestInside)
-      .toSorted(byLength)
-      .map((secret) => [plainSpelling(secret), secret]);
-  };
-  /** The usual forms are gone: what is found now has another spelling, which is rare. */
-  const redactSpellings = (text: string): string => {
-    const plain = plainSpelling(text);
-    return plainForms
-      .filter(([form]) => plain.includes(form))
-      .reduce((left, [, secret]) => left.replace(spellingsOf(secret), () => mark), text);
+    const long = [...known].filter((secret) => secret.length >= shortestInside);
+    redactSpellings = createSpellings(long.toSorted(byLength), mark);
   };
   return (text) => {
     for (const secret of secrets()) {
@@ -48,7 +38,8 @@ export function createRedactor(secrets: () => Iterable<string>, mark = "[secret]
       if (!redacted.includes(form)) continue;
       redacted = form.length >= shortestInside ? redacted.replaceAll(form, mark) : replaceWords(redacted, form, mark);
     }
-    return plainForms.length > 0 && hasEscapes(redacted) ? redactSpellings(redacted) : redacted;
+    // The usual forms are gone by now.
+    return redactSpellings(redacted);
   };
 }
 

@@ -1,24 +1,37 @@
 /**
- * Finds a secret in whatever spelling its sender's library uses. JSON may escape any character (`\u002b`), again in each text that contains
+ * Finds secrets in whatever spelling their sender's library uses. JSON may escape any character (`\u002b`), again in each text that contains
  * JSON. URLs and forms have `%2b` in either case, and `+` for a space. A form may contain JSON.
  */
 
-/** A run of backslashes is bounded, because a text of nothing else would be read again from each of them. */
-const jsonEscapes = /\\{1,8}(?:u([0-9a-f]{4})|(["/nrt]))/gi;
-const percentEscapes = /(?:%[0-9a-f]{2})+/gi;
-
 const controls: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 
-/** Whether a text may contain a spelling other than the plain one. */
-export function hasEscapes(text: string): boolean {
-  return text.includes("\\") || text.includes("%") || text.includes("+");
+/** Creates a function that replaces the secrets in every spelling. Nearly all texts have no escapes that matter, and cost next to nothing. */
+export function createSpellings(secrets: readonly string[], mark: string): (text: string) => string {
+  const isWide = secrets.some((secret) => /[^\0-\x7f]/.test(secret));
+  const hasSpace = secrets.some((secret) => secret.includes(" "));
+  const hasShortEscape = secrets.some((secret) => /["/\\\n\r\t]/.test(secret));
+  const plain = secrets.map((secret) => [plainSpelling(secret, isWide), secret] as const);
+  const mayEscape = (text: string): boolean =>
+    text.includes("\\u") || text.includes("%") || (hasShortEscape && text.includes("\\\\")) || (hasSpace && text.includes("+"));
+  return (text) => {
+    if (secrets.length === 0 || !mayEscape(text)) return text;
+    const read = plainSpelling(text, isWide);
+    const found = plain.filter(([spelling]) => read.includes(spelling));
+    return found.reduce((left, [, secret]) => left.replace(spellingsOf(secret), () => mark), text);
+  };
 }
 
-/** Reduces all spellings of a text to one. The result only serves to search in it. */
-export function plainSpelling(text: string): string {
+// A run of backslashes is bounded, because a text of nothing else would be read again from each of them.
+const jsonEscapes = /\\{1,8}(?:u([0-9a-f]{4})|(["/nrt]))/gi;
+const asciiJsonEscapes = /\\{1,8}(?:u(00[0-7][0-9a-f])|(["/nrt]))/gi;
+const percentEscapes = /(?:%[0-9a-f]{2})+/gi;
+const asciiPercentEscapes = /(?:%[0-7][0-9a-f])+/gi;
+
+/** Reduces all spellings of a text to one, which only serves to search in it. `isWide`: also those of characters that are not ASCII. */
+function plainSpelling(text: string, isWide: boolean): string {
   return text
-    .replace(percentEscapes, (bytes) => Buffer.from(bytes.replaceAll("%", ""), "hex").toString("utf8"))
-    .replace(jsonEscapes, (_, unit: string | undefined, character = "") =>
+    .replace(isWide ? percentEscapes : asciiPercentEscapes, (bytes) => Buffer.from(bytes.replaceAll("%", ""), "hex").toString("utf8"))
+    .replace(isWide ? jsonEscapes : asciiJsonEscapes, (_, unit: string | undefined, character = "") =>
       unit === undefined ? (controls[character] ?? character) : String.fromCharCode(Number.parseInt(unit, 16)),
     )
     .replace(/\\+/g, "\\")
@@ -26,7 +39,7 @@ export function plainSpelling(text: string): string {
 }
 
 /** Matches all spellings of a secret. */
-export function spellingsOf(secret: string): RegExp {
+function spellingsOf(secret: string): RegExp {
   return new RegExp([...secret.replace(/\\+/g, "\\")].map(spellingsOfCharacter).join(""), "g");
 }
 

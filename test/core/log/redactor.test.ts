@@ -29,7 +29,11 @@ const spellings: Readonly<Record<string, (secret: string) => string>> = {
 };
 
 test.each(Object.entries(spellings))("a secret in %s is removed", (_, spell) => {
-  for (const secret of secrets) expect(redact(`x=${spell(secret)}&y`)).toBe("x=[secret]&y");
+  for (const secret of secrets) {
+    // Alone, a secret of ASCII needs no escapes of other characters to be read.
+    const redactOne = createRedactor(() => [secret]);
+    for (const one of [redact, redactOne]) expect(one(`x=${spell(secret)}&y`)).toBe("x=[secret]&y");
+  }
 });
 
 test("a text with escapes and without a secret is unchanged", () => {
