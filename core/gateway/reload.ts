@@ -115,13 +115,14 @@ export function followConfig(parts: {
     { signal: stop.signal, env: parts.environment, digest: current.loaded.digest },
   );
   return async () => {
-    const before = current.loaded;
+    const { digest: before } = current.loaded;
+    const known = new Set(parts.secrets.values());
     await look();
     await applied;
     if (failed !== undefined) throw failed;
-    const { config, problems, refused = [] } = current.loaded;
+    const { config, problems, refused = [], digest: after } = current.loaded;
     return {
-      changed: current.loaded !== before,
+      changed: after !== before || [...parts.secrets.values()].some((secret) => !known.has(secret)),
       problems: [...refused, ...problems, ...(await parts.found())],
       waiting: changedAtStart(started, config),
     };
