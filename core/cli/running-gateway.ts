@@ -41,6 +41,10 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
   const file = join(stateDirectory, addressFile);
   const address = await readAddress(file);
   if (address === null || !isAlive(address.pid)) return null;
+  // The id of a killed process may belong to another one, as after a restart of the machine, or always in a container. Nothing is known
+  // about a program that listens at the address then, and it must not receive the token.
+  const { isLockFree } = await import("../state/lock.ts");
+  if (isLockFree(stateDirectory)) return null;
   const tokenFile = join(stateDirectory, "gateway-token");
   const token = await readFile(tokenFile, "utf8").then(
     (text) => text.trim(),

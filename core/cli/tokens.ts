@@ -1,6 +1,6 @@
 /** `tokens rotate`: replaces a token; the old one stays valid for a time. */
 import { randomBytes } from "node:crypto";
-import { existsSync, readFileSync } from "node:fs";
+import { existsSync, readFileSync, realpathSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { parseDuration } from "../agents/heartbeat/duration.ts";
@@ -116,8 +116,11 @@ async function write(
   }
   const kept = `${source.file}.previous`;
   try {
-    writeWhole(kept, `${old}\n`);
-    writeWhole(source.file, `${token}\n`);
+    const file = realpathSync(source.file);
+    // The gateway may run as another user, and reads both.
+    const like = statSync(file);
+    writeWhole(kept, `${old}\n`, like);
+    writeWhole(file, `${token}\n`, like);
   } catch (thrown) {
     throw new HostError("token_not_written", { file: source.file, reason: reasonOf(thrown) }, { cause: thrown });
   }

@@ -27,6 +27,11 @@ function waitingFor(from: { readonly started: GatewayConfig; readonly before: Ga
   return changedAtStart(from.before, after).filter((path) => waiting.includes(path));
 }
 
+/** The parts of the configuration that are not in effect because of an error. */
+function heldBack({ refused = [], disabled }: LoadedConfig): string {
+  return JSON.stringify([refused.map(({ path, message }) => [path, message]), [...disabled]]);
+}
+
 function notifyPlugins(changes: Runtime["registry"]["changes"], log: Log): void {
   for (const { plugin, definition } of changes) {
     callPlugin({ plugin, doing: "onChange" }, pluginDeadlines.onReady, async () => definition()).catch((error: unknown) => {
@@ -115,21 +120,19 @@ export function followConfig(parts: {
       heartbeat.reload();
       notifyPlugins(runtime.registry.changes, log);
     },
-    {
-      signal: stop.signal,
-      env: parts.environment,
-      digest: current.loaded.digest,
-      again: () => (current.loaded.refused?.length ?? 0) > 0 || current.loaded.disabled.size > 0,
-    },
+    { signal: stop.signal, env: parts.environment, digest: current.loaded.digest },
   );
   return async () => {
     const before = current.loaded;
+    const known = new Set(parts.secrets.values());
     await look();
     await applied;
     if (failed !== undefined) throw failed;
-    const { config, problems, refused = [] } = current.loaded;
+    const after = current.loaded;
+    const { config, problems, refused = [] } = after;
+    const hasNewSecret = [...parts.secrets.values()].some((secret) => !known.has(secret));
     return {
-      changed: current.loaded !== before,
+      changed: after.digest !== before.digest || heldBack(after) !== heldBack(before) || hasNewSecret,
       problems: [...refused, ...problems, ...(await parts.found())],
       waiting: changedAtStart(started, config),
     };

@@ -5,6 +5,7 @@ import { changedAtStart, type LoadedConfig, type Problem } from "../config/index
 import { product } from "../contract/index.ts";
 import type { PluginReport, Plugins, Registry, WatchReport } from "../host/index.ts";
 import { routeAddress } from "../http/index.ts";
+import { redactValue } from "../log/index.ts";
 import type { Store, StoreStats } from "../state/index.ts";
 import type { TapInfo } from "../stations/index.ts";
 import type { Base } from "./base.ts";
@@ -155,5 +156,9 @@ export function createDescribing(
 
 /** Removes secrets from values that are shown to others: an error may quote its input. */
 export function cleaner({ redact }: Pick<Base, "redact">): <T>(value: T) => T {
-  return <T>(value: T): T => JSON.parse(redact(JSON.stringify(value))) as T;
+  return <T>(value: T): T => {
+    const text = JSON.stringify(value);
+    const copy = JSON.parse(text) as T;
+    return redact(text) === text ? copy : redactValue(copy, redact);
+  };
 }

@@ -71,7 +71,9 @@ const unauthorized = new HttpProblem("unauthorized", "The gateway token is missi
 
 /** Detects pages of other sites: in a browser on this machine, they must not reach a route that needs no token. */
 function isForeignOrigin(request: IncomingMessage): boolean {
-  const origin = request.headers.origin;
+  const { origin, host } = request.headers;
   if (origin === undefined) return false;
-  return !URL.canParse(origin) || new URL(origin).host !== request.headers.host?.toLowerCase();
+  const page = URL.parse(origin);
+  // Browsers leave out the usual port, and proxies may add it: as `$host:$server_port` of nginx does.
+  return page === null || host === undefined || URL.parse(`${page.protocol}//${host}`)?.host !== page.host;
 }

@@ -20,11 +20,12 @@ export function gatewayToken(config: GatewayConfig, stateDirectory: string, secr
   return secrets.resolve(readToken(file) ?? generate(file), "gateway.auth.token");
 }
 
-function readToken(file: string): string | undefined {
+/** A file that exists and cannot be read is named by the error of its resolution: another token would shut out all clients. */
+function readToken(file: string): string | { readonly file: string } | undefined {
   try {
     return readFileSync(file, "utf8").trim() || undefined;
-  } catch {
-    return undefined;
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === "ENOENT" ? undefined : { file };
   }
 }
 

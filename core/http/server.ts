@@ -15,6 +15,7 @@ import { type ListenAddress, listenError } from "./listening.ts";
 import { createPluginRoutes, type PluginRoutes } from "./plugin-routes.ts";
 import { HttpProblem, jsonType, type ProblemCode, problems, renderProblem } from "./problem.ts";
 import { reachWarning } from "./reach.ts";
+import { originForm } from "./request-target.ts";
 import { type RouteConfig, registerBodyParser, registerRoute } from "./route.ts";
 import { createRouteTable } from "./route-table.ts";
 import { sendProblem } from "./send.ts";
@@ -152,6 +153,7 @@ function createApp(requestTimeoutMs: number, log: HttpServerOptions["log"]): Fas
     // During shutdown, requests on open connections are still answered in the usual way.
     return503OnClosing: false,
     genReqId: () => "",
+    rewriteUrl: originForm,
     routerOptions: { maxParamLength: 1_024 },
     schemaController: { compilersFactory: { buildValidator: noCompiler, buildSerializer: noCompiler } },
     http: {

@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { type Logger, pino } from "pino";
 import { renderLogLine } from "./log-line.ts";
+import { redactValue } from "./redact-value.ts";
 import { createRedactor } from "./redactor.ts";
 
 export type Log = Logger;
@@ -105,6 +106,12 @@ function gatherLines(sink: Sink): Sink {
   };
 }
 
+/** A line remains JSON, whatever a secret is. Nearly all lines contain none. */
+function redactLine(line: string, redact: (text: string) => string): string {
+  if (redact(line) === line) return line;
+  return `${JSON.stringify(redactValue(JSON.parse(line) as unknown, redact))}\n`;
+}
+
 export function createLog(options: LogOptions): OpenLog {
   const file = options.file === undefined ? undefined : gatherLines(openFile(options.file));
   const printed = options.print === "none" ? undefined : gatherLines(standardOutput);
@@ -112,7 +119,7 @@ export function createLog(options: LogOptions): OpenLog {
   const colour = process.stdout.isTTY === true && process.env.NO_COLOR === undefined;
   const destination = {
     write(line: string) {
-      const safe = redact(line);
+      const safe = redactLine(line, redact);
       file?.write(safe);
       printed?.write(options.print === "human" ? renderLogLine(safe, { colour }) : safe);
     },

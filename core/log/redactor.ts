@@ -1,4 +1,5 @@
 /** Redacts secrets by value in log lines, stored deliveries and recordings. */
+import { createSpellings } from "./spellings.ts";
 
 /** Shorter secrets are only redacted as whole words, because they occur inside ordinary words. */
 export const shortestInside = 6;
@@ -19,9 +20,12 @@ export function createRedactor(secrets: () => Iterable<string>, mark = "[secret]
   let known: ReadonlySet<string> = new Set();
   /** The longest first, because otherwise a secret that is the beginning of another would leave the rest of it visible. */
   let forms: readonly string[] = [];
+  let redactSpellings = (text: string): string => text;
   const learn = (): void => {
     known = new Set(secrets());
-    forms = [...new Set([...known].flatMap(formsOf))].filter((form) => form !== "").toSorted((a, b) => b.length - a.length);
+    forms = [...new Set([...known].flatMap(formsOf))].filter((form) => form !== "").toSorted(byLength);
+    const long = [...known].filter((secret) => secret.length >= shortestInside);
+    redactSpellings = createSpellings(long.toSorted(byLength), mark);
   };
   return (text) => {
     for (const secret of secrets()) {
@@ -34,9 +38,12 @@ export function createRedactor(secrets: () => Iterable<string>, mark = "[secret]
       if (!redacted.includes(form)) continue;
       redacted = form.length >= shortestInside ? redacted.replaceAll(form, mark) : replaceWords(redacted, form, mark);
     }
-    return redacted;
+    // The usual forms are gone by now.
+    return redactSpellings(redacted);
   };
 }
+
+const byLength = (a: string, b: string): number => b.length - a.length;
 
 function replaceWords(line: string, word: string, mark: string): string {
   let result = "";

@@ -1,5 +1,20 @@
 /** Creates the state directory and its files, readable only by the owner. */
-import { chmodSync, closeSync, existsSync, fsyncSync, mkdirSync, openSync, renameSync, statSync, writeSync } from "node:fs";
+import {
+  chmodSync,
+  closeSync,
+  existsSync,
+  fchmodSync,
+  fchownSync,
+  fsyncSync,
+  lchownSync,
+  mkdirSync,
+  openSync,
+  renameSync,
+  rmSync,
+  type Stats,
+  statSync,
+  writeSync,
+} from "node:fs";
 import { dirname, join } from "node:path";
 import { HostError, reasonOf } from "../contract/index.ts";
 
@@ -16,15 +31,26 @@ function flushDirectory(directory: string): void {
 }
 
 /**
+ * Gives a new file or directory, by its path or descriptor, the owner of another one. Administrators run commands as root beside a gateway
+ * with a user of its own, which must be able to read what they write. SQLite does the same with its files.
+ */
+export function ownLike(target: string | number, { uid, gid }: Pick<Stats, "uid" | "gid">): void {
+  if (process.geteuid?.() !== 0) return;
+  if (typeof target === "number") fchownSync(target, uid, gid);
+  else lchownSync(target, uid, gid);
+}
+
+/**
  * Creates the parents one by one. Node's recursive option never returns on file systems that report "not found" for every new directory,
  * such as /proc.
  */
-function makeDirectory(directory: string): void {
+export function makeDirectory(directory: string): void {
   if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() === true) return;
   const parent = dirname(directory);
   makeDirectory(parent);
   try {
     mkdirSync(directory, { mode: 0o700 });
+    ownLike(directory, statSync(parent));
   } catch (error) {
     // Another process created it first.
     if (statSync(directory, { throwIfNoEntry: false })?.isDirectory() !== true) throw error;
@@ -39,7 +65,10 @@ export function prepareFile(directory: string, name: string): string {
     makeDirectory(directory);
     chmodSync(directory, 0o700);
     // A process that closes a file loses its locks on it, so existing files are not opened.
-    if (!existsSync(file)) closeSync(openSync(file, "a", 0o600));
+    if (!existsSync(file)) {
+      closeSync(openSync(file, "a", 0o600));
+      ownLike(file, statSync(directory));
+    }
     chmodSync(file, 0o600);
   } catch (error) {
     throw new HostError("state_unreadable", { directory, reason: reasonOf(error) }, { cause: error });
@@ -47,12 +76,18 @@ export function prepareFile(directory: string, name: string): string {
   return file;
 }
 
-/** Writes a file atomically: to a temporary file that is flushed and then renamed. Mode 0600. */
-export function writeWhole(file: string, text: string): void {
-  // The name is always the same, so that what a killed process left is overwritten.
+/**
+ * Writes a file atomically: to a temporary file that is flushed and then renamed. Its mode is 0600, and its owner that of its directory,
+ * unless `like` has others.
+ */
+export function writeWhole(file: string, text: string, like?: Pick<Stats, "mode" | "uid" | "gid">): void {
+  // The name is always the same, so that what a killed process left is removed. A link in its place is not followed.
   const temporary = `${file}.new`;
-  const descriptor = openSync(temporary, "w", 0o600);
+  rmSync(temporary, { force: true });
+  const descriptor = openSync(temporary, "wx", 0o600);
   try {
+    if (like !== undefined) fchmodSync(descriptor, like.mode & 0o777);
+    ownLike(descriptor, like ?? statSync(dirname(file)));
     writeSync(descriptor, text);
     fsyncSync(descriptor);
   } finally {

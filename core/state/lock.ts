@@ -14,6 +14,8 @@ const busy = 5;
 /** SQLite's result codes for a damaged file or one that is not a database. */
 const garbage: ReadonlySet<number> = new Set([11, 26]);
 const maxTimerMs = 2_147_483_647;
+/** A command that looks whether the lock is held holds it itself for a moment. */
+const patienceMs = 100;
 
 /**
  * Takes the lock: an open exclusive transaction on a separate file. The operating system releases it with the process, however that ends,
@@ -23,7 +25,7 @@ const maxTimerMs = 2_147_483_647;
 export function lockState(directory: string): StateLock {
   const file = prepareFile(directory, "lock.db");
   const pidFile = join(directory, "lock.pid");
-  const db = new DatabaseSync(file, { timeout: 0 });
+  const db = new DatabaseSync(file, { timeout: patienceMs });
   try {
     db.exec("BEGIN EXCLUSIVE");
     writeFileSync(pidFile, `${process.pid}\n`, { mode: 0o600 });
@@ -55,15 +57,23 @@ export function lockState(directory: string): StateLock {
  */
 export function lockHolder(directory: string): number | undefined {
   const pid = Number(readPid(join(directory, "lock.pid")));
-  if (!Number.isInteger(pid)) return undefined;
+  return Number.isInteger(pid) && tryLock(directory) === "held" ? pid : undefined;
+}
+
+/** True only if no gateway uses the directory. If the lock cannot be read, one may. */
+export function isLockFree(directory: string): boolean {
+  return tryLock(directory) === "free";
+}
+
+function tryLock(directory: string): "held" | "free" | "unknown" {
   let db: DatabaseSync | undefined;
   try {
     db = new DatabaseSync(join(directory, "lock.db"), { readOnly: true, timeout: 0 });
     db.prepare("SELECT count(*) FROM sqlite_master").get();
-    return undefined;
+    return "free";
   } catch (error) {
     const code = error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
-    return code === busy ? pid : undefined;
+    return code === busy ? "held" : "unknown";
   } finally {
     db?.close();
   }

@@ -8,6 +8,8 @@ export interface Failures {
   /** Seconds that the client must wait; 0 if it may try now. */
   wait(client: string): number;
   add(client: string): void;
+  /** The attempt that was added was none. */
+  takeBack(client: string): void;
 }
 
 /** Creates the counter. `now` must be a monotonic clock, because a jump of the wall clock must neither end nor extend a wait. */
@@ -30,6 +32,10 @@ export function createFailures(now: () => number): Failures {
       const [oldest] = windows.keys();
       if (windows.size >= mostClients && oldest !== undefined) windows.delete(oldest);
       windows.set(client, { until: now() + windowMs, count: 1 });
+    },
+    takeBack(client) {
+      const window = windows.get(client);
+      if (window !== undefined && window.count > 0) window.count -= 1;
     },
   };
 }

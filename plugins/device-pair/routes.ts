@@ -1,6 +1,6 @@
 /** The routes for devices: a device sends a code and receives a secret, with which it fetches its token. */
 import { type Address, type RouteAnswer, type RouteDefinition, type RouteRequest, Type } from "service-gateway/sdk";
-import type { Devices } from "./devices.ts";
+import type { Asked, Devices } from "./devices.ts";
 import { createFailures } from "./failures.ts";
 import { page, pageHeaders } from "./page.ts";
 
@@ -42,13 +42,19 @@ export function deviceRoutes({
     if (wait > 0) return limited(wait);
     const given = body as { readonly code: string; readonly name: string };
     const name = plainName(given.name);
-    const asked = await devices.ask({ code: given.code, name, from: clientAddress });
+    // Counted before the code is compared: attempts that arrive together must not all find room.
+    failures.add(client);
+    let asked: Asked | undefined;
+    try {
+      asked = await devices.ask({ code: given.code, name, from: clientAddress });
+    } finally {
+      if (asked === undefined || asked.ok || asked.reason === "full") failures.takeBack(client);
+    }
     if (asked.ok) {
       await onAsked(asked.invitedAt, { id: asked.id, name, from: clientAddress });
       return { status: 202, headers: noStore, body: { ok: true, status: "pending", id: asked.id, secret: asked.secret, pollSeconds } };
     }
     if (asked.reason === "full") return refused(503, "requests_full", "Too many devices wait for approval; the owner has to decide first.");
-    failures.add(client);
     return refused(403, "code_invalid", "The code is wrong, used or too old; ask the bot for a new one with /pair.");
   }
 

@@ -60,10 +60,15 @@ function domainOf(headers: readonly Header[], from: Mail["from"]): string | unde
   if (field === undefined || field.value.length > maxField || another !== undefined || sender?.address === undefined || other !== undefined)
     return undefined;
   // A single address has no comma, and a group has a colon.
-  const bare = withoutComments(field.value).replace(/"(?:[^"\\]|\\.)*"/g, "");
+  const bare = withoutQuotes(withoutComments(field.value));
   const address = /^[^<>,:;@]*<\s*[^<>,:;@\s]+@([a-z0-9.-]+)\s*>\s*$|^\s*[^<>,:;@\s]+@([a-z0-9.-]+)\s*$/i.exec(bare);
   const domain = (address?.[1] ?? address?.[2])?.toLowerCase();
   return domain !== undefined && sender.address.toLowerCase().endsWith(`@${domain}`) ? domain : undefined;
+}
+
+/** A quote that nothing closes stays, with all that follows: a pattern without that end would read the rest again from each quote in it. */
+function withoutQuotes(text: string): string {
+  return text.replace(/"(?:[^"\\]|\\.?)*("?)/gs, (quoted, close) => (close === "" ? quoted : ""));
 }
 
 function signerOf({ properties }: Method): string | undefined {

@@ -42,11 +42,16 @@ function stored(): string {
     .join("\n");
 }
 
+/** As .NET writes signs in JSON. */
+const escapedSigns = (text: string) =>
+  text.replace(/["/-]/g, (sign) => `\\u${sign.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+
 const forms = [hookToken, apiKey, digits].flatMap((secret) => [
   secret,
   encodeURIComponent(secret),
   JSON.stringify(secret).slice(1, -1),
   JSON.stringify(secret).slice(1, -1).replaceAll("/", "\\/"),
+  escapedSigns(secret),
 ]);
 const leaked = (text: string) => forms.filter((form) => text.includes(form));
 const command = async (...args: string[]) => {
@@ -69,6 +74,8 @@ test("a secret in the query, a header, a field, a number or a name is stored now
   await room.host.settled(eventIdOf(said));
 
   expect((await room.post("said", escapedSlashes({ note: "again", field: apiKey }), [key])).status).toBe(202);
+  const signs = await room.post("said", `{"note":"signs","field":"${escapedSigns(apiKey)}"}`, [key]);
+  expect(signs.status).toBe(202);
   // A mapping still sees what came: a rule that names the value matches.
   expect((await room.post("matched", { a: 1 }, [key])).status).toBe(202);
   expect((await room.post("thrown", { key: apiKey })).status).toBe(500);
@@ -95,6 +102,7 @@ test("a secret in the query, a header, a field, a number or a name is stored now
   expect(again).toMatchObject({ eventIds: [expect.any(String)] });
 
   expect(leaked((await command("why", eventIdOf(said))) + (await command("hooks", "list")) + (await command("logs")) + shown)).toEqual([]);
+  expect(leaked(await command("hooks", "show", eventIdOf(signs)))).toEqual([]);
   for (const turn of room.turns) expect(leaked(JSON.stringify(turn.inbound))).toEqual([]);
   await room.host.close();
   expect(leaked(stored())).toEqual([]);

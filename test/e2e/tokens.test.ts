@@ -135,3 +135,14 @@ test("a token of the environment is not replaced; the message says how to do it 
   expect((await room.command("tokens", "rotate", "hooks", "--keep", "soon")).code).toBe(2);
   expect((await room.command("tokens", "rotate", "door")).err).toContain('"door" is neither hooks nor gateway');
 });
+
+test("a token in a file that another program replaces is valid after a reload, without an edit of the configuration", async () => {
+  const file = "hook-token";
+  const room = await open({ hooks: { enabled: true, token: { file } } }, (directory) => writeFileSync(join(directory, file), old));
+  const reload = async () => (await room.command("reload")).out;
+  await reload();
+  writeFileSync(join(room.directory, file), "hook-token-of-the-other-program");
+  expect(await reload()).toBe("The configuration was reloaded.\n");
+  expect(await Promise.all([old, "hook-token-of-the-other-program"].map(room.hook))).toEqual([401, 200]);
+  expect(await reload()).toBe("The configuration in the file is already in effect.\n");
+});

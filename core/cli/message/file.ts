@@ -1,9 +1,10 @@
 /** A local file that is to be sent. The gateway sends files in its state directory only, so the file is copied there first. */
 import { randomBytes } from "node:crypto";
 import { constants } from "node:fs";
-import { access, copyFile, mkdir, stat } from "node:fs/promises";
+import { access, copyFile, stat } from "node:fs/promises";
 import { basename, extname, join, resolve } from "node:path";
 import { HostError, reasonOf } from "../../contract/errors.ts";
+import { makeDirectory, ownLike } from "../../state/directory.ts";
 import type { CommandContext } from "../context.ts";
 
 const isAddress = (media: string) => /^[a-z][a-z0-9+.-]*:\/\//i.test(media);
@@ -33,8 +34,9 @@ export async function keepFile(
   const directory = join(await context.stateDirectory(), channel, account, "media");
   const kept = join(directory, `${randomBytes(12).toString("hex")}${extname(source).slice(0, 16)}`);
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 });
+    makeDirectory(directory);
     await copyFile(source, kept, constants.COPYFILE_EXCL);
+    ownLike(kept, await stat(directory));
   } catch (error) {
     throw cannotBeSent(source, error);
   }

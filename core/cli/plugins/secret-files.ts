@@ -1,9 +1,9 @@
 /** Files with secrets that a plugin's commands store in the state directory. */
-import { mkdirSync, rmSync } from "node:fs";
+import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { PluginError } from "../../contract/errors.ts";
 import type { CliCall } from "../../sdk/contract.ts";
-import { writeWhole } from "../../state/directory.ts";
+import { makeDirectory, writeWhole } from "../../state/directory.ts";
 
 const fileName = /^[A-Za-z0-9@_-][A-Za-z0-9@._-]{0,127}$/;
 
@@ -23,7 +23,7 @@ export function createSecretFiles({
     path: fileOf,
     async write(name, text) {
       const file = await fileOf(name);
-      mkdirSync(await directory(), { recursive: true, mode: 0o700 });
+      makeDirectory(await directory());
       writeWhole(file, text);
       return file;
     },

@@ -187,10 +187,13 @@ async function replaceFile(file: string, before: string | undefined, after: stri
   const temporary = join(directory, `.${basename(file)}.${randomBytes(6).toString("hex")}.tmp`);
   try {
     if (before === undefined) await mkdir(directory, { recursive: true, mode: 0o700 });
-    const mode = before === undefined ? 0o600 : (await stat(file)).mode & 0o777;
+    const like = await stat(before === undefined ? directory : file);
+    const mode = before === undefined ? 0o600 : like.mode & 0o777;
     const handle = await open(temporary, "wx", mode);
     try {
       await handle.chmod(mode);
+      // An administrator edits as root what a gateway with a user of its own must be able to read.
+      if (process.geteuid?.() === 0) await handle.chown(like.uid, like.gid);
       await handle.writeFile(after);
       await handle.sync();
     } finally {

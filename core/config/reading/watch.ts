@@ -21,11 +21,6 @@ export interface WatchOptions {
   readonly env?: Environment;
   /** `digest` of the configuration that the caller loaded, so that earlier changes are reported too. Default: that of the current file. */
   readonly digest?: string;
-  /**
-   * Whether a check that the caller asks for reads an unchanged file again, because something outside the file may have changed: a part of
-   * it is not in effect, and its error may be gone.
-   */
-  readonly again?: () => boolean;
   /** How long the file must stay unchanged before it is read, in milliseconds. */
   readonly debounceMs?: number;
   /** How often the file itself is polled, in milliseconds. */
@@ -34,8 +29,8 @@ export interface WatchOptions {
 
 /**
  * Calls back with the new configuration, or with the error in the file; then keep using the last valid configuration. Touching a file, or
- * replacing it with the same text, is not a change. Does not keep the process alive. Returns a function that checks at once and resolves
- * when any change has been reported, and the callback has resolved.
+ * replacing it with the same text, is not a change. Does not keep the process alive. Returns a function that reads the file at once, reports
+ * it even if it is unchanged, because the files of its secrets may have changed, and resolves when the callback has resolved.
  */
 export function watchConfig(
   file: string,
@@ -58,8 +53,8 @@ export function watchConfig(
   };
 
   // Checks run one at a time and in order, so that an older text never follows a newer one.
-  const look = (asked = false) => {
-    busy = busy.then(() => check(asked)).catch((thrown: unknown) => notify({ error: asHostError(thrown, path) }));
+  const look = ({ anyway = false } = {}) => {
+    busy = busy.then(() => check(anyway)).catch((thrown: unknown) => notify({ error: asHostError(thrown, path) }));
     return busy;
   };
 
@@ -67,9 +62,10 @@ export function watchConfig(
     if (!signal.aborted) await onChange(change);
   };
 
-  async function check(asked: boolean): Promise<void> {
+  async function check(anyway: boolean): Promise<void> {
     const first = digest === undefined;
-    if (asked && options.again?.() === true) digest = "";
+    // No text has this digest, so the file counts as changed.
+    if (anyway && !first) digest = "";
     const next = await currentDigest(path, debounceMs);
     if (signal.aborted || next === digest) return;
     digest = next;
@@ -115,7 +111,7 @@ export function watchConfig(
     void open();
     void look();
   }
-  return () => look(true);
+  return () => look({ anyway: true });
 }
 
 /** A file is missing for a moment while it is being replaced, so check twice before treating it as deleted. */

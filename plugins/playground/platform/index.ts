@@ -3,7 +3,7 @@
  *
  * It is independent of the gateway. Tests, the playground's page and `serve.ts` use it alike.
  */
-import type { Server } from "node:http";
+import type { Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { Core, OpenPress, PlatformEvent } from "./core.ts";
@@ -17,6 +17,7 @@ import { createCalling } from "./server/calling.ts";
 import { type CallLog, createCallLog, type RecordedCall } from "./server/calls.ts";
 import { createFaults, type Faults } from "./server/faults.ts";
 import { createFileRoute } from "./server/file-route.ts";
+import { callRefusal } from "./server/origin.ts";
 import { createPageApi } from "./server/page-api.ts";
 import { createWebhook, type Webhook } from "./webhook.ts";
 import { type Bot, createBot, createWorld, defaultSeed, type World, type WorldSeed } from "./world.ts";
@@ -137,6 +138,8 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     const mark = target.indexOf("?");
     const path = mark === -1 ? target : target.slice(0, mark);
     const query = mark === -1 ? "" : target.slice(mark + 1);
+    const refused = /^\/(?:file\/)?bot/.test(path) ? callRefusal(request.headers) : undefined;
+    if (refused !== undefined) return refuseCall(response, refused);
     const done = path.startsWith("/bot")
       ? calling.call(path, query, request, response)
       : path.startsWith("/file/bot")
@@ -168,6 +171,11 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
       });
     },
   };
+}
+
+function refuseCall(response: ServerResponse, description: string): void {
+  response.writeHead(403, { "content-type": "application/json", connection: "close" });
+  response.end(JSON.stringify({ ok: false, error_code: 403, description: `Forbidden: ${description}` }));
 }
 
 function botOf(entry: BotOptions, index: number): Bot {

@@ -9,6 +9,7 @@ let http: TestServer;
 afterEach(() => http.close());
 
 interface Asked {
+  readonly origin?: string;
   readonly method?: string;
   readonly token?: string;
   readonly to?: string;
@@ -16,8 +17,9 @@ interface Asked {
 }
 
 /** `fetch` sets the `Host` itself. */
-function ask(path: string, host: string, { method = "GET", token, to = "127.0.0.1", body }: Asked = {}): Promise<[number, string]> {
-  const headers = { host, "content-type": "application/json", ...(token === undefined ? {} : { authorization: `Bearer ${token}` }) };
+function ask(path: string, host: string, { method = "GET", token, to = "127.0.0.1", body, origin }: Asked = {}): Promise<[number, string]> {
+  const authorization = token === undefined ? {} : { authorization: `Bearer ${token}` };
+  const headers = { host, "content-type": "application/json", ...authorization, ...(origin !== undefined && { origin }) };
   return new Promise((resolve, reject) => {
     const sent = httpRequest({ host: to, port: http.port, path, method, headers }, (response) => {
       let text = "";
@@ -134,4 +136,30 @@ test("HTTP/1.0 without a Host reaches a probe and nothing else", async () => {
   };
   expect(await answerTo("/healthz")).toMatch(/^HTTP\/1\.1 200 /);
   expect(await answerTo("/readyz")).toMatch(/^HTTP\/1\.1 421 Misdirected Request/);
+});
+
+test("a request with the whole address in its first line is one to that host, hooks included", async () => {
+  const hooks = await startHooks();
+  http = hooks;
+  const wake = { method: "POST", token: hookToken, body: '{"text":"hi"}' } as const;
+  expect((await ask("http://127.0.0.1/hooks/wake?from=proxy", "127.0.0.1", wake))[0]).toBe(200);
+  expect((await ask("http://any.example/hooks/wake?token=", "any.example", wake))[0]).toBe(400);
+  await hooks.close();
+
+  http = await withPoke({ publicUrl: "https://bot.example" });
+  expect((await ask("HTTPS://bot.example:443/gateway/poke", "evil.example", poke))[0]).toBe(200);
+  expect((await ask("http://evil.example/gateway/poke", "bot.example", poke))[0]).toBe(421);
+  expect((await ask("http://bot.example@evil.example/gateway/poke", "bot.example", poke))[0]).toBe(421);
+  expect((await ask("http://bot.example", "bot.example", poke))[0]).toBe(404);
+});
+
+test.each([
+  ["https://bot.example", "bot.example:443", 200],
+  ["http://bot.example:80", "bot.example", 200],
+  ["https://bot.example", "bot.example:80", 403],
+  ["http://bot.example:8080", "bot.example", 403],
+  ["null", "bot.example", 403],
+])("a page of %s, which reaches the host %s: %d", async (origin, host, status) => {
+  http = await withPoke({ publicUrl: "https://bot.example" });
+  expect((await ask("/gateway/poke", host, { ...poke, origin }))[0]).toBe(status);
 });

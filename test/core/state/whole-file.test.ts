@@ -1,12 +1,12 @@
 /** Files that are written whole: a power cut leaves the old one or the new one, so the content is flushed before the name is its own. */
-import fs, { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import fs, { chmodSync, chownSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 import { syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { editConfig } from "../../../core/config/editing/edit.ts";
-import { writeWhole } from "../../../core/state/directory.ts";
+import { makeDirectory, prepareFile, writeWhole } from "../../../core/state/directory.ts";
 
 interface Step {
   readonly did: "flush" | "rename";
@@ -72,4 +72,38 @@ test("a whole file is flushed under another name and takes its name then: one of
       { did: "rename", inode, content },
     ]);
   }
+});
+
+test("what root writes beside a gateway of another user belongs to that user", async () => {
+  const directory = mkdtempSync(join(tmpdir(), "owner-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  // Only root can give a file away; any other user owns it in any case.
+  const own = process.geteuid?.() ?? 0;
+  const user = own === 0 ? 65_534 : own;
+  const at = (name: string) => join(directory, name);
+  writeFileSync(at("config.jsonc"), "{}");
+  writeFileSync(at("mine"), "old");
+  chmodSync(at("mine"), 0o640);
+  for (const path of [directory, at("config.jsonc")]) chownSync(path, user, process.getegid?.() ?? 0);
+
+  writeWhole(at("token"), "new");
+  writeWhole(at("like"), "new", statSync(at("mine")));
+  makeDirectory(at("a/b"));
+  prepareFile(directory, "state.db");
+  await editConfig(at("config.jsonc"), "log.level", "debug");
+  await editConfig(at("a/new.jsonc"), "log.level", "debug");
+  const ownerOf = (name: string) => statSync(at(name)).uid;
+  expect(["token", "a", "a/b", "state.db", "config.jsonc", "a/new.jsonc"].map(ownerOf)).toEqual(Array(6).fill(user));
+  const { mode, uid } = statSync(at("like"));
+  expect([mode & 0o777, uid]).toEqual([0o640, own]);
+});
+
+test("a link under the temporary name is not followed: root would overwrite what it leads to", () => {
+  const directory = mkdtempSync(join(tmpdir(), "link-"));
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
+  const [file, other] = [join(directory, "gateway-token"), join(directory, "other")];
+  writeFileSync(other, "untouched");
+  symlinkSync(other, `${file}.new`);
+  writeWhole(file, "new");
+  expect([readFileSync(file, "utf8"), readFileSync(other, "utf8")]).toEqual(["new", "untouched"]);
 });

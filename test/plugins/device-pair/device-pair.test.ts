@@ -3,9 +3,11 @@ import { join } from "node:path";
 import { runInNewContext } from "node:vm";
 import { describe, expect, test } from "vitest";
 import { scopedStore } from "../../../core/host/scope.ts";
-import type { CliCall } from "../../../core/sdk/contract.ts";
+import type { CliCall, RouteRequest } from "../../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { devicesCli } from "../../../plugins/device-pair/cli.ts";
+import type { Asked, Devices } from "../../../plugins/device-pair/devices.ts";
+import { deviceRoutes } from "../../../plugins/device-pair/routes.ts";
 import { openRoom } from "./room.ts";
 
 describe("a device is paired", () => {
@@ -304,4 +306,19 @@ test("the page asks, waits for the approval and shows the token", async () => {
   await submit({ preventDefault() {} });
   expect(state.textContent).toContain("The code is wrong, used or too old");
   expect(button.disabled).toBe(false);
+});
+
+test("codes that arrive together are counted before the first is compared, as where the store is another machine", async () => {
+  let compared = 0;
+  const ask = async (): Promise<Asked> => {
+    compared += 1;
+    await new Promise(setImmediate);
+    return { ok: false, reason: "code" };
+  };
+  const routes = deviceRoutes({ devices: { ask } as unknown as Devices, elapsed: () => 0, onAsked: async () => {} });
+  const post = routes.find(({ method }) => method === "POST");
+  const guess = { body: { code: "WRONG234", name: "Laptop" }, clientAddress: "192.0.2.1", client: "192.0.2.1" } as unknown as RouteRequest;
+  const answers = await Promise.all(Array.from({ length: 30 }, async () => await post?.handler(guess)));
+  expect(answers.map((answer) => answer?.status)).toEqual([...Array(10).fill(403), ...Array(20).fill(429)]);
+  expect(compared).toBe(10);
 });

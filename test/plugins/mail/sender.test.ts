@@ -23,6 +23,11 @@ describe("a sender is verified", () => {
   });
 });
 
+test("a sender is verified whose name contains a single quote, as sloppy programs write it", () => {
+  const fields = [results("mx.example.net; dmarc=pass"), ["from", '5" discs <grace@example.org>']] as const;
+  expect(judge(fields)).toMatchObject({ result: "pass", domain: "example.org" });
+});
+
 describe("a sender is not verified", () => {
   test.each<[why: string, fields: readonly (readonly [string, string])[], from?: readonly { readonly address?: string }[]]>([
     ["when nobody says so", [sender]],

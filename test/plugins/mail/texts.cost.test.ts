@@ -32,4 +32,9 @@ describe("the cost of reading a mail grows with its length", () => {
       times: 30,
     });
   });
+
+  test("a From field of quotes inside one that nothing closes, as long as one may be", async () => {
+    const judge = (value: string) => judgeSender({ headers: [{ name: "from", value }], from: [{ address: "grace@example.org" }] }, []);
+    await expectLinear(judge, (length) => `"${'\\"'.repeat(length / 2)}`, { size: 8_000, times: 30 });
+  });
 });

@@ -1,6 +1,6 @@
 import { request } from "node:http";
 import { describe, expect, test } from "vitest";
-import { ada, openPlatform, workshop } from "./client.ts";
+import { ada, openPlatform, token, workshop } from "./client.ts";
 
 const json = { "content-type": "application/json" };
 
@@ -9,9 +9,9 @@ function post(url: string, path: string, body: unknown, headers: Readonly<Record
 }
 
 /** With a `Host` of one's own choice, which fetch does not allow. */
-function statusWithHost(url: string, host: string): Promise<number | undefined> {
+function statusWithHost(url: string, host: string, path = "/_playground/state"): Promise<number | undefined> {
   return new Promise((resolve, reject) => {
-    const asked = request(`${url}/_playground/state`, { headers: { host } }, (answer) => {
+    const asked = request(`${url}${path}`, { headers: { host } }, (answer) => {
       answer.resume();
       resolve(answer.statusCode);
     });
@@ -52,6 +52,20 @@ describe("who may use the desk", () => {
     await using home = await openPlatform();
     expect(await statusWithHost(home.platform.url, "evil.example:80")).toBe(403);
     expect(await statusWithHost(home.platform.url, "localhost:80")).toBe(200);
+  });
+
+  test("a page of another site may not call the bot either, whose token in the demo is known to everyone", async () => {
+    await using home = await openPlatform();
+    const { url } = home.platform;
+    const updates = `/bot${token}/getUpdates?offset=9999999999`;
+    for (const headers of [{ "sec-fetch-site": "cross-site" }, { origin: "https://example.com" }]) {
+      const answer = await fetch(url + updates, { headers });
+      expect([answer.status, await answer.json()]).toEqual([403, expect.objectContaining({ ok: false, error_code: 403 })]);
+    }
+    expect(await statusWithHost(url, "evil.example:80", updates)).toBe(403);
+    expect(await statusWithHost(url, "evil.example:80", `/file/bot${token}/x`)).toBe(403);
+    for (const headers of [{}, { origin: url }, { "sec-fetch-site": "none" }])
+      expect((await fetch(`${url}/bot${token}/getMe`, { headers })).status).toBe(200);
   });
 
   test("it listens on loopback only", async () => {

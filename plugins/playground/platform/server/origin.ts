@@ -10,11 +10,19 @@ const loopbackHost = /^(?:127\.0\.0\.1|localhost|\[::1\])(?::[0-9]{1,5})?$/;
  * change something.
  */
 export function refusal(method: string, headers: IncomingHttpHeaders): string | undefined {
-  const host = headers.host ?? "";
-  if (!loopbackHost.test(host)) return "the playground answers to loopback names only";
+  if (!loopbackHost.test(headers.host ?? "")) return notLoopback;
   if (method === "GET" || method === "HEAD") return undefined;
-  if (headers.origin !== undefined && headers.origin !== `http://${host}`) return "another origin may not change anything here";
-  const site = headers["sec-fetch-site"];
-  if (site !== undefined && site !== "same-origin" && site !== "none") return "another site may not change anything here";
-  return undefined;
+  return isForeign(headers) ? "another site may not change anything here" : undefined;
+}
+
+/** Why a call of a bot is refused, or `undefined`. A GET may change something here, and the token of the demo is known to everyone. */
+export function callRefusal(headers: IncomingHttpHeaders): string | undefined {
+  if (!loopbackHost.test(headers.host ?? "")) return notLoopback;
+  return isForeign(headers) ? "another site may not call the bot" : undefined;
+}
+
+const notLoopback = "the playground answers to loopback names only";
+
+function isForeign({ host, origin, "sec-fetch-site": site }: IncomingHttpHeaders): boolean {
+  return (origin !== undefined && origin !== `http://${host}`) || (site !== undefined && site !== "same-origin" && site !== "none");
 }
