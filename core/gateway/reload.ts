@@ -27,9 +27,9 @@ function waitingFor(from: { readonly started: GatewayConfig; readonly before: Ga
   return changedAtStart(from.before, after).filter((path) => waiting.includes(path));
 }
 
-/** The parts of the configuration that are not in effect because of an error. */
-function heldBack({ refused = [], disabled }: LoadedConfig): string {
-  return JSON.stringify([refused.map(({ path, message }) => [path, message]), [...disabled]]);
+/** Identifies what is in effect: the text of the file, without the parts that have an error. */
+function inEffect({ digest, refused = [], disabled }: LoadedConfig): string {
+  return JSON.stringify([digest, refused.map(({ path, message }) => [path, message]), [...disabled]]);
 }
 
 function notifyPlugins(changes: Runtime["registry"]["changes"], log: Log): void {
@@ -123,16 +123,15 @@ export function followConfig(parts: {
     { signal: stop.signal, env: parts.environment, digest: current.loaded.digest },
   );
   return async () => {
-    const before = current.loaded;
+    const before = inEffect(current.loaded);
     const known = new Set(parts.secrets.values());
     await look();
     await applied;
     if (failed !== undefined) throw failed;
-    const after = current.loaded;
-    const { config, problems, refused = [] } = after;
+    const { config, problems, refused = [] } = current.loaded;
     const hasNewSecret = [...parts.secrets.values()].some((secret) => !known.has(secret));
     return {
-      changed: after.digest !== before.digest || heldBack(after) !== heldBack(before) || hasNewSecret,
+      changed: inEffect(current.loaded) !== before || hasNewSecret,
       problems: [...refused, ...problems, ...(await parts.found())],
       waiting: changedAtStart(started, config),
     };
