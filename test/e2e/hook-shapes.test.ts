@@ -357,13 +357,18 @@ describe("addresses", () => {
 
   async function judge(path: string, target: string): Promise<void> {
     const [stranger, guest, signed] = [await send(target), await send(target, [bearer]), await send(target, [sign(body)])];
+    // Outside the hook paths, an address with a host that the gateway does not know is refused by its host.
+    const foreign = /^https?:\/\//i.test(target) ? [421] : [];
+    const refused = [400, 401, 404, ...foreign];
     // Nobody gets in without a credential, and no credential opens more than it opens elsewhere.
-    expect([400, 401, 404], `${target} for a stranger`).toContain(stranger.status);
+    expect(refused, `${target} for a stranger`).toContain(stranger.status);
     const admitted = path === "/hooks/signed" ? signed : guest;
     const other = path === "/hooks/signed" ? guest : signed;
     // A spelling that is not the signed path's own is any other name, and those ask for the token.
-    expect([200, 400, 404, ...(path === "/hooks/signed" ? [401] : [])], `${target} with its credential`).toContain(admitted.status);
-    expect([400, 401, 404], `${target} with another's credential`).toContain(other.status);
+    expect([200, 400, 404, ...foreign, ...(path === "/hooks/signed" ? [401] : [])], `${target} with its credential`).toContain(
+      admitted.status,
+    );
+    expect(refused, `${target} with another's credential`).toContain(other.status);
     // What lets one in asked the other for a credential.
     if (admitted.status === 200) expect([stranger.status, other.status], target).toEqual([401, 401]);
     for (const { body: text } of [stranger, guest, signed]) expect(text).not.toContain(hookToken);
