@@ -16,7 +16,7 @@ export const pathCodes = {
   },
   attempts_exhausted: {
     meaning: "All three attempts ended without a result, for example because the process was killed.",
-    hint: "Read the log lines around the attempts: `{command} logs`.",
+    hint: "Read the log lines around the attempts: `{command} logs`. Then `{command} hooks replay` runs a webhook or a mail again.",
     outcome: "failed",
   },
   channel_failed: {

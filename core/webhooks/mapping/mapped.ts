@@ -186,7 +186,7 @@ async function callTransform(
   const failed = (cause?: unknown) =>
     new MappingFailure(new HttpProblem("mapping_failed", `The transform ${module} of this hook failed; the gateway's log says why.`), {
       path: mapping.placeOf(["transform", "module"]),
-      hint: `Correct ${module}; it is read again for the next request.`,
+      hint: `Correct ${module}, or create it if it is missing; it is read again for the next request.`,
       ...(cause === undefined ? {} : { cause }),
     });
   let result: Json | undefined;
