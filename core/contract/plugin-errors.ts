@@ -60,7 +60,10 @@ export class ChannelError extends Error {
   }
 }
 
-/** A send is retried for a day, so no wait is longer. A timer that gets an unusable number ends at once, and the retries would flood the platform. */
+/**
+ * A send is retried for a day, so no wait is longer. A timer that gets an unusable number ends at once, and the retries would flood the
+ * platform.
+ */
 const longestWaitMs = 86_400_000;
 
 function usableWait(ms: number | undefined): number | undefined {

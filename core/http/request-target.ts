@@ -1,3 +1,4 @@
+/** The target of a request: what its first line asks for. */
 import type { IncomingMessage } from "node:http";
 
 const absolute = /^https?:\/\/([^/?#]*)/i;

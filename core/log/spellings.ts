@@ -5,7 +5,7 @@
 
 const controls: Readonly<Record<string, string>> = { n: "\n", r: "\r", t: "\t" };
 
-/** Creates a function that replaces the secrets in every spelling. Nearly all texts have no escapes that matter, and cost next to nothing. */
+/** Creates a function that replaces the secrets in every spelling. Nearly all texts have no escapes that matter, and cost nothing. */
 export function createSpellings(secrets: readonly string[], mark: string): (text: string) => string {
   const isWide = secrets.some((secret) => /[^\0-\x7f]/.test(secret));
   const hasSpace = secrets.some((secret) => secret.includes(" "));

@@ -8,7 +8,7 @@ export interface Failures {
   /** Seconds that the client must wait; 0 if it may try now. */
   wait(client: string): number;
   add(client: string): void;
-  /** The attempt that was added was none. */
+  /** Undoes `add` for an attempt that did not fail. */
   takeBack(client: string): void;
 }
 

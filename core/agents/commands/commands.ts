@@ -3,6 +3,7 @@ import { EngineError, type Inbound, PluginError } from "../../contract/index.ts"
 import { callPlugin, kindOf, pluginDeadlines, unusable } from "../../host/index.ts";
 import type { CommandCall, CommandDefinition, CommandRole } from "../../sdk/contract.ts";
 import { carried, replaced, type Visit } from "../../stations/index.ts";
+import { nameBefore } from "../conversation/name-before.ts";
 
 const validName = /^[a-z0-9_]{1,32}$/;
 
@@ -28,10 +29,10 @@ export function parseCommand(text: string): ParsedCommand | undefined {
   return { name: plain, args: rest.trim(), ...(bot === undefined ? {} : { bot: bot.replaceAll("\\", "") }) };
 }
 
-/** In groups, people write the bot's name before the command: `@name /stop`. Returns the text from the command on. */
+/** The text without the bot's own name before a command. */
 function withoutName(text: string, botUsername: string | undefined): string {
   if (botUsername === undefined || !text.trimStart().startsWith("@")) return text;
-  const [before = "", name = ""] = /^\s*@((?:\w|\\_)+)[,:]?\s+(?=\/)/.exec(text) ?? [];
+  const [before = "", name = ""] = nameBefore.exec(text) ?? [];
   return name.replaceAll("\\", "").toLowerCase() === botUsername.replace(/^@/, "").toLowerCase() ? text.slice(before.length) : text;
 }
 

@@ -8,6 +8,7 @@ import { type AgentSettings, expandPath } from "../../config/index.ts";
 import type { Json } from "../../contract/index.ts";
 import type { EngineTool, PluginLog } from "../../sdk/contract.ts";
 import { plainName } from "../conversation/envelope.ts";
+import { nameBefore } from "../conversation/name-before.ts";
 
 export interface Skill {
   readonly name: string;
@@ -116,10 +117,13 @@ export function skillsHint(skills: readonly Skill[]): string | undefined {
   return [rule, ...skills.map(({ name, description }) => `- ${name}: ${description}`)].join("\n");
 }
 
-/** The skill that a message calls by beginning with `/name`, in groups also with the bot's name before it. Menus and phone keyboards often replace a hyphen by an underscore. */
+/**
+ * The skill that a message calls by beginning with `/name`, in groups also with the bot's name before it. Menus and phone keyboards often
+ * replace a hyphen by an underscore.
+ */
 export function namedSkill(text: string, skills: readonly Skill[]): string | undefined {
   const plain = (name: string) => name.toLowerCase().replaceAll("_", "-");
-  const [, word] = /^\s*(?:@\w+[,:]?\s+)?\/([^\s@:]+)/.exec(text.replaceAll("\\", "")) ?? [];
+  const [, word] = /^\s*\/([^\s@:]+)/.exec(text.replace(nameBefore, "").replaceAll("\\", "")) ?? [];
   return word === undefined ? undefined : skills.find(({ name }) => plain(name) === plain(word))?.name;
 }
 
