@@ -14,6 +14,7 @@ import type { AccountOptions } from "./options.ts";
 import { createProbe } from "./probe.ts";
 import { resolveRecipient } from "./recipient.ts";
 import { createChatCalls } from "./send/chat-calls.ts";
+import { createFloodWaits } from "./send/flood-waits.ts";
 import { createKeyboards } from "./send/keyboards.ts";
 import { createLimits } from "./send/limits.ts";
 import { renderReply } from "./send/render.ts";
@@ -49,8 +50,9 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const signal = AbortSignal.any([closing, stop.signal]);
   const intakeStop = new AbortController();
   const intakeSignal = AbortSignal.any([signal, intakeStop.signal]);
+  const floodWaits = createFloodWaits(account, botId);
   // Does not use the wall clock: if it were set back, a chat would be held for that long.
-  const limits = createLimits({ now: () => performance.now(), limits: options.limits });
+  const limits = createLimits({ now: () => performance.now(), limits: options.limits, onHold: floodWaits.keep });
   const shown = createShown();
   const transport = createTransport({
     ...(options.proxy !== undefined && { proxy: options.proxy }),
@@ -70,6 +72,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
       ...(options.timeoutSeconds !== undefined && { timeoutMs: options.timeoutSeconds * 1_000 }),
       pollTimeoutMs: options.polling.stallSeconds * 1_000,
     });
+    await floodWaits.apply(limits);
     const sender = createSender(api, { keyboards: createKeyboards(account.store), shown });
     loaded = { api, sender, menu: createMenu({ api, account, custom: () => options.customCommands }) };
     return loaded;

@@ -1,0 +1,41 @@
+/** Keeps flood waits in the account's store, because a gateway that starts again must not send into them. */
+import type { ChannelAccount } from "service-gateway/sdk/channel";
+import type { Limits } from "./limits.ts";
+
+/** A shorter wait has ended by the time another process sends. */
+const shortestMs = 3_000;
+
+interface Kept {
+  /** Epoch milliseconds. */
+  readonly until: number;
+  readonly ms: number;
+}
+
+export interface FloodWaits {
+  /** `chat` is absent if the platform accepts nothing from the bot at all. */
+  keep(chat: string | undefined, ms: number): void;
+  /** Applies the waits that an earlier process kept. */
+  apply(limits: Pick<Limits, "holdAgain">): Promise<void>;
+}
+
+export function createFloodWaits({ store, now, log }: Pick<ChannelAccount<object>, "store" | "now" | "log">, botId: string): FloodWaits {
+  const prefix = `flood-wait:${botId}:`;
+  const failed = (error: unknown) => log.debug({ error: String(error) }, "the platform's waits could not be stored or read");
+  return {
+    keep(chat = "", ms) {
+      if (ms < shortestMs) return;
+      const kept: Kept = { until: now() + ms, ms };
+      store.set(`${prefix}${chat}`, { ...kept }, { ttlSeconds: Math.ceil(ms / 1_000) }).catch(failed);
+    },
+    async apply(limits) {
+      const found = await store.list({ prefix }).catch(failed);
+      for (const { key, value } of found ?? []) {
+        if (!key.startsWith(prefix)) continue;
+        const { until, ms } = value as unknown as Kept;
+        // If the clock was set back meanwhile, the wait is not longer than it was.
+        const left = Math.min(until - now(), ms);
+        if (left > 0) limits.holdAgain(key.slice(prefix.length) || undefined, left);
+      }
+    },
+  };
+}
