@@ -35,8 +35,15 @@ export interface BotOptions {
   readonly id?: number;
   /** If true, only mentions, replies and commands in groups reach the bot. Default: true. */
   readonly privacy?: boolean;
+  /** Default: the same at each start, for tests. */
   readonly firstUpdateId?: number;
 }
+
+/**
+ * The first update id of a platform that starts at this time, in epoch milliseconds: above those of the one before. A gateway takes an id that
+ * it has seen in the last seven days for a repetition, and the message would get no reply.
+ */
+export const firstUpdateIdAt = (now: number): number => Math.floor(now / 1_000);
 
 export interface PlatformOptions {
   /** A loopback address. Default: 127.0.0.1. */
