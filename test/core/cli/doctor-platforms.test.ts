@@ -22,3 +22,10 @@ test("two accounts of a channel whose options do not tell who they are: one bot 
     { verdict: "fail", path: "channels.chat.accounts.c", reason: expect.stringContaining("chat:a and chat:c are the same bot (1)") },
   ]);
 });
+
+test("what to do about a platform ends with one full stop, whether or not the channel wrote one", () => {
+  const failing = (account: string, detail: string): ProbeReport => ({ ...report(account, account), probe: { ok: false, detail } });
+  const probes = [failing("a", "no answer: check the proxy"), failing("b", "no answer: Check the proxy.")];
+  const found = checkPlatforms({ probes, accounts: probes } as unknown as Patient);
+  expect(found.map(({ fix }) => fix)).toEqual(["Check the proxy.", "Check the proxy."]);
+});
