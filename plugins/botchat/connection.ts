@@ -115,6 +115,8 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
 
   async function start(): Promise<void> {
     account.status({ state: "connecting" });
+    // Another node may have been told to wait while this one stood by.
+    if (loaded !== undefined) await floodWaits.apply(limits);
     const intake = await introduceOnce();
     if (intake === undefined) return;
     running = (await intake.open()).ended;

@@ -94,8 +94,9 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
     const reason = `the gateway uses ${description.configFile}, but these checks examined ${loaded.file}`;
     found.push({ check: "gateway", verdict: "warn", reason, fix: `Pass --config ${description.configFile} to check that file.` });
   }
-  for (const { channel, account, path, status } of description.accounts) {
-    if (status.state !== "failed" && status.state !== "waiting") continue;
+  for (const { channel, account, path, status, standby } of description.accounts) {
+    // Another node serves an account on standby.
+    if (standby === true || (status.state !== "failed" && status.state !== "waiting")) continue;
     if (isReportedElsewhere(patient, { channel, account })) continue;
     const reason = `${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`;
     const fix = status.hint ?? `\`${programCommand} logs\` shows what happened before.`;
