@@ -1,10 +1,13 @@
 /** Prints events as they end, until the command is interrupted. */
 import { setTimeout as wait } from "node:timers/promises";
+import { cannotStore, reasonOf } from "../../contract/errors.ts";
 import type { EventFilter, EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import { withUnit } from "../events.ts";
 
 const lookEveryMs = 250;
+/** How long it waits for a database that is away. */
+const waitMs = 1_000;
 const mostAtOnce = 1_000;
 
 /** Which events are followed: those that are newer than `newest` or accepted `since` a time, and those that were open. */
@@ -34,7 +37,7 @@ export async function startNow(store: Store, since?: number): Promise<FollowStar
 
 /**
  * Polls, because another process writes the events. The sender of an event and the places of its reply are unknown until it has ended, so
- * the filter applies then.
+ * the filter applies then. A database that is away is waited for: `onAway` is called once with the reason.
  */
 export async function followEvents(
   store: Store,
@@ -43,27 +46,42 @@ export async function followEvents(
     shown,
     start,
     signal,
+    onAway = () => {},
   }: {
     readonly filter: EventFilter;
     readonly shown: ReadonlySet<string>;
     readonly start: FollowStart;
     readonly signal?: AbortSignal;
+    readonly onAway?: (reason: string) => void;
   },
   print: (report: EventReport) => void,
 ): Promise<never> {
   let { newest } = start;
   const pending = new Set(start.open);
-  for (;;) {
+
+  async function look(): Promise<void> {
     const came = await store.events({ ...all(start), oldestFirst: true, ...(newest === undefined ? {} : { newerThan: newest }) });
     newest = came.at(-1)?.id ?? newest;
     for (const { id } of came) pending.add(id);
     for (const id of pending) {
       const report = await store.event(id);
       if (report !== null && report.state !== "settled") continue;
-      pending.delete(id);
       const [wanted] = shown.has(id) ? [] : await store.events({ ...filter, limit: 1, id });
-      if (wanted !== undefined) print(await withUnit(store, wanted));
+      const whole = wanted && (await withUnit(store, wanted));
+      pending.delete(id);
+      if (whole !== undefined) print(whole);
     }
-    await wait(lookEveryMs, undefined, signal && { signal });
+  }
+
+  for (let isAway = false; ; ) {
+    try {
+      await look();
+      isAway = false;
+    } catch (error) {
+      if (!cannotStore(error)) throw error;
+      if (!isAway) onAway(reasonOf(error));
+      isAway = true;
+    }
+    await wait(isAway ? waitMs : lookEveryMs, undefined, signal && { signal });
   }
 }
