@@ -73,7 +73,8 @@ test("all that is kept of a person is exported, and erased with what stays told;
   expect(data).toMatchObject({ person: { channel: "botchat", id: String(ada) }, settings: ["channels.botchat.allowFrom[1]"] });
   expect(data.events).toHaveLength(4);
   expect(data.files).toEqual([join(state, "botchat", "default", "media", media()[0] ?? "")]);
-  for (const word of ["strawberries", "raspberries", "blackberries", "gooseberries", "heard media:image"]) expect(exported.out).toContain(word);
+  for (const word of ["strawberries", "raspberries", "blackberries", "gooseberries", "heard media:image"])
+    expect(exported.out).toContain(word);
   expect(exported.out).not.toContain("apples");
 
   const looked = await command("privacy", "erase", String(ada), "--dry-run");
@@ -144,7 +145,9 @@ test("a session is saved with all its conversations and deleted by its whole key
     code: 1,
     err: expect.stringContaining(`Did you mean \`${programCommand} sessions delete agent:main:main\`?`),
   });
-  expect((await command("sessions", "delete", "agent:main:main")).out).toMatch(/^agent:main:main is deleted, with 4 messages\.\nKept: /);
+  expect((await command("sessions", "delete", "agent:main:main")).out).toMatch(
+    new RegExp(`^agent:main:main is deleted, with 4 messages\\.\nKept: .*\`${programCommand} privacy erase\``),
+  );
   expect(await command("sessions", "show", "agent:main:main")).toMatchObject({ code: 1 });
   platform.act.say(bela, bela, "after it");
   await answered(platform, bela, "heard after it");
