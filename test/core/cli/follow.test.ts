@@ -70,3 +70,29 @@ test("a database that is away for a moment does not end it, and the events of th
     expect.stringMatching(/^The database is not available: connect ECONNREFUSED\. The list goes on when it is back\.$/),
   ]);
 });
+
+test("it goes on from an event that is removed, as when its sender's data is erased", async () => {
+  const host = await createTestHost();
+  onTestFinished(() => host.close());
+  const store = await openSqliteStore({ directory: join(host.directory, "state"), now: Date.now });
+  onTestFinished(() => store.close());
+  let removed = "";
+  // A store in PostgreSQL removes the newest event too.
+  const shared = new Proxy(store, {
+    get: (_store, name) => {
+      if (name === "event") return async (id: string) => (id === removed ? null : await store.event(id));
+      if (name !== "events") return Reflect.get(store, name);
+      return async (filter: Parameters<Store["events"]>[0]) => (filter.newerThan === removed ? [] : await store.events(filter));
+    },
+  });
+  const shown: string[] = [];
+  const terminal = { line: (event: string) => shown.push((JSON.parse(event) as { readonly id: string }).id) };
+  const context = { now: Date.now, openState: async () => shared, terminal };
+  void listEvents(context as unknown as CommandContext, [], { follow: true, json: true, limit: 20 }).catch(() => {});
+  await host.say("one");
+  await vi.waitFor(() => expect(shown).toHaveLength(1), 10_000);
+  removed = shown[0] ?? "";
+  for (const text of ["two", "three"]) await host.say(text);
+  await vi.waitFor(() => expect(shown).toHaveLength(3), 10_000);
+  expect(new Set(shown).size).toBe(3);
+});
