@@ -14,9 +14,8 @@ import type { AccountOptions } from "./options.ts";
 import { createProbe } from "./probe.ts";
 import { resolveRecipient } from "./recipient.ts";
 import { createChatCalls } from "./send/chat-calls.ts";
-import { createFloodWaits } from "./send/flood-waits.ts";
+import { createKeptLimits } from "./send/flood-waits.ts";
 import { createKeyboards } from "./send/keyboards.ts";
-import { createLimits } from "./send/limits.ts";
 import { renderReply } from "./send/render.ts";
 import { createSender, type Sender } from "./send/send.ts";
 import { createShown } from "./send/shown.ts";
@@ -50,9 +49,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const signal = AbortSignal.any([closing, stop.signal]);
   const intakeStop = new AbortController();
   const intakeSignal = AbortSignal.any([signal, intakeStop.signal]);
-  const floodWaits = createFloodWaits(account, botId);
-  // Does not use the wall clock: if it were set back, a chat would be held for that long.
-  const limits = createLimits({ now: () => performance.now(), limits: options.limits, onHold: floodWaits.keep });
+  const { limits, applyWaits } = createKeptLimits(account, botId);
   const shown = createShown();
   const transport = createTransport({
     ...(options.proxy !== undefined && { proxy: options.proxy }),
@@ -72,12 +69,11 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
       ...(options.timeoutSeconds !== undefined && { timeoutMs: options.timeoutSeconds * 1_000 }),
       pollTimeoutMs: options.polling.stallSeconds * 1_000,
     });
-    await floodWaits.apply(limits);
     const sender = createSender(api, { keyboards: createKeyboards(account.store), shown });
     loaded = { api, sender, menu: createMenu({ api, account, custom: () => options.customCommands }) };
     return loaded;
   }
-  const live = () => (opened ??= openApi());
+  const live = () => (opened ??= applyWaits().then(openApi));
   const api = async () => (await live()).api;
   const stickers = createStickers({ directory: dirname(account.directory), botId, now: account.now });
   const fetchMedia = createMedia({ api, transport, token, options, directory: account.directory, stickers });
@@ -115,8 +111,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
 
   async function start(): Promise<void> {
     account.status({ state: "connecting" });
-    // Another node may have been told to wait while this one stood by.
-    if (loaded !== undefined) await floodWaits.apply(limits);
+    if (loaded !== undefined) await applyWaits();
     const intake = await introduceOnce();
     if (intake === undefined) return;
     running = (await intake.open()).ended;

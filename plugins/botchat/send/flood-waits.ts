@@ -1,6 +1,7 @@
 /** Keeps flood waits in the account's store, because a gateway that starts again must not send into them. */
 import type { ChannelAccount } from "service-gateway/sdk/channel";
-import type { Limits } from "./limits.ts";
+import type { AccountOptions } from "../options.ts";
+import { createLimits, type Limits } from "./limits.ts";
 
 /** A shorter wait has ended by the time another process sends. */
 const shortestMs = 3_000;
@@ -11,14 +12,25 @@ interface Kept {
   readonly ms: number;
 }
 
-export interface FloodWaits {
+interface FloodWaits {
   /** `chat` is absent if the platform accepts nothing from the bot at all. */
   keep(chat: string | undefined, ms: number): void;
   /** Applies the waits that an earlier process kept. */
   apply(limits: Pick<Limits, "holdAgain">): Promise<void>;
 }
 
-export function createFloodWaits({ store, now, log }: Pick<ChannelAccount<object>, "store" | "now" | "log">, botId: string): FloodWaits {
+/** The account's limits, whose flood waits are kept. `applyWaits` applies those of an earlier process, or of the node that served the account before. */
+export function createKeptLimits(
+  account: ChannelAccount<AccountOptions>,
+  botId: string,
+): { readonly limits: Limits; readonly applyWaits: () => Promise<void> } {
+  const waits = createFloodWaits(account, botId);
+  // Does not use the wall clock: if it were set back, a chat would be held for that long.
+  const limits = createLimits({ now: () => performance.now(), limits: account.options.limits, onHold: waits.keep });
+  return { limits, applyWaits: () => waits.apply(limits) };
+}
+
+function createFloodWaits({ store, now, log }: Pick<ChannelAccount<object>, "store" | "now" | "log">, botId: string): FloodWaits {
   const prefix = `flood-wait:${botId}:`;
   const failed = (error: unknown) => log.debug({ error: String(error) }, "the platform's waits could not be stored or read");
   return {
