@@ -173,7 +173,9 @@ test.concurrent("a node that starts while the database is away answers that it i
   };
   const stopped = begin();
   await stopped.until(/the gateway waits for its database/);
-  stopped.child.kill("SIGTERM");
+  const command = (...args: readonly string[]) => run([...args, "--config", file], { home });
+  expect((await command("restart")).err).toContain("The gateway starts, and waits for its database.");
+  expect((await command("stop")).out).toMatch(/^The gateway has stopped \(process \d+\)\.$/m);
   expect((await stopped.finished).code).toBe(0);
 
   const gateway = begin();
