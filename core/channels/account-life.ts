@@ -40,7 +40,7 @@ export interface AccountLife {
 export function createAccountLife(options: {
   readonly log: Log;
   readonly commands: OpenAccountOptions["commands"];
-  readonly states: Pick<AccountStates, "note">;
+  readonly states: Pick<AccountStates, "note" | "noteStandby">;
   readonly duties: Pick<Duties, "take">;
   /** Whether waiting accounts may still connect. */
   readonly isStarted: () => boolean;
@@ -50,11 +50,11 @@ export function createAccountLife(options: {
 
   /** Connects at once, or once no other node receives for the account. */
   function connectAsDuty(account: OpenAccount): void {
-    const { channel, id, path } = account.live;
+    const { channel, id } = account.live;
     const taking = options.duties.take(accountDuty(channel, id), account.stop.signal, () => {
       account.standby = true;
       account.status = { state: "waiting", detail: "another node receives for this account" };
-      states.note({ channel, id, path }, account.status);
+      states.noteStandby({ channel, id });
       account.connection.standBy?.().catch((error: unknown) => {
         if (account.standby === true) fail(account, error);
       });

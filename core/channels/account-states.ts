@@ -20,6 +20,8 @@ export const accountKey = (channel: string, account: string): string => `${chann
 
 export interface AccountStates {
   note(account: { readonly channel: string; readonly id: string; readonly path: string }, status: ChannelStatus): void;
+  /** The account is on standby. The node that serves it stores its state. */
+  noteStandby(account: { readonly channel: string; readonly id: string }): void;
   /** Whether the account has connected or failed since the gateway started. */
   wasTried(key: string): boolean;
   /** Removes accounts that are no longer configured. */
@@ -45,6 +47,7 @@ export function createAccountStates({
         log.debug({ channel, account: id, error: reasonOf(error) }, "the account's state could not be stored");
       });
     },
+    noteStandby: ({ channel, id }) => void tried.add(accountKey(channel, id)),
     wasTried: (key) => tried.has(key),
     async keepOnly(isKnown) {
       for (const { key } of await store.list(accountsNamespace)) {

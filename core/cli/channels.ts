@@ -18,8 +18,8 @@ interface AccountView {
   readonly channel: string;
   readonly account: string;
   readonly path: string;
-  /** `off`: disabled in the configuration. */
-  readonly state: ChannelStatus["state"] | "off";
+  /** `off`: disabled in the configuration. `standby`: another node receives for the account. */
+  readonly state: ChannelStatus["state"] | "off" | "standby";
   readonly code?: string;
   readonly detail?: string;
   readonly hint?: string;
@@ -41,6 +41,7 @@ const stateStyles: Readonly<Record<AccountView["state"], Style>> = {
   waiting: "yellow",
   stopped: "dim",
   off: "dim",
+  standby: "dim",
   failed: "red",
 };
 
@@ -99,9 +100,10 @@ function viewOf(
   const change = from.changes.get(accountKey(channel, account));
   const asked = probe === undefined ? {} : { probe };
   if (state === "off") return { ...base, state };
-  const { status: live, waitingSends } = from.description?.accounts.find(is) ?? {};
+  const { status: live, waitingSends, standby } = from.description?.accounts.find(is) ?? {};
   if (live !== undefined) {
     const waits = waitingSends === undefined ? {} : { waitingSends };
+    if (standby === true) return { ...base, ...live, ...waits, state: "standby", ...asked };
     return { ...base, ...live, ...waits, ...(change?.state === live.state ? { since: change.since } : {}), ...asked };
   }
   if (state === "broken") {

@@ -10,6 +10,10 @@ interface ErrorText {
 export const errorTable = {
   config_missing: { text: "The configuration file {file} does not exist.", hint: "Create it, or pass another file with --config." },
   config_unreadable: { text: "The configuration file {file} cannot be read: {reason}.", hint: "Check its owner and mode." },
+  config_not_written: {
+    text: "The configuration file {file} cannot be written: {reason}.",
+    hint: "Check the owner and mode of its directory, and the free space on the disk. Nothing was changed.",
+  },
   config_syntax: { text: "{file}:{line}:{column}: {reason}.", hint: "Correct the file. `{command} config validate` lists every problem." },
   config_invalid: { text: "{path}: {reason}.", hint: "{fix}" },
   config_not_from_chat: {

@@ -16,6 +16,7 @@ import { createLoader, type Loader, loadBundledAhead } from "../host/index.ts";
 import { createLog, type Log } from "../log/index.ts";
 import { lockState, type Nodes, type Store } from "../state/index.ts";
 import { checkStateSettings, createSharedConfig, openState, type StatePlace, statePlace } from "../stores/index.ts";
+import { writeAddress } from "./address-file.ts";
 import { logProblem } from "./config-problems.ts";
 import type { GatewayOptions } from "./options.ts";
 import { acceptance } from "./ownership.ts";
@@ -85,6 +86,7 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   const wait = createStateWait({
     ...{ config, log, elapsed, signal: options.signal },
     tokens: () => createGatewayTokens({ config, secrets, log, now, stateDirectory }),
+    onListening: (url) => writeAddress(stateDirectory, { url, pid: process.pid, startedAt: now(), configFile }, undo),
   });
   undo.add(wait.end);
   const opening = wait.until(() =>

@@ -25,6 +25,8 @@ export interface StateWaitOptions {
   readonly elapsed: () => number;
   readonly tokens: () => Tokens;
   readonly signal: AbortSignal | undefined;
+  /** Called when the gateway answers while it waits. */
+  readonly onListening: (url: string) => void;
 }
 
 export function createStateWait(options: StateWaitOptions): StateWait {
@@ -41,7 +43,7 @@ export function createStateWait(options: StateWaitOptions): StateWait {
     reason = error.message;
     if (server !== undefined) return;
     server = createWaitingServer(options, () => reason);
-    await server.listen();
+    options.onListening((await server.listen()).url);
   }
 
   return {

@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { GatewayConfig } from "../config/index.ts";
-import { reasonOf } from "../contract/index.ts";
+import { cannotStore, reasonOf } from "../contract/index.ts";
 import type { PluginLog, RouteDefinition } from "../sdk/contract.ts";
 import { createAccess } from "./access.ts";
 import { createClientAddress } from "./client-address.ts";
@@ -215,6 +215,11 @@ function takesAnyHost({ url, routeOptions }: FastifyRequest, hooksPath: string):
   return routeOptions.url === hooksUrl && isBelow(url.split("?", 1)[0] ?? "", basePath(hooksPath));
 }
 
+const stateProblems: Readonly<Record<string, string>> = {
+  database_away: "The gateway's database is not available; the gateway reconnects by itself.",
+  state_full: "The disk of the gateway's state is full.",
+};
+const stateRetry = { "retry-after": "5" };
 const notFound = new HttpProblem("not_found", "There is nothing at this address.");
 
 /**
@@ -222,6 +227,9 @@ const notFound = new HttpProblem("not_found", "There is nothing at this address.
  */
 function toProblem(error: unknown): HttpProblem {
   if (error instanceof HttpProblem) return error;
+  // It passes by itself, so it is neither a fault of the request nor of the gateway.
+  if (cannotStore(error))
+    return new HttpProblem("unavailable", `${stateProblems[error.code] ?? "Nothing can be stored."} Try again later.`, stateRetry);
   const status = (error as { readonly statusCode?: unknown } | null)?.statusCode;
   if (status === 413) return new HttpProblem("payload_too_large", "The body is too large.");
   if (status === 415) return new HttpProblem("unsupported_media_type", "The Content-Type of the body is not supported.");

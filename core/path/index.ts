@@ -56,6 +56,8 @@ export function createPath(options: PathOptions): Path {
       return running;
     },
     onError: (error, lane) => log.error({ error: reasonOf(error), lane }, "the state did not respond"),
+    onLastAttempts: (lanes) =>
+      log.warn({ lanes }, "events that were interrupted twice run one at a time, so that one that ends the process interrupts no other"),
   });
   const receive = createReceive({ store, lanes, clock, pathsOf: gate.pathsOf, newTrace });
   const ground: Ground = {

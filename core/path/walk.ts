@@ -5,7 +5,7 @@ import { type FormattingContext, Visit } from "../stations/index.ts";
 import { isAt } from "./answer-place.ts";
 import { apologyTo, placeOf } from "./endings/apology.ts";
 import { isStop, type Stop, type Trace } from "./endings/ending.ts";
-import { exhaustedEnding } from "./endings/exhausted.ts";
+import { exhaustedEnding, maxAttempts } from "./endings/exhausted.ts";
 import { Interrupted } from "./endings/hand-back.ts";
 import { formatting, renderNotice, type Saying } from "./formatting.ts";
 import { gating } from "./gating.ts";
@@ -16,9 +16,6 @@ import { routing } from "./routing.ts";
 import type { Said } from "./said.ts";
 import { say } from "./say.ts";
 import { turn } from "./turn.ts";
-
-/** After this many failed attempts, an event fails permanently; it is kept and listed. */
-const maxAttempts = 3;
 
 /** Resolves once everything that the unit says is in the outbox. */
 export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {

@@ -93,6 +93,8 @@ export interface WaitingLane {
   readonly due: number;
   /** The head has not run yet and waits for more events with its key (`extend`). They may have been missed while no process ran. */
   readonly gathers?: true;
+  /** How many attempts to run the head have begun; absent if none, or if its turn is done. */
+  readonly attempts?: number;
 }
 
 /** The end of a unit, shared by all its events. */

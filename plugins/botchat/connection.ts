@@ -14,8 +14,8 @@ import type { AccountOptions } from "./options.ts";
 import { createProbe } from "./probe.ts";
 import { resolveRecipient } from "./recipient.ts";
 import { createChatCalls } from "./send/chat-calls.ts";
+import { createKeptLimits } from "./send/flood-waits.ts";
 import { createKeyboards } from "./send/keyboards.ts";
-import { createLimits } from "./send/limits.ts";
 import { renderReply } from "./send/render.ts";
 import { createSender, type Sender } from "./send/send.ts";
 import { createShown } from "./send/shown.ts";
@@ -49,8 +49,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const signal = AbortSignal.any([closing, stop.signal]);
   const intakeStop = new AbortController();
   const intakeSignal = AbortSignal.any([signal, intakeStop.signal]);
-  // Does not use the wall clock: if it were set back, a chat would be held for that long.
-  const limits = createLimits({ now: () => performance.now(), limits: options.limits });
+  const { limits, applyWaits } = createKeptLimits(account, botId);
   const shown = createShown();
   const transport = createTransport({
     ...(options.proxy !== undefined && { proxy: options.proxy }),
@@ -74,7 +73,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
     loaded = { api, sender, menu: createMenu({ api, account, custom: () => options.customCommands }) };
     return loaded;
   }
-  const live = () => (opened ??= openApi());
+  const live = () => (opened ??= applyWaits().then(openApi));
   const api = async () => (await live()).api;
   const stickers = createStickers({ directory: dirname(account.directory), botId, now: account.now });
   const fetchMedia = createMedia({ api, transport, token, options, directory: account.directory, stickers });
@@ -112,6 +111,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
 
   async function start(): Promise<void> {
     account.status({ state: "connecting" });
+    if (loaded !== undefined) await applyWaits();
     const intake = await introduceOnce();
     if (intake === undefined) return;
     running = (await intake.open()).ended;

@@ -46,6 +46,7 @@ export default definePlugin({
     const platform = await createPlatform({
       port: options.port,
       bots: [{ token: options.token, username: options.username, name: options.name }],
+      freshUpdateIds: true,
       now: () => host.now(),
       ...(options.gatewayTokenFile === undefined ? {} : { approve: approveBy(options.gatewayTokenFile, () => host.address()) }),
     });

@@ -20,6 +20,7 @@ try {
   const platform = await createPlatform({
     port: Number(values.port),
     bots: [{ token: values.token, username: values.username, name: values.name }],
+    freshUpdateIds: true,
     recordCalls: !values["no-calls"],
   });
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => void platform.close());

@@ -129,7 +129,10 @@ export const copiedTables: Readonly<Record<CopyKind, CopiedTable>> = {
     fields: [
       number("id", "id"),
       number("unit", "unit"),
-      { ...json("json")("entries", "entries"), read: String.raw`replace(entries::text, '\u0000', '\ufffd')::json` },
+      {
+        ...json("json")("entries", "entries"),
+        read: String.raw`regexp_replace(entries::text, '(?<!\\)((?:\\\\)*)\\u0000', '\1\\ufffd', 'g')::json`,
+      },
       derived("senders", "text[]"),
     ],
     size: "length(entries::text)",

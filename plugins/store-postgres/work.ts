@@ -76,8 +76,16 @@ export function inboxReads(database: Database, now: () => number) {
       return [...units.values()].map((passed) => passed.map(({ event }) => storedEventOf(event)));
     },
     async waitingLanes() {
-      const rows = await database.query<{ lane: string; due: number; gathers: boolean }>("SELECT * FROM @waiting_lanes($1)", [now()]);
-      return rows.map(({ lane, due, gathers }): WaitingLane => ({ lane, due, ...(gathers && { gathers }) }));
+      const rows = await database.query<{ lane: string; due: number; gathers: boolean; attempts: number }>(
+        `SELECT w.*, coalesce(h.attempts, 0) AS attempts FROM @waiting_lanes($1) w LEFT JOIN LATERAL (
+           SELECT CASE u.stage WHEN 'delivery' THEN 0 ELSE i.attempts END AS attempts FROM @inbox i LEFT JOIN @units u ON u.id = i.unit
+           WHERE i.lane = w.lane AND i.state = 2 AND i.due IS NOT NULL ORDER BY i.sequence LIMIT 1
+         ) h ON true`,
+        [now()],
+      );
+      return rows.map(
+        ({ lane, due, gathers, attempts }): WaitingLane => ({ lane, due, ...(gathers && { gathers }), ...(attempts > 0 && { attempts }) }),
+      );
     },
     async queueWaits({ lane, key }) {
       const rows = await database.query(

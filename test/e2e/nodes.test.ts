@@ -45,6 +45,10 @@ test.concurrent("one of two nodes receives for a bot; when it is killed, the oth
   expect(status.out).toMatch(/ready at/);
   expect(status.out).toMatch(/node one +alive +renewed its lease .* ago +0 running +account:botchat:default/);
   expect(status.out).toMatch(/botchat:default +standby/);
+  expect((await two.command("channels", "status")).out).toMatch(/^botchat:default +standby/);
+  // The stored state is that of the node which serves the account.
+  const { accounts } = JSON.parse((await one.command("channels", "status", "--json")).out);
+  expect(accounts).toMatchObject([{ state: "connected", since: expect.any(Number) }]);
   const metrics = await metricsOf(two);
   expect(metrics).toMatch(/^service_node_up{node="one"} 1\nservice_node_up{node="two"} 1$/m);
   expect(metrics).toMatch(/^service_node_renewal_age_seconds{node="one"} \d+(\.\d+)?$/m);
@@ -169,7 +173,9 @@ test.concurrent("a node that starts while the database is away answers that it i
   };
   const stopped = begin();
   await stopped.until(/the gateway waits for its database/);
-  stopped.child.kill("SIGTERM");
+  const command = (...args: readonly string[]) => run([...args, "--config", file], { home });
+  expect((await command("restart")).err).toContain("The gateway starts, and waits for its database.");
+  expect((await command("stop")).out).toMatch(/^The gateway has stopped \(process \d+\)\.$/m);
   expect((await stopped.finished).code).toBe(0);
 
   const gateway = begin();

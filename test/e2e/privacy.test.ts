@@ -64,23 +64,25 @@ test("all that is kept of a person is exported, and erased with what stays told;
   const place = await open();
   const { ada, bela, command, state } = place;
   await talk(place);
+  await command("message", "send", "--channel", "botchat", "--target", String(ada), "--message", "gooseberries for you");
   const media = () => readdirSync(join(state, "botchat", "default", "media"));
   expect(media()).toHaveLength(1);
 
   const exported = await command("privacy", "export", `botchat:${ada}`);
   const data = JSON.parse(exported.out);
   expect(data).toMatchObject({ person: { channel: "botchat", id: String(ada) }, settings: ["channels.botchat.allowFrom[1]"] });
-  expect(data.events).toHaveLength(3);
+  expect(data.events).toHaveLength(4);
   expect(data.files).toEqual([join(state, "botchat", "default", "media", media()[0] ?? "")]);
-  for (const word of ["strawberries", "raspberries", "blackberries", "heard media:image"]) expect(exported.out).toContain(word);
+  for (const word of ["strawberries", "raspberries", "blackberries", "gooseberries", "heard media:image"])
+    expect(exported.out).toContain(word);
   expect(exported.out).not.toContain("apples");
 
   const looked = await command("privacy", "erase", String(ada), "--dry-run");
-  expect(looked).toMatchObject({ code: 0, out: expect.stringMatching(/^Would erase of botchat:\d+: 3 events with their bodies, /) });
+  expect(looked).toMatchObject({ code: 0, out: expect.stringMatching(/^Would erase of botchat:\d+: 4 events with their bodies, /) });
   expect((await command("privacy", "export", `botchat:${ada}`)).out).toContain("strawberries");
 
   const erased = await command("privacy", "erase", `botchat:${ada}`);
-  expect(erased).toMatchObject({ code: 0, out: expect.stringMatching(/^Erased of botchat:\d+: 3 events with their bodies, .*, 1 file, /) });
+  expect(erased).toMatchObject({ code: 0, out: expect.stringMatching(/^Erased of botchat:\d+: 4 events with their bodies, .*, 1 file, /) });
   expect(erased.out).toContain("Kept:\n  The keys by which repetitions are recognised, without contents, for seven days");
   expect(erased.out).toContain("it names the person at channels.botchat.allowFrom[1]");
   expect(media()).toEqual([]);
@@ -97,7 +99,7 @@ test("all that is kept of a person is exported, and erased with what stays told;
   expect(erased.out).toContain("The data remains in the free space of state.db. Stop the gateway");
   await place.gateway.close();
   expect((await command("privacy", "erase", `botchat:${ada}`)).out).not.toContain("The data remains in the free space");
-  for (const word of ["strawberries", "raspberries", "blackberries"])
+  for (const word of ["strawberries", "raspberries", "blackberries", "gooseberries"])
     expect({ word, found: place.inDatabase(word) }).toEqual({ word, found: false });
 });
 
@@ -143,7 +145,9 @@ test("a session is saved with all its conversations and deleted by its whole key
     code: 1,
     err: expect.stringContaining(`Did you mean \`${programCommand} sessions delete agent:main:main\`?`),
   });
-  expect((await command("sessions", "delete", "agent:main:main")).out).toMatch(/^agent:main:main is deleted, with 4 messages\.\nKept: /);
+  expect((await command("sessions", "delete", "agent:main:main")).out).toMatch(
+    new RegExp(`^agent:main:main is deleted, with 4 messages\\.\nKept: .*\`${programCommand} privacy erase\``),
+  );
   expect(await command("sessions", "show", "agent:main:main")).toMatchObject({ code: 1 });
   platform.act.say(bela, bela, "after it");
   await answered(platform, bela, "heard after it");

@@ -28,9 +28,11 @@ async function requestStop(gateway: RunningGateway, directory: string): Promise<
     const { drainSeconds } = (await ask(gateway, "stop")) as { readonly drainSeconds: number };
     return drainSeconds;
   } catch (error) {
-    if (!(error instanceof HostError) || error.code !== "gateway_silent") throw error;
+    // A gateway that starts and waits for its database accepts no requests.
+    const ends = error instanceof HostError && (error.code === "gateway_silent" || error.details.code === "unavailable");
+    if (!ends) throw error;
   }
-  // Either the process hangs, or it was killed and its id belongs to another process. The lock shows which.
+  // Either the process hangs or waits, or it was killed and its id belongs to another process. The lock shows which.
   const { lockHolder } = await import("../../state/lock.ts");
   const pid = lockHolder(directory);
   if (pid === undefined) return undefined;

@@ -94,15 +94,18 @@ export async function checkGateway(patient: Patient): Promise<readonly Finding[]
     const reason = `the gateway uses ${description.configFile}, but these checks examined ${loaded.file}`;
     found.push({ check: "gateway", verdict: "warn", reason, fix: `Pass --config ${description.configFile} to check that file.` });
   }
-  for (const { channel, account, path, status } of description.accounts) {
-    if (status.state !== "failed" && status.state !== "waiting") continue;
+  for (const { channel, account, path, status, standby } of description.accounts) {
+    // Another node serves an account on standby.
+    if (standby === true || (status.state !== "failed" && status.state !== "waiting")) continue;
     if (isReportedElsewhere(patient, { channel, account })) continue;
     const reason = `${channel}:${account} is ${status.state}${status.detail === undefined ? "" : `: ${status.detail}`}`;
-    const fix = status.hint ?? `\`${programCommand} logs\` shows what happened before.`;
+    const fix = status.hint ?? lookAtLogs;
     found.push({ check: "gateway", verdict: "fail", path, reason, fix });
   }
   return orOk(found, "gateway", `it runs at ${gateway.url}, process ${gateway.pid}`);
 }
+
+const lookAtLogs = `\`${programCommand} logs\` shows what happened before.`;
 
 /** A gateway that refuses the token answers, so its log shows nothing. */
 async function silentGateway(gateway: NonNullable<Patient["gateway"]>): Promise<Finding> {
@@ -111,6 +114,9 @@ async function silentGateway(gateway: NonNullable<Patient["gateway"]>): Promise<
   const { error, hint } = (answer?.body ?? {}) as { readonly error?: string; readonly hint?: string };
   if (answer?.ok === false && error !== undefined && hint !== undefined)
     return { check: "gateway", verdict: "fail", reason: `process ${pid} at ${url} refuses: ${error.replace(/\.$/, "")}`, fix: hint };
+  // Where the database is away, the check of the state says what to do.
+  if (answer?.ok === false && error !== undefined)
+    return { check: "gateway", verdict: "fail", reason: `process ${pid} at ${url} answers: ${error.replace(/\.$/, "")}`, fix: lookAtLogs };
   const fix = `\`${programCommand} logs\` may show the reason. Restart it.`;
   return { check: "gateway", verdict: "fail", reason: `process ${pid} does not answer at ${url}`, fix };
 }

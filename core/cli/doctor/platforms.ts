@@ -3,6 +3,7 @@ import { misnamedGroups } from "../../access/allowlist.ts";
 import { placeSettings } from "../../access/place.ts";
 import type { ProbeReport } from "../../channels/connection/probe.ts";
 import { parsePath, renderPath } from "../../config/path.ts";
+import { asSentence } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
@@ -96,7 +97,7 @@ function remedyIn(detail: string): { readonly reason: string; readonly fix: Pick
   return { reason, fix: remedy === undefined ? {} : { fix: sentence(visibleLine(remedy, 500)) } };
 }
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+const sentence = (text: string): string => asSentence(`${text.charAt(0).toUpperCase()}${text.slice(1)}`);
 
 /** A name in place of a group's id matches no group. Each is listed once, even if several accounts inherit it. */
 function misnamed(patient: Patient): readonly Finding[] {

@@ -36,7 +36,8 @@ export async function listEvents(context: CommandContext, _: readonly [], option
       const ended = reports.filter(({ state }) => state === "settled").toReversed();
       for (const report of ended) print(report, context, options);
       const shown = new Set(ended.map(({ id }) => id));
-      await followEvents(store, { filter, shown, start }, (report) => print(report, context, options));
+      const onAway = (reason: string) => context.terminal.note(`${reason}. The list goes on when it is back.`);
+      await followEvents(store, { filter, shown, start, onAway }, (report) => print(report, context, options));
     } else if (options.json === true) context.terminal.json({ events: reports.map(dataOf) });
     else show(reports, context, options);
     return 0;

@@ -40,11 +40,13 @@ export async function collect(
   person: Person,
   { stateDirectory, now }: { readonly stateDirectory: string; readonly now: () => number },
 ): Promise<Collected> {
-  const [caused, inChat] = await Promise.all([
+  const [caused, inChat, actions] = await Promise.all([
     store.events({ limit: allEvents, sender: person }),
     store.events({ limit: allEvents, chat: person, source: person.channel }),
+    // What the operator and agents sent there by hand or by a tool: the bodies of these events contain it.
+    store.events({ limit: allEvents, chat: person, source: "operator" }),
   ]);
-  const reports = [...new Map([...caused, ...inChat].map((event) => [event.id, event])).values()];
+  const reports = [...new Map([...caused, ...inChat, ...actions].map((event) => [event.id, event])).values()];
   const events = await Promise.all(reports.map(async (event) => ({ ...event, body: await store.body(event.id) })));
   const units = [...new Set(reports.flatMap(({ id, unitId }) => [id, unitId ?? id]))];
   const sessions = (await store.sessionReports({ limit: allEvents })).map(({ key }) => key).filter((key) => isTheirs(key, person));

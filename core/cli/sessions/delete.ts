@@ -1,4 +1,5 @@
 /** `sessions delete`: removes a conversation permanently. */
+import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
 import { findSession } from "./find.ts";
@@ -22,7 +23,7 @@ export async function deleteSession(
     else {
       terminal.line(`${key} is deleted, with ${messages} ${messages === 1 ? "message" : "messages"}.`);
       terminal.line(
-        "Kept: the events themselves, with their bodies, for up to seven days; `service privacy erase` removes those of a person.",
+        `Kept: the events themselves, with their bodies, for up to seven days; \`${programCommand} privacy erase\` removes those of a person.`,
       );
     }
     return 0;

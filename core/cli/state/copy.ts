@@ -52,13 +52,19 @@ export async function copyStateTo(context: CommandContext, _: readonly [], { to,
 
 /** The scheme of an address is the id of its store. */
 function targetOf(to: string, source: StatePlace, home: string): Target {
-  const scheme = /^([a-z][a-z0-9-]*):\/\//.exec(to)?.[1];
+  const invalid = (reason: string) => new HostError("usage", { reason: `--to: ${reason}` });
+  // An unset variable of the shell; it would be the working directory.
+  if (to.trim() === "") throw invalid("is empty; name a directory, or an address such as postgres://USER@HOST/DATABASE");
+  const [, scheme, slashes] = /^([a-z][a-z0-9-]+):(\/\/)?/.exec(to) ?? [];
+  if (scheme === embeddedStore) throw invalid(`SQLite is named by its directory alone, without ${scheme}:`);
+  if (scheme !== undefined && slashes === undefined)
+    throw invalid(`"${scheme}:" begins no address; write ${scheme}://USER@HOST/DATABASE, or ./${scheme}:... for a directory`);
   if (scheme === undefined) {
     const directory = to.startsWith("~/") ? join(home, to.slice(2)) : resolve(to);
     return { place: { directory, store: embeddedStore }, shown: directory };
   }
   const parsed = URL.parse(to);
-  if (parsed === null) throw new HostError("usage", { reason: "--to: this is not a valid address" });
+  if (parsed === null) throw invalid("this is not a valid address");
   const { directory, node } = source;
   const place = { directory, store: scheme, url: to, ...(node === undefined ? {} : { node }) };
   return { place, shown: `${parsed.protocol}//${parsed.host}${parsed.pathname}` };
@@ -82,7 +88,9 @@ async function copyLocked(context: CommandContext, source: StatePlace, { place, 
     await requireUnused(from, shown);
     // As at the start of a gateway, what ran when the last one ended waits again.
     await from.begin(context.now());
-    const to = await context.openStateAt(place, { owner: false });
+    const to = await context.openStateAt(place, { owner: false }).catch((error: unknown) => {
+      throw aboutTarget(error, shown);
+    });
     stores.push(to);
     await requireUnused(to, shown);
     const beforeFinish = () => requireUnused(from, shown);
@@ -98,6 +106,20 @@ async function copyLocked(context: CommandContext, source: StatePlace, { place, 
     for (const store of stores.toReversed()) await store.close();
     for (const lock of locks) lock.release();
   }
+}
+
+/** Errors of a store name the settings of a gateway; the address of the target is that of `--to`. */
+function aboutTarget(error: unknown, target: string): unknown {
+  if (!(error instanceof HostError)) return error;
+  const refused = (reason: string, fix: string) => new HostError("state_copy_refused", { target, reason, fix }, { cause: error });
+  const { code, details, hint, cause } = error;
+  if (code === "store_unknown") return refused(`there is no store ${details.store}`, hint);
+  if (code !== "store_not_opened") return error;
+  const isSpecific = cause instanceof HostError && cause.code !== "database_away";
+  const fix = isSpecific
+    ? String(details.fix)
+    : "Check that the database runs, and that it accepts the address, the user and the password of --to.";
+  return refused(String(details.reason).replaceAll("state.url", "--to"), fix.replaceAll("state.url", "--to"));
 }
 
 /** Refuses while other nodes use a store. */

@@ -73,7 +73,7 @@ async function edit(file: string, make: Change, options: EditOptions): Promise<E
     const result = await tryEdit(await realFile(resolve(file)), make, options);
     if (result) return result;
   }
-  throw new HostError("config_unreadable", { file, reason: "other programs keep changing it" });
+  throw new HostError("config_not_written", { file, reason: "other programs keep changing it" });
 }
 
 /** Attempts one edit; `undefined` if another program changed the file meanwhile. */
@@ -207,8 +207,8 @@ async function replaceFile(file: string, before: string | undefined, after: stri
     }
     renameSync(temporary, file);
   } catch (thrown) {
-    await rm(temporary, { force: true });
-    throw new HostError("config_unreadable", { file, reason: reasonOf(thrown) }, { cause: thrown });
+    await rm(temporary, { force: true }).catch(() => {});
+    throw new HostError("config_not_written", { file, reason: reasonOf(thrown) }, { cause: thrown });
   }
   await flushDirectory(directory);
   return true;

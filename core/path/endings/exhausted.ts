@@ -6,6 +6,9 @@ import type { Trace } from "./ending.ts";
 
 export const exhausted = "attempts_exhausted";
 
+/** After this many failed attempts, an event fails permanently; it is kept and listed. */
+export const maxAttempts = 3;
+
 export function exhaustedEnding(
   trace: Trace,
   { attempts, route }: { readonly attempts: number; readonly route: Route | undefined },

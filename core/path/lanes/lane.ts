@@ -6,6 +6,8 @@ export interface Lane {
   again: boolean;
   timer: NodeJS.Timeout | undefined;
   due: number;
+  /** The next unit has its last attempt, and runs while no other such unit does. */
+  isLastAttempt: boolean;
   /** The timers, which no clock change affects, have reached `due`. */
   slept: boolean;
 }

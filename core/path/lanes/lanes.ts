@@ -2,10 +2,12 @@
  * Lanes: the units of one lane run one at a time in arrival order, lanes run in parallel, and at most `maxConcurrent` turns run at once.
  * The store is authoritative; this file only keeps track of where to look.
  */
+
 import { type AcceptedEvent, controlSuffix, type Store, type Unit } from "../../state/index.ts";
+import { maxAttempts } from "../endings/exhausted.ts";
 import { type Lane, sleepUntil } from "./lane.ts";
 import { createRoom } from "./room.ts";
-import { createSlots, freeSlot, type Slots, type TurnSlot } from "./turn-slots.ts";
+import { createSlots, freeSlot, type Slots, type TurnSlot, withOther } from "./turn-slots.ts";
 
 /**
  * How long a unit that was still being gathered when a process ended waits for the rest, because the sources are only just reconnecting.
@@ -41,6 +43,8 @@ interface LanesOptions {
   /** Handles a unit to its end; must not throw. */
   readonly run: (unit: Unit, slot: TurnSlot) => Promise<void>;
   readonly onError: (error: unknown, lane: string) => void;
+  /** Called with the number of lanes whose next unit was found to have its last attempt. */
+  readonly onLastAttempts: (lanes: number) => void;
 }
 
 /** What remains in a lane after a look at it: more units, nothing, or something due later. */
@@ -68,11 +72,16 @@ function takenOf({ duplicate, unit }: AcceptedEvent): Taken | Found {
 function createNextUnit(
   options: Pick<LanesOptions, "store" | "now" | "run" | "onError"> & {
     readonly turns: Slots;
+    /**
+     * One slot for all units that have their last attempt. Several events run when one of them ends the process, and each attempt counts:
+     * they would all fail with the one that is to blame.
+     */
+    readonly lastAttempts: Slots;
     /** Whether units are still taken. */
     readonly isOpen: () => boolean;
   },
 ): (name: string, lane: Lane, begun: Begun | undefined) => Promise<Found> {
-  const { store, now, turns } = options;
+  const { store, now, turns, lastAttempts } = options;
 
   async function claim(name: string, lane: Lane): Promise<Taken | Found> {
     if (!options.isOpen()) return null;
@@ -84,11 +93,15 @@ function createNextUnit(
 
   return async (name, lane, begun) => {
     // A unit releases its slot as soon as its turn is done, so that an unreachable platform delays only its own chats.
-    const slot = begun?.slot ?? (name.endsWith(controlSuffix) ? freeSlot : await turns.take());
+    // Taken before the claim, which counts the attempt.
+    const alone = lane.isLastAttempt ? await lastAttempts.take() : freeSlot;
+    const turnSlot = begun?.slot ?? (name.endsWith(controlSuffix) ? freeSlot : await turns.take());
+    const slot = alone === freeSlot ? turnSlot : withOther(turnSlot, alone);
     try {
       // The source of the event receives the error.
       const taken = await (begun === undefined ? claim(name, lane) : begun.accepting.then(takenOf, () => null));
       if (taken === null || typeof taken !== "object") return taken;
+      lane.isLastAttempt = false;
       await options.run(taken.unit, slot);
       return taken.left;
     } catch (error) {
@@ -102,15 +115,16 @@ function createNextUnit(
 }
 
 function newLane(busy: "busy" | "idle"): Lane {
-  return { busy: busy === "busy", again: false, timer: undefined, due: Number.POSITIVE_INFINITY, slept: false };
+  return { busy: busy === "busy", again: false, timer: undefined, due: Number.POSITIVE_INFINITY, isLastAttempt: false, slept: false };
 }
 
 export function createLanes(options: LanesOptions): Lanes {
   const { store, now } = options;
   const lanes = new Map<string, Lane>();
   const turns = createSlots(options.maxConcurrent);
+  const lastAttempts = createSlots(() => 1);
   let open = false;
-  const runNext = createNextUnit({ ...options, turns, isOpen: () => open });
+  const runNext = createNextUnit({ ...options, turns, lastAttempts, isOpen: () => open });
   let active = 0;
   const room = createRoom(() => active);
   let whenIdle: (() => void) | undefined;
@@ -151,20 +165,30 @@ export function createLanes(options: LanesOptions): Lanes {
     return (accepting) => void pump(name, lane, { accepting, slot });
   }
 
+  function laneOf(name: string): Lane {
+    const known = lanes.get(name);
+    if (known !== undefined) return known;
+    const lane = newLane("idle");
+    lanes.set(name, lane);
+    return lane;
+  }
+
   function notify(name: string, due: number): void {
-    let lane = lanes.get(name);
-    if (lane === undefined) {
-      lane = newLane("idle");
-      lanes.set(name, lane);
-    }
+    const lane = laneOf(name);
     if (lane.busy) lane.again = true;
     else if (due <= now()) wake(name, lane);
     else if (lane.timer === undefined || due < lane.due) sleep(name, lane, due);
   }
 
   async function rescan(gatheringMs = 0): Promise<void> {
-    for (const { lane, due, gathers } of await store.waitingLanes())
-      notify(lane, gathers === true ? Math.max(due, now() + gatheringMs) : due);
+    const waiting = await store.waitingLanes();
+    const last = waiting
+      .filter(({ attempts = 0 }) => attempts >= maxAttempts - 1)
+      .map(({ lane }) => laneOf(lane))
+      .filter((lane) => !lane.isLastAttempt);
+    for (const lane of last) lane.isLastAttempt = true;
+    if (last.length > 0) options.onLastAttempts(last.length);
+    for (const { lane, due, gathers } of waiting) notify(lane, gathers === true ? Math.max(due, now() + gatheringMs) : due);
   }
 
   return {

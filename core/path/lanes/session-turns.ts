@@ -43,7 +43,7 @@ export function createSessionTurns(closing: AbortSignal): SessionTurns {
 
   async function wait(before: Waiting[], sessionKey: string, { lane, slot }: { readonly lane: string; readonly slot: TurnSlot }) {
     if (closing.aborted) throw new Interrupted();
-    slot.release();
+    slot.pause();
     await new Promise<void>((enter, refuse) => before.push({ lane, enter, refuse }));
     await slot.take();
     return visit(sessionKey);

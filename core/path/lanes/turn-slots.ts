@@ -3,7 +3,9 @@
 /** The right to run a turn, released as soon as the turn is done, before its parts are sent. */
 export interface TurnSlot {
   release(): void;
-  /** After `release`: resolves when the turn may run again. */
+  /** Releases the slot until `take`, because the turn has to wait for something else. */
+  pause(): void;
+  /** After `pause` or `release`: resolves when the turn may run again. */
   take(): Promise<void>;
 }
 
@@ -28,13 +30,15 @@ export function createSlots(limit: () => number): Slots {
     );
   const counted = (): TurnSlot => {
     let held = true;
+    const release = () => {
+      if (!held) return;
+      held = false;
+      taken -= 1;
+      while (taken < limit() && waiting.length > 0) waiting.shift()?.();
+    };
     return {
-      release() {
-        if (!held) return;
-        held = false;
-        taken -= 1;
-        while (taken < limit() && waiting.length > 0) waiting.shift()?.();
-      },
+      release,
+      pause: release,
       async take() {
         if (isFree()) taken += 1;
         else await next();
@@ -51,4 +55,15 @@ export function createSlots(limit: () => number): Slots {
 }
 
 /** For control commands, which never wait for a turn. */
-export const freeSlot: TurnSlot = { release() {}, async take() {} };
+export const freeSlot: TurnSlot = { release() {}, pause() {}, async take() {} };
+
+/** A slot of a turn that also holds `other`, which a pause does not release. */
+export function withOther(slot: TurnSlot, other: TurnSlot): TurnSlot {
+  return {
+    ...slot,
+    release() {
+      slot.release();
+      other.release();
+    },
+  };
+}

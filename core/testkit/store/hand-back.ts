@@ -9,7 +9,7 @@ export function handBackRules(withStore: WithStore): void {
       await take(store);
       await store.handBack("a", { due: start + 100 });
       expect(await store.stats()).toMatchObject({ waiting: 2, running: 0 });
-      expect(await store.waitingLanes()).toEqual([{ lane: "lane", due: start + 100 }]);
+      expect(await store.waitingLanes()).toEqual([{ lane: "lane", due: start + 100, attempts: 1 }]);
       expect(await store.claim("lane", { now: start + 99, limit: 50 })).toEqual({ unit: null, due: start + 100 });
       expect(await take(store, "lane", start + 100)).toMatchObject({ id: "a", attempts: 2 });
     }),
@@ -23,7 +23,7 @@ export function handBackRules(withStore: WithStore): void {
       await store.handBack("a", { due: start + 0.5 });
       await take(store, "lane", start + 1);
       await store.handBack("a", { due: Number.POSITIVE_INFINITY });
-      expect(await store.waitingLanes()).toEqual([{ lane: "lane", due: Number.POSITIVE_INFINITY }]);
+      expect(await store.waitingLanes()).toEqual([{ lane: "lane", due: Number.POSITIVE_INFINITY, attempts: 2 }]);
     }),
   );
 

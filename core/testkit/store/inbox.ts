@@ -143,8 +143,11 @@ export function inboxRules(withStore: WithStore): void {
       await store.handBack((await take(store, "later", start + 300)).id, { due: start + 900 });
       expect(await store.waitingLanes()).toEqual([
         { lane: "now", due: 0 },
-        { lane: "later", due: start + 900 },
+        { lane: "later", due: start + 900, attempts: 1 },
       ]);
+      await say(store, (await take(store, "later", start + 900)).id, ["hello"]);
+      await store.handBack("b", { due: 0 });
+      expect((await store.waitingLanes())[1]).toEqual({ lane: "later", due: start + 100 });
     }),
   );
 
@@ -177,7 +180,7 @@ export function inboxRules(withStore: WithStore): void {
       await store.handBack("a", { due: start + 1_000 });
       const next = await reopen();
       await next.begin(clock.now);
-      expect(await next.waitingLanes()).toEqual([{ lane: "lane", due: 0 }]);
+      expect(await next.waitingLanes()).toEqual([{ lane: "lane", due: 0, attempts: 1 }]);
     }),
   );
 

@@ -275,8 +275,8 @@ function leaseRules(withNodes: WithNodes): void {
       await endLease(one);
       await look(two);
       expect(await two.waitingLanes()).toEqual([
-        { lane: "one", due: 0 },
-        { lane: "two", due: start + 1_000 },
+        { lane: "one", due: 0, attempts: 1 },
+        { lane: "two", due: start + 1_000, attempts: 1 },
       ]);
     }),
   );

@@ -44,6 +44,8 @@ export interface ChatLimits {
   /** Milliseconds for which the platform accepts nothing in the chat. */
   held(name: string): number;
   hold(name: string, ms: number): void;
+  /** Applies a wait that the platform demanded from an earlier process; without a name from the bot as a whole. */
+  holdAgain(name: string | undefined, ms: number): void;
   /** Whether the platform has ever demanded a wait. */
   wasHeld(): boolean;
   /** Counts a call that may start now. */
@@ -52,12 +54,20 @@ export interface ChatLimits {
   begin(chat: Chat, slot: Slot): () => void;
 }
 
-export function createChatLimits({ now, limits }: { readonly now: () => number; readonly limits: AccountOptions["limits"] }): ChatLimits {
+export interface ChatLimitsOptions {
+  readonly now: () => number;
+  readonly limits: AccountOptions["limits"];
+  /** Called when the platform demands a wait; without a chat if it holds the bot as a whole. */
+  readonly onHold?: (chat: string | undefined, ms: number) => void;
+}
+
+export function createChatLimits({ now, limits, onHold = () => {} }: ChatLimitsOptions): ChatLimits {
   const { perBotPerSecond, perChatPerSecond, perGroupPerMinute } = limits;
   const chats = new Map<string, Chat>();
   const bot = createWindow(perBotPerSecond, 1_000 + slackMs);
   let botHeldUntil = 0;
   let lastHold = { chat: "", at: Number.NEGATIVE_INFINITY };
+  let heldBefore = false;
   let sweepAt = fewChats;
 
   function of(name: string): Chat {
@@ -135,9 +145,17 @@ export function createChatLimits({ now, limits }: { readonly now: () => number; 
       const at = now();
       const chat = of(name);
       chat.heldUntil = Math.max(chat.heldUntil, at + ms);
-      if (lastHold.chat !== "" && lastHold.chat !== name && at - lastHold.at < togetherMs) botHeldUntil = Math.max(botHeldUntil, at + ms);
+      const holdsBot = lastHold.chat !== "" && lastHold.chat !== name && at - lastHold.at < togetherMs;
+      if (holdsBot) botHeldUntil = Math.max(botHeldUntil, at + ms);
       lastHold = { chat: name, at };
+      onHold(name, ms);
+      if (holdsBot) onHold(undefined, ms);
     },
-    wasHeld: () => lastHold.chat !== "",
+    holdAgain(name, ms) {
+      heldBefore = true;
+      if (name === undefined) botHeldUntil = Math.max(botHeldUntil, now() + ms);
+      else of(name).heldUntil = Math.max(of(name).heldUntil, now() + ms);
+    },
+    wasHeld: () => heldBefore || lastHold.chat !== "",
   };
 }

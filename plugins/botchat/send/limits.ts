@@ -2,8 +2,7 @@
  * When a message may be sent to a chat. Messages and edits wait in order of arrival for the platform's rate limits; previews and typing
  * give way to them, and to flood waits.
  */
-import type { AccountOptions } from "../options.ts";
-import { createChatLimits } from "./chat-limits.ts";
+import { type ChatLimits, type ChatLimitsOptions, createChatLimits } from "./chat-limits.ts";
 import { createLimitQueue } from "./limit-queue.ts";
 
 /** For calls without a waiting caller. */
@@ -19,7 +18,7 @@ export interface Pace {
   used(chat: string, ms: number, messages: 0 | 1): () => void;
 }
 
-export interface Limits extends Pace {
+export interface Limits extends Pace, Pick<ChatLimits, "holdAgain"> {
   /**
    * Books this many messages, or an edit (`messages` 0). `undefined`: it may go now. Otherwise resolves when it may, when the signal ends
    * the wait, or when the account closes.
@@ -38,7 +37,7 @@ const againMs = 200;
 /** Messages a minute that previews leave to a group's replies. */
 const spared = 5;
 
-export function createLimits(options: { readonly now: () => number; readonly limits: AccountOptions["limits"] }): Limits {
+export function createLimits(options: ChatLimitsOptions): Limits {
   const { now } = options;
   const { perBotPerSecond, perChatPerSecond, perGroupPerMinute } = options.limits;
   const unlimited = perBotPerSecond === 0 && perChatPerSecond === 0 && perGroupPerMinute === 0;
@@ -69,6 +68,7 @@ export function createLimits(options: { readonly now: () => number; readonly lim
     },
     held: chats.held,
     hold: chats.hold,
+    holdAgain: chats.holdAgain,
     used(name, ms, messages) {
       const chat = of(name);
       const rest = () => {

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import type { ProbeReport } from "../../../core/channels/connection/probe.ts";
+import { checkGateway } from "../../../core/cli/doctor/machine.ts";
 import type { Patient } from "../../../core/cli/doctor/patient.ts";
 import { checkPlatforms } from "../../../core/cli/doctor/platforms.ts";
 
@@ -21,4 +22,25 @@ test("two accounts of a channel whose options do not tell who they are: one bot 
   expect(found).toMatchObject([
     { verdict: "fail", path: "channels.chat.accounts.c", reason: expect.stringContaining("chat:a and chat:c are the same bot (1)") },
   ]);
+});
+
+test("what to do about a platform ends with one full stop, whether or not the channel wrote one", () => {
+  const failing = (account: string, detail: string): ProbeReport => ({ ...report(account, account), probe: { ok: false, detail } });
+  const probes = [failing("a", "no answer: check the proxy"), failing("b", "no answer: Check the proxy.")];
+  const found = checkPlatforms({ probes, accounts: probes } as unknown as Patient);
+  expect(found.map(({ fix }) => fix)).toEqual(["Check the proxy.", "Check the proxy."]);
+});
+
+test("an account on standby is no fault of its node: another one receives for it", async () => {
+  const account = { channel: "chat", account: "a", path: "channels.chat", status: { state: "waiting", detail: "another node receives" } };
+  const check = (accounts: readonly object[]) =>
+    checkGateway({
+      gateway: { pid: 1, url: "http://127.0.0.1:1" },
+      description: { configFile: "c", accounts },
+      loaded: { file: "c" },
+      accounts: [],
+      probes: [],
+    } as unknown as Patient);
+  expect(await check([{ ...account, standby: true }])).toMatchObject([{ verdict: "ok" }]);
+  expect(await check([account])).toMatchObject([{ verdict: "fail" }]);
 });

@@ -4,6 +4,7 @@ import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { CommandContext } from "../../../core/cli/context.ts";
 import { listEvents } from "../../../core/cli/events/list.ts";
+import { HostError } from "../../../core/contract/errors.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
 
@@ -35,4 +36,63 @@ test("an event that ends between the list and what follows it is shown once, as 
   await host.say("three");
   await vi.waitFor(() => expect(shown).toHaveLength(3), 10_000);
   expect(new Set(shown.map((event) => (JSON.parse(event) as { readonly id: string }).id)).size).toBe(3);
+});
+
+test("a database that is away for a moment does not end it, and the events of that time are shown", async () => {
+  const host = await createTestHost();
+  onTestFinished(() => host.close());
+  const store = await openSqliteStore({ directory: join(host.directory, "state"), now: Date.now });
+  onTestFinished(() => store.close());
+  let failures = 0;
+  const away = new Proxy(store, {
+    get: (_store, name) => {
+      if (name !== "event" && name !== "events") return Reflect.get(store, name);
+      return async (asked: never) => {
+        if (failures > 0) {
+          failures -= 1;
+          throw new HostError("database_away", { reason: "connect ECONNREFUSED" });
+        }
+        return await store[name](asked);
+      };
+    },
+  });
+  const shown: string[] = [];
+  const notes: string[] = [];
+  const terminal = { line: (event: string) => shown.push(event), note: (text: string) => notes.push(text) };
+  const context = { now: Date.now, openState: async () => away, terminal };
+  void listEvents(context as unknown as CommandContext, [], { follow: true, json: true, limit: 20 }).catch(() => {});
+  await host.say("one");
+  await vi.waitFor(() => expect(shown).toHaveLength(1), 10_000);
+  failures = 1;
+  await host.say("two");
+  await vi.waitFor(() => expect(shown).toHaveLength(2), 10_000);
+  expect(notes).toEqual([
+    expect.stringMatching(/^The database is not available: connect ECONNREFUSED\. The list goes on when it is back\.$/),
+  ]);
+});
+
+test("it goes on from an event that is removed, as when its sender's data is erased", async () => {
+  const host = await createTestHost();
+  onTestFinished(() => host.close());
+  const store = await openSqliteStore({ directory: join(host.directory, "state"), now: Date.now });
+  onTestFinished(() => store.close());
+  let removed = "";
+  // A store in PostgreSQL removes the newest event too.
+  const shared = new Proxy(store, {
+    get: (_store, name) => {
+      if (name === "event") return async (id: string) => (id === removed ? null : await store.event(id));
+      if (name !== "events") return Reflect.get(store, name);
+      return async (filter: Parameters<Store["events"]>[0]) => (filter.newerThan === removed ? [] : await store.events(filter));
+    },
+  });
+  const shown: string[] = [];
+  const terminal = { line: (event: string) => shown.push((JSON.parse(event) as { readonly id: string }).id) };
+  const context = { now: Date.now, openState: async () => shared, terminal };
+  void listEvents(context as unknown as CommandContext, [], { follow: true, json: true, limit: 20 }).catch(() => {});
+  await host.say("one");
+  await vi.waitFor(() => expect(shown).toHaveLength(1), 10_000);
+  removed = shown[0] ?? "";
+  for (const text of ["two", "three"]) await host.say(text);
+  await vi.waitFor(() => expect(shown).toHaveLength(3), 10_000);
+  expect(new Set(shown).size).toBe(3);
 });

@@ -113,6 +113,18 @@ describe("without a gateway", () => {
     expect(await run(["gateway", "--config", elsewhere], { home })).toMatchObject({ code: 1 });
   });
 
+  test("state copy takes a target that names none for a slip, and not for a directory", async () => {
+    const home = await homeWith(async (store) => refusedEvent(store, "e"));
+    const copy = async (to: string) => (await run(["state", "copy", "--to", to], { home })).err;
+    expect(await copy("")).toMatch(/^error: --to: is empty; name a directory, or an address such as /);
+    expect(await copy("sqlite:///tmp/copy")).toMatch(/^error: --to: SQLite is named by its directory alone, without sqlite:/);
+    expect(await copy("postgres:/host/state")).toMatch(
+      /^error: --to: "postgres:" begins no address; write postgres:\/\/USER@HOST\/DATABASE, /,
+    );
+    expect(await copy("postgresql://host/state")).toMatch(/there is no store postgresql\.\n +Did you mean postgres\?/);
+    expect(await copy("postgres://127.0.0.1:1/state")).toMatch(/connect ECONNREFUSED .*\n +Check that the database runs, and .* of --to\./);
+  });
+
   test("status works, and says that nothing runs", async () => {
     const { code, out } = await run(["status"], { home: temporaryHome() });
     expect(code).toBe(0);

@@ -245,3 +245,13 @@ describe("another name for a key", () => {
     expect(readFileSync(file, "utf8")).toBe(groups);
   });
 });
+
+test("a file that cannot be written is reported as that, and not as one that cannot be read", async () => {
+  // The name of the temporary file beside it is too long, because root may write everywhere.
+  const file = join(temporary(), `${"c".repeat(245)}.jsonc`);
+  writeFileSync(file, "{}");
+  const error = await thrownBy(() => editConfig(file, "log.level", "debug", { env: {} }));
+  expect(error).toMatchObject({ code: "config_not_written", hint: expect.stringContaining("free space") });
+  expect(error.message).toMatch(/cannot be written: ENAMETOOLONG/);
+  expect(readFileSync(file, "utf8")).toBe("{}");
+});

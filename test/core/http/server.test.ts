@@ -88,6 +88,16 @@ describe("management", () => {
   });
 });
 
+test("a request for which the database is away is asked to come again; that is no fault of the gateway", async () => {
+  const away = () => Promise.reject(new HostError("database_away", { reason: "connect ECONNREFUSED 10.0.0.7:5432" }));
+  http = await startServer({}, (server) => registerManagement(server, { poke() {}, describe: away }));
+  const answer = await get("/gateway/describe", { headers: bearer });
+  expect(answer).toMatchObject({ status: 503, json: { ok: false, code: "unavailable" } });
+  expect(answer.text).toContain("database is not available");
+  expect(answer.text).not.toContain("10.0.0.7");
+  expect(answer.headers.get("retry-after")).toBe("5");
+});
+
 describe("routes of plugins", () => {
   const echo: RouteDefinition = {
     method: "POST",

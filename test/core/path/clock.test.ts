@@ -28,6 +28,7 @@ async function openLanes(): Promise<void> {
       ran.push(unit.events.map(({ id }) => id));
       await handle(unit);
     },
+    onLastAttempts() {},
     onError: (error) => {
       throw error;
     },

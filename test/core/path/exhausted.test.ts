@@ -1,9 +1,9 @@
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import { definePlugin, type HookName } from "../../../core/sdk/contract.ts";
-import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
+import { openSqliteReader, openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { removeDirectory, temporaryDirectory } from "../../support/directory.ts";
-import { createLoopback, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
+import { createEngine, createLoopback, repeat, startGateway, type TestGateway } from "../../support/gateway.ts";
 
 let directory: string;
 let running: TestGateway | undefined;
@@ -18,24 +18,32 @@ afterEach(async () => {
   removeDirectory(directory);
 });
 
+const eventFrom = (chat: string, id: string) => ({
+  event: {
+    source: "loopback",
+    kind: "update",
+    account: "default",
+    lane: `loopback:default:${chat}`,
+    authority: "channel" as const,
+    body: {
+      kind: "message",
+      chat: { id: chat, kind: "direct" },
+      sender: { id: chat },
+      text: "hello",
+      media: [],
+      mention: false,
+      timestamp: 1,
+    },
+  },
+  id,
+  at: 1,
+});
+
 /** Leaves the state that processes leave which were killed in the turn of one event; the last of them showed a preview. */
 async function killInTurn(times: number): Promise<void> {
   const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   const lane = "loopback:default:7";
-  const body = {
-    kind: "message",
-    chat: { id: "7", kind: "direct" },
-    sender: { id: "7" },
-    text: "hello",
-    media: [],
-    mention: false,
-    timestamp: 1,
-  };
-  await store.accept({
-    event: { source: "loopback", kind: "update", account: "default", lane, authority: "channel", body },
-    id: "e",
-    at: 1,
-  });
+  await store.accept(eventFrom("7", "e"));
   for (let count = 0; count < times; count += 1) {
     await store.begin(1);
     await store.claim(lane, { now: 1, limit: 10 });
@@ -62,6 +70,43 @@ test("an event that is killed once more while its apology is looked for ends wit
   running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat] });
   expect(await running.settled("e")).toMatchObject({ outcome: "failed", reason: "attempts_exhausted" });
   expect(loopback.sent).toEqual([]);
+});
+
+test("events that were killed twice get their last attempt one at a time, so that the one that kills is the only one that fails", async () => {
+  const chats = ["7", "8", "9"];
+  const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
+  for (const chat of chats) await store.accept(eventFrom(chat, `e${chat}`));
+  for (let count = 0; count < 2; count += 1) {
+    await store.begin(1);
+    for (const chat of chats) await store.claim(`loopback:default:${chat}`, { now: 1, limit: 10 });
+  }
+  await store.close();
+  const loopback = createLoopback();
+  const [begins, finished] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+  const engine = createEngine(async ({ inbound }) => {
+    if (inbound.text === "hello") {
+      begins.resolve();
+      await finished.promise;
+    }
+    return `${inbound.text} to you`;
+  });
+  const config = { session: { dmScope: "per-peer" }, channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
+  running = await startGateway({ directory, config, plugins: [loopback.plugin, engine] });
+  await begins.promise;
+  // Others are served meanwhile.
+  await loopback.say("good day", { chat: "6", sender: "6" });
+  await loopback.sentCount(1);
+  const reader = await openSqliteReader({ directory: join(directory, "state"), now: Date.now });
+  const attempts = [];
+  for (const chat of chats) attempts.push((await reader.event(`e${chat}`))?.attempts);
+  await reader.close();
+  expect(attempts).toEqual([3, 2, 2]);
+  finished.resolve();
+  await loopback.sentCount(4);
+  expect(loopback.sent.map(({ chat, text }) => `${chat}: ${text}`)).toEqual([
+    "6: good day to you",
+    ...chats.map((chat) => `${chat}: hello to you`),
+  ]);
 });
 
 const elsewhere = { channel: "loopback", account: "default", chat: "8" };

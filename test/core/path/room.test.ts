@@ -17,6 +17,7 @@ async function crowd(count: number): Promise<{ readonly lanes: Lanes; readonly e
     onError: (error) => {
       throw error;
     },
+    onLastAttempts() {},
   });
   await lanes.start();
   for (let index = 0; index < count; index += 1) {

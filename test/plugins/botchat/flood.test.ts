@@ -3,6 +3,7 @@ import type { Address } from "service-gateway/sdk";
 import type { ChannelConnection, Part } from "service-gateway/sdk/channel";
 import { aroundEach, test, vi } from "vitest";
 import { expect, inOwnTest, onTestFinished } from "../../support/own-test.ts";
+import { createTestAccount, openConnection } from "./account.ts";
 import { ada, callsOf, direct, forum, messageIn, never, openPlatform, reply, start } from "./platform.ts";
 
 aroundEach(inOwnTest);
@@ -60,6 +61,30 @@ test.concurrent("a 429 holds its chat: nothing is even tried there until it is o
   expect(order.toSorted()).toEqual(["held", "other", "reaction"]);
   expect(order[0]).toBe("other");
 });
+
+test.concurrent.each(["after a restart", "on another node that takes over"])(
+  "a long wait that the platform demanded holds its chat also %s, and another bot's does not",
+  async (where) => {
+    const { platform, account, connection } = await start();
+    platform.act.say(ada, ada, "hello");
+    platform.faults.add({ method: "sendMessage", times: 1, kind: "flood", retryAfter: 60 });
+    await expect(sendInTurn(connection, "x", direct)).rejects.toMatchObject({ reason: "flood_wait", retryAfterMs: 60_000 });
+    await connection.close();
+    const next = createTestAccount(account.account.options);
+    const restarted = openConnection(next);
+    if (where !== "after a restart") await restarted.standBy?.();
+    next.store.set(`flood-wait:9:${forum}`, { until: Date.now() + 60_000, ms: 60_000 });
+    for (const [key, value] of account.store) next.store.set(key, value);
+    await restarted.start();
+    const [part] = restarted.render(reply("held"), direct);
+    const refused = restarted.send(part as Part, direct, never);
+    await expect(refused).rejects.toMatchObject({ reason: "flood_wait", fate: "not-sent", retryable: true });
+    const { retryAfterMs } = await refused.catch((error) => error);
+    expect(retryAfterMs).toBeGreaterThan(50_000);
+    expect(callsOf(platform, "sendMessage")).toHaveLength(1);
+    await sendInTurn(restarted, "meanwhile", group);
+  },
+);
 
 test.concurrent("a 429 for a removal or a reaction holds its chat as one for a message does, and neither makes a message wait", async () => {
   const platform = await openPlatform({ limits });

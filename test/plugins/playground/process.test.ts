@@ -51,3 +51,24 @@ test("as a plugin it listens when setup is done and is gone after close", async 
   for (const close of closers) await close();
   await expect(callBot(url, token, "getMe", {})).rejects.toThrow();
 });
+
+test("after a restart its updates have other ids, so that a gateway does not take them for repetitions", async () => {
+  const idOfFirst = async (now: number) => {
+    const closers: (() => void | Promise<void>)[] = [];
+    const lines: object[] = [];
+    const host = {
+      now: () => now,
+      log: { info: (fields: object) => lines.push(fields) },
+      onClose: (fn: () => void | Promise<void>) => closers.push(fn),
+    } as unknown as PluginHost;
+    await playground.setup(host, { port: 0, token, username: "playground_bot", name: "Playground bot" });
+    const { url } = lines[0] as { url: string };
+    const action = JSON.stringify({ do: "say", person: 1001, text: "hello" });
+    await fetch(`${url}/_playground/act`, { method: "POST", headers: { "content-type": "application/json" }, body: action });
+    const [update] = (await callBot(url, token, "getUpdates", {})).result;
+    for (const close of closers) await close();
+    return update.update_id as number;
+  };
+  const first = await idOfFirst(1_800_000_000_000);
+  expect(await idOfFirst(1_800_000_060_000)).toBeGreaterThanOrEqual(first + 60);
+});

@@ -1,5 +1,5 @@
 import { expect, onTestFinished, test } from "vitest";
-import { type CopyRow, copyKinds, type Store } from "../../../core/state/index.ts";
+import { type CopyKind, type CopyRow, copyKinds, type Store } from "../../../core/state/index.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { copyState } from "../../../core/stores/index.ts";
 import { copyMethods } from "../../../plugins/store-postgres/copying.ts";
@@ -26,12 +26,12 @@ async function shared(): Promise<Store> {
 
 const copy = (source: Store, target: Store) => copyState({ source, target, shown: "the target", newId: () => "source" });
 
-async function rowsOf({ copying }: Store): Promise<readonly CopyRow[]> {
+const rowsOfKind = async ({ copying }: Store, kind: CopyKind): Promise<readonly CopyRow[]> =>
+  (await copying?.read(kind, { after: null, rows: 1_000, characters: 100_000_000 }))?.rows ?? [];
+
+async function rowsOf(store: Store): Promise<readonly CopyRow[]> {
   const rows: CopyRow[] = [];
-  for (const kind of copyKinds) {
-    const page = await copying?.read(kind, { after: null, rows: 1_000, characters: 100_000_000 });
-    rows.push(...(page?.rows ?? []));
-  }
+  for (const kind of copyKinds) rows.push(...(await rowsOfKind(store, kind)));
   return rows;
 }
 
@@ -63,10 +63,10 @@ test("what the two databases store in different ways comes back as it was", asyn
     settled: {
       outcome: "silent",
       reason: "x",
-      decisions: [{ at, station: "accept", plugin: "p\0", verdict: "silent", code: "c", hint: "h" }],
+      decisions: [{ at, station: "accept", plugin: "p\0", verdict: "silent", code: "c", hint: "h \0\0 \\u0000 \\\0" }],
     },
   });
-  await source.updateSession("to", { agentId: "main", at: at + 0.5, settings: { zeta: "\0", alpha: { b: 1, a: [null] } } });
+  await source.updateSession("to", { agentId: "main", at: at + 0.5, settings: { zeta: "\0 \\u0000 \\\0", alpha: { b: 1, a: [null] } } });
   for (const key of ["b", "a\0", "a\ufffe", "a\u{1F600}", "", "Z", "ä"]) await source.set("plugin", key, { key });
   const there = await shared();
   await copy(source, there);
@@ -76,6 +76,11 @@ test("what the two databases store in different ways comes back as it was", asyn
   expect(rows.length).toBeGreaterThan(20);
   expect(await rowsOf(there)).toEqual(rows);
   expect(await rowsOf(back)).toEqual(rows);
+  for (const store of [source, there, back]) {
+    const [kept] = await rowsOfKind(store, "decision");
+    expect(kept).toMatchObject({ entries: [{ plugin: "p\ufffd", hint: "h \ufffd\ufffd \\u0000 \\\ufffd" }] });
+    expect((await rowsOfKind(store, "session"))[0]?.settings).toMatchObject({ zeta: "\ufffd \\u0000 \\\ufffd" });
+  }
   const order = ["question of old chat", "answer of old chat", "question of new chat", "answer of new chat"];
   for (const store of [source, there, back]) expect((await store.transcript("to")).map(({ content }) => content)).toEqual(order);
   await there.begin(at);

@@ -42,8 +42,8 @@ const time: Form = {
 
 const flag: Form = { read: (value) => value === 1, write: (value) => (value === true ? 1 : 0) };
 
-/** Other databases cannot store this character in JSON that they read. */
-const withoutNull = (text: string): string => text.replaceAll("\\u0000", "\\ufffd");
+/** Other databases cannot store U+0000 in JSON that they read. After an escaped backslash, `u0000` is only a text. */
+const withoutNull = (text: string): string => text.replaceAll(/(?<!\\)((?:\\\\)*)\\u0000/g, "$1\\ufffd");
 
 const json: Form = {
   read: (value) => (value === null ? null : (JSON.parse(withoutNull(String(value))) as Json)),

@@ -63,12 +63,13 @@ export interface Head extends Hold {
   readonly sequence: number;
   readonly id: string;
   readonly gather_key: string | null;
+  readonly attempts: number;
   readonly unit: number | null;
   readonly stage: "turn" | "delivery" | null;
   readonly not_before: number | null;
 }
 
-const headColumns = "i.lane, i.sequence, i.id, i.accepted_at, i.due, i.gather_key, i.unit, u.stage, u.not_before";
+const headColumns = "i.lane, i.sequence, i.id, i.accepted_at, i.due, i.gather_key, i.attempts, i.unit, u.stage, u.not_before";
 
 export function headOf(sql: Statements, lane: string): Head | undefined {
   return sql.one<Head>(
@@ -147,7 +148,9 @@ export function inboxReads(sql: Statements, now: () => number) {
       const oldestFirst = heads.toSorted((a, b) => a.sequence - b.sequence);
       return oldestFirst.map((head) => {
         const gathers = head.unit === null && extensionOf(sql, head.lane, head) !== undefined;
-        return { lane: head.lane, due: dueOf(sql, head.lane, head, now()), ...(gathers && { gathers }) };
+        const attempts = head.stage === "delivery" ? 0 : head.attempts;
+        const due = dueOf(sql, head.lane, head, now());
+        return { lane: head.lane, due, ...(gathers && { gathers }), ...(attempts > 0 && { attempts }) };
       });
     },
   };
