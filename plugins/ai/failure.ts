@@ -1,6 +1,7 @@
 /** Describes failures of model servers in one sentence without secrets. */
 import { EngineError } from "service-gateway/sdk";
 import { shownUrl, type Target } from "./provider.ts";
+import { Unstreamed } from "./unstreamed.ts";
 
 /** Longer waits, in milliseconds, are not worthwhile: the next model is tried, or the turn fails. */
 const longestWaitMs = 20_000;
@@ -126,6 +127,25 @@ function messageOf(thrown: unknown): string {
   return typeof message === "string" ? message : "no reason given";
 }
 
+/** The JSON that a server sent in place of chunks. It may have the reason for that. */
+function bodyOf(thrown: unknown): string | undefined {
+  if (thrown instanceof Unstreamed) return thrown.body;
+  if (!(thrown instanceof Error) || thrown.name !== "AI_TypeValidationError") return undefined;
+  return JSON.stringify((thrown as { value?: unknown }).value) ?? "null";
+}
+
+/** What to check if a server fails without a status. Some report an unknown path with status 200. */
+function whereToLook(thrown: unknown, { providerId }: Target): string {
+  if (!(thrown instanceof Unstreamed)) return "Check the log of that server.";
+  return `Check models.providers.${providerId}.baseUrl, which usually ends in /v1, and the log of that server.`;
+}
+
+function garbled(thrown: unknown, target: Target): EngineError {
+  const what = thrown instanceof Unstreamed ? "a JSON object instead of a stream" : "something that is not a chat completion";
+  const detail = `${target.providerId} at ${shownUrl(target.baseUrl)} sent ${what}`;
+  return new EngineError("model_garbled", { detail, hint: whereToLook(thrown, target), retryable: true, cause: thrown });
+}
+
 /** Converts whatever a model call threw, or put into its stream, to an error that says what to do. */
 export function explain(thrown: unknown, target: Target): Failure {
   const at = `${target.providerId} at ${shownUrl(target.baseUrl)}`;
@@ -141,14 +161,10 @@ export function explain(thrown: unknown, target: Target): Failure {
     const hint = `Try again; if there is never a reply, check models.providers.${target.providerId}.baseUrl, which usually ends in /v1.`;
     return { error: fail("model_cut_off", `${at} ended its reply early`, hint), unreachable: false };
   }
-  // An error in another form than that of a chat completion has its reason all the same.
-  const said = clean(name === "AI_TypeValidationError" ? bodyMessage(JSON.stringify((thrown as { value?: unknown }).value)) : "", target);
-  if (name === "AI_JSONParseError" || (name === "AI_TypeValidationError" && said === "")) {
-    return {
-      error: fail("model_garbled", `${at} sent something that is not a chat completion`, "Check the log of that server."),
-      unreachable: false,
-    };
-  }
+  if (name === "AI_JSONParseError") return { error: garbled(thrown, target), unreachable: false };
+  const body = bodyOf(thrown);
+  const said = clean(bodyMessage(body), target);
+  if (body !== undefined && said === "") return { error: garbled(thrown, target), unreachable: false };
   if (name === "AI_APICallError" || thrown instanceof TypeError) {
     const reason = clean(networkReason(thrown), target);
     const hint = `Start that server, or correct models.providers.${target.providerId}.baseUrl.`;
@@ -158,7 +174,7 @@ export function explain(thrown: unknown, target: Target): Failure {
   const reason = said === "" ? clean(messageOf(thrown), target) : said;
   if (saysContextFull.test(reason))
     return { error: contextFull(`The conversation is too long for ${target.modelId}: ${reason}`), unreachable: false };
-  return { error: fail("model_failed", `${at} failed: ${reason}`, "Check the log of that server."), unreachable: false };
+  return { error: fail("model_failed", `${at} failed: ${reason}`, whereToLook(thrown, target)), unreachable: false };
 }
 
 /** How long to wait before asking the same model again, in milliseconds; `undefined` if that is not worthwhile. */

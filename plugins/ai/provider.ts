@@ -2,6 +2,7 @@
 import { EngineError, type EngineProvider, type EngineTurn, type Thinking } from "service-gateway/sdk";
 import type { Library, Model } from "./library.ts";
 import { withThoughtsApart } from "./thoughts.ts";
+import { fetchStream } from "./unstreamed.ts";
 
 /**
  * The vendors' chat-completions endpoints. Anthropic and Google offer one in addition to their own protocol, so that one client serves all.
@@ -84,6 +85,7 @@ export function openModel(library: Library, target: Target, thinking: Thinking):
       name: providerId,
       baseURL,
       queryParams,
+      fetch: fetchStream,
       includeUsage: true,
       ...(provider.apiKey === undefined ? {} : { apiKey: provider.apiKey }),
       headers: { ...headers, ...provider.headers },

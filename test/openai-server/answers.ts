@@ -175,3 +175,14 @@ export function page(): Answer {
     response.end("<html><body>Welcome</body></html>");
   };
 }
+
+/** A JSON object with status 200 where a stream should be, in two pieces. */
+export function whole(body: object): Answer {
+  return async ({ response }) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    const text = JSON.stringify(body, null, 2);
+    response.write(text.slice(0, 3));
+    await delay(1);
+    response.end(text.slice(3));
+  };
+}

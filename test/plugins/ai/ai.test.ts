@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type EngineProvider, type EngineTool, type Thinking } from "service-gateway/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { callTools, cut, endEarly, errorInStream, garble, hang, page, refuse, say, stall } from "../../openai-server/answers.ts";
+import { callTools, cut, endEarly, errorInStream, garble, hang, page, refuse, say, stall, whole } from "../../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../../openai-server/index.ts";
 import { collect, openEngine, turnOf } from "./engine.ts";
 
@@ -338,6 +338,23 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     expect((await collect(engine.run(turnOf("hi", { providers }), never))).text).toBe("Put out.");
     const failed = await collect(engine.run(turnOf("hi", { providers }), never));
     expect(expectFailure(failed.error, "model_failed").message).toContain("the GPU is on fire");
+  });
+
+  test("an error with status 200 in place of a stream has its reason, and the next model is asked", async () => {
+    const unknownPath = whole({ error: "Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway" });
+    server.script(unknownPath, unknownPath);
+    const { engine } = openEngine({ retries: 0 });
+    const failure = expectFailure((await collect(engine.run(turnOf("hi", { providers }), never))).error, "model_failed");
+    expect(failure.message).toContain("failed: Unexpected endpoint or method. (POST /chat/completions)");
+    expect(failure.hint).toContain("models.providers.local.baseUrl, which usually ends in /v1");
+    other.script(say("Here."));
+    expect((await collect(engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never))).text).toBe("Here.");
+  });
+
+  test("a reply with status 200 that is not a stream is named as such", async () => {
+    server.script(whole({ object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: "Hello." } }] }));
+    const { error } = await collect(openEngine({ retries: 0 }).engine.run(turnOf("hi", { providers }), never));
+    expect(expectFailure(error, "model_garbled").message).toContain("sent a JSON object instead of a stream");
   });
 
   test("silence before the first word", async () => {
