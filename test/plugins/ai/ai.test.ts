@@ -308,6 +308,18 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test.each<[string, Partial<EngineProvider>, string]>([
+    ["a key of two lines", { apiKey: "first-secret\nsecond-secret" }, "apiKey"],
+    ["a key with what an editor made of three dots", { apiKey: "sk-…secret" }, "apiKey"],
+    ["a header of two lines", { headers: { "x-key": "first-secret\nsecond-secret" } }, "headers.x-key"],
+  ])("%s is named, and no part of it is repeated", async (_, more, key) => {
+    providers.local = { ...local, ...more };
+    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    const failure = expectFailure(error, "model_provider_invalid");
+    expect(failure.message).toBe(`models.providers.local.${key} cannot be sent in a header`);
+    expect(JSON.stringify([failure.message, failure.hint])).not.toContain("secret");
+  });
+
   const statuses: readonly [string, ReturnType<typeof say>, string, number][] = [
     ["an unknown model", refuse(404, "The model `small` does not exist", { code: "model_not_found" }), "model_unknown", 1],
     ["a quota that is used up", refuse(429, "You exceeded your current quota"), "model_quota", 1],
