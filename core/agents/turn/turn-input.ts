@@ -3,7 +3,7 @@ import type { PlaceSettings } from "../../access/index.ts";
 import { type AgentSettings, type AgentsView, agentSettings, knownAgentId, resolveModel } from "../../config/index.ts";
 import type { Inbound, Route, Thinking } from "../../contract/index.ts";
 import { reasoningMode } from "../../reply/index.ts";
-import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
+import type { ChannelCapabilities, EngineDefinition, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
 import type { SessionRecord, Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
 import { askedMessage, readTranscript } from "../conversation/transcript.ts";
@@ -11,6 +11,7 @@ import { chooseEngine, type Engines, keptEngines } from "./engines.ts";
 import { chooseModels } from "./models.ts";
 import { stoppedTurn } from "./preparing-turns.ts";
 import { type ActingHint, renderInstructions } from "./prompt.ts";
+import { type Providers, usableModels } from "./providers.ts";
 import { type Skills, skillTools } from "./skills.ts";
 import { cameBeforeStop } from "./stops.ts";
 
@@ -18,7 +19,7 @@ export interface TurnInputOptions {
   readonly config: () => AgentsView;
   readonly store: Pick<Store, "session" | "transcript" | "get">;
   readonly engines: Engines;
-  readonly providers: () => Readonly<Record<string, EngineProvider>>;
+  readonly providers: () => Providers;
   readonly tools?: (inbound: Inbound, route: Route, visit: Visit) => readonly EngineTool[];
   /** What of the tools the instructions tell; `undefined`: there are none. */
   readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
@@ -74,8 +75,10 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
     const agent = agentSettings(config, knownAgentId(config, route.agentId));
     const session = await store.session(route.sessionKey);
     if (await cameBeforeStop(store, inbound, { route, now: now() })) throw stoppedTurn();
-    const models = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
-    const engine = chooseEngine(keptEngines(visit, options.engines), agent, models.model);
+    const chosen = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
+    const engine = chooseEngine(keptEngines(visit, options.engines), agent, chosen.model);
+    const providers = options.providers();
+    const models = engine.needsModel === true ? usableModels(chosen, providers) : chosen;
     const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
     const alone = route.isolated || engine.stateless === true || userTurns === 0;
     const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
@@ -114,7 +117,7 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
         tools ??= [...(options.tools?.(inbound, route, visit) ?? []), ...skillTools(skills)];
         return tools;
       },
-      providers: options.providers(),
+      providers: providers.usable,
     };
     const timeoutSeconds = timeoutOf(inbound, agent);
     return { engine, turn, timeoutSeconds, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };

@@ -59,7 +59,7 @@ function setup(
       get: async (_, key) => stops[key] ?? null,
     },
     engines: { get: (id) => engines.find((one) => one.id === id), ids: () => engines.map((one) => one.id) },
-    providers: () => ({}),
+    providers: () => ({ usable: {}, unusable: new Map() }),
     log: { debug() {}, info() {}, warn() {} },
     now: () => 1,
     ...more,
@@ -173,6 +173,38 @@ test("a session's model that is no longer allowed gives way to the default", asy
   const { turns } = setup([definition], { config, settings: { model: "b/gone" } });
   await collect(await turns.turn(message("x"), route(), never, new Visit()));
   expect(handed[0]?.model).toBe("a/one");
+});
+
+describe("a provider whose secret cannot be read", () => {
+  const config = { agents: { defaults: { model: { primary: "local/small", fallbacks: ["spare/big"] } } } };
+  const unread = new HostError("secret_unavailable", { path: "models.providers.local.apiKey", reason: "the variable KEY is not set" });
+  const of = (unusable: readonly string[]) => () => ({ usable: {}, unusable: new Map(unusable.map((id) => [id, unread])) });
+
+  test("is passed over where a fallback has another one", async () => {
+    const { definition, turns } = recorder("model", true);
+    const all = setup([definition], { config, providers: of(["local"]) });
+    await collect(await all.turns.turn(message("hi"), route(), never, new Visit()));
+    expect(turns).toMatchObject([{ model: "spare/big", fallbacks: [] }]);
+  });
+
+  test("is the reason why there is no reply, where there is no other", async () => {
+    const all = setup([recorder("model", true).definition], { config, providers: of(["local", "spare"]) });
+    expect(await failure(all.turns.turn(message("hi"), route(), never, new Visit()))).toMatchObject({
+      code: "model_provider_invalid",
+      message: "models.providers.local.apiKey: the secret cannot be read: the variable KEY is not set",
+      hint: "Set the variable or the file that it names.",
+    });
+  });
+
+  test("concerns no engine that needs no model", async () => {
+    const events = await collect(
+      await setup([recorder("plain").definition], {
+        config: { agents: { defaults: { ...config.agents.defaults, engine: "plain" } } },
+        providers: of(["local", "spare"]),
+      }).turns.turn(message("hi"), route(), never, new Visit()),
+    );
+    expect(events[0]).toEqual({ type: "text", delta: "plain" });
+  });
 });
 
 describe("how a turn ends", () => {
