@@ -96,7 +96,7 @@ function remedyIn(detail: string): { readonly reason: string; readonly fix: Pick
   return { reason, fix: remedy === undefined ? {} : { fix: sentence(visibleLine(remedy, 500)) } };
 }
 
-const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1)}.`;
+const sentence = (text: string): string => `${text.charAt(0).toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`;
 
 /** A name in place of a group's id matches no group. Each is listed once, even if several accounts inherit it. */
 function misnamed(patient: Patient): readonly Finding[] {

@@ -22,3 +22,12 @@ test("two accounts of a channel whose options do not tell who they are: one bot 
     { verdict: "fail", path: "channels.chat.accounts.c", reason: expect.stringContaining("chat:a and chat:c are the same bot (1)") },
   ]);
 });
+
+test("what to do is one sentence or two, each with one full stop", () => {
+  const details = ["it is away: check the network", "it is away: Check the network. It is tried again."];
+  const probes = details.map((detail, index) => ({ ...report(String(index), String(index)), probe: { ok: false, detail } }));
+  expect(checkPlatforms({ probes, accounts: probes } as unknown as Patient)).toMatchObject([
+    { reason: "chat:0: it is away", fix: "Check the network." },
+    { reason: "chat:1: it is away", fix: "Check the network. It is tried again." },
+  ]);
+});
