@@ -441,6 +441,7 @@ describe("fallbacks", () => {
     ["a key that is refused", refuse(401, "no")],
     ["a quota that is used up", refuse(429, "You exceeded your current quota")],
     ["an account without credit", refuse(402, "Insufficient balance")],
+    ["a model that its provider has withdrawn", refuse(404, "The model `small` does not exist")],
     ["too long a conversation", refuse(400, "This model's maximum context length is 4096 tokens")],
   ];
   test.each(ofOneModel)("are asked after %s", async (_, answer) => {
@@ -451,10 +452,25 @@ describe("fallbacks", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("are not asked for a mistake of the configuration: a wrong name", async () => {
-    server.script(refuse(404, "The model `small` does not exist"));
-    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
-    expectFailure(error, "model_unknown");
+  test.each([
+    ["a provider that is not configured", "nowhere/small", {}],
+    ["a key that cannot be sent", "local/small", { apiKey: "two\nlines" }],
+  ])("are asked after %s, and the log says why", async (_, model, more) => {
+    providers.local = { ...local, ...more };
+    other.script(say("Here."));
+    const { engine, warnings } = openEngine();
+    const { text } = await collect(engine.run(turnOf("hi", { providers, model, fallbacks: ["spare/big"] }), never));
+    expect(text).toBe("Here.");
+    expect(warnings).toMatchObject([{ model, next: "spare/big", detail: expect.stringContaining(model.split("/", 1)[0] ?? "") }]);
+  });
+
+  test("are not asked after a request that the server refuses, and cannot help where each name is wrong", async () => {
+    server.script(refuse(400, "Unsupported parameter"));
+    const { engine } = openEngine();
+    const refused = await collect(engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
+    expectFailure(refused.error, "model_refused");
+    const { error } = await collect(engine.run(turnOf("hi", { providers, model: "nowhere/a", fallbacks: ["nowhere/b"] }), never));
+    expect(expectFailure(error, "model_unknown").message).toContain("nowhere/a");
     expect(other.requests).toHaveLength(0);
   });
 });
