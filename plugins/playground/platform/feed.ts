@@ -38,6 +38,12 @@ export interface Feed {
   close(): void;
 }
 
+/**
+ * Where a platform that begins at a time (epoch milliseconds) counts from. It remembers nothing, but the gateway remembers for days which
+ * updates it has handled: none may have an id of an earlier run. That holds while there are less than a hundred updates a second.
+ */
+export const updateIdAt = (now: number): number => Math.floor(now / 10);
+
 export function createFeed(firstUpdateId: number): Feed {
   const queue = new Map<number, Update>();
   let nextId = firstUpdateId;
