@@ -27,13 +27,25 @@ function isCallError(thrown: unknown): thrown is CallError {
   return thrown instanceof Error && thrown.name === "AI_APICallError";
 }
 
-/** The message in an error body: `{ error: { message } }`, `{ error }`, `{ message }`, or the start of the text. */
+/** Where servers put the reason, the usual place first. Google puts the error into a list; `detail` and `msg` are of frameworks for Python. */
+const reasonKeys = ["error", "message", "detail", "errors", "msg"] as const;
+
+function messageIn(value: unknown, depth = 0): string {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null || depth > 4) return "";
+  const inner = Array.isArray(value) ? value.slice(0, 10) : reasonKeys.map((key) => (value as { readonly [key: string]: unknown })[key]);
+  for (const one of inner) {
+    const message = messageIn(one, depth + 1);
+    if (message !== "") return message;
+  }
+  return "";
+}
+
+/** The message in an error body, such as `{ error: { message } }`, or the start of the text. */
 function bodyMessage(body: string | undefined): string {
   if (body === undefined) return "";
   try {
-    const parsed = JSON.parse(body) as { error?: { message?: unknown } | string; message?: unknown } | null;
-    const message = typeof parsed?.error === "object" ? parsed.error?.message : (parsed?.error ?? parsed?.message);
-    return typeof message === "string" ? message : "";
+    return messageIn(JSON.parse(body));
   } catch {
     return /^\s*</.test(body) ? "" : body;
   }
@@ -72,6 +84,10 @@ function networkReason(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+/** Some providers refuse a wrong key or an account without credit with the status of a malformed request. */
+const saysKeyWrong = /\b(?:api[ _-]?key (?:is )?(?:not valid|invalid)|(?:invalid|incorrect) api[ _-]?key)/i;
+const saysNoCredit = /\bcredit balance is too low|\binsufficient[ _-](?:account[ _-])?(?:balance|credits?|funds|quota)\b/i;
+
 const saysContextFull = /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i;
 
 function contextFull(detail: string): EngineError {
@@ -83,7 +99,8 @@ function byStatus(status: number, said: string, target: Target): EngineError {
   const at = `${providerId} at ${shownUrl(target.baseUrl)}`;
   const because = said === "" ? "" : `: ${said}`;
   const settings = `models.providers.${providerId}`;
-  if (status === 401 || status === 403) {
+  const isMalformed = status === 400 || status === 422;
+  if (status === 401 || status === 403 || (isMalformed && saysKeyWrong.test(said))) {
     return new EngineError("model_unauthorized", {
       detail: `${at} rejects the key (${status})${because}`,
       hint: `Check ${settings}.apiKey${target.provider.apiKey === undefined ? ", which is not set" : ""}.`,
@@ -95,8 +112,8 @@ function byStatus(status: number, said: string, target: Target): EngineError {
       hint: `Check the name of the model, and ${settings}.baseUrl, which usually ends in /v1.`,
     });
   }
-  if (status === 429 || status === 402) {
-    return status === 402 || /quota|billing|credit/i.test(said)
+  if (status === 429 || status === 402 || (isMalformed && saysNoCredit.test(said))) {
+    return status !== 429 || /quota|billing|credit/i.test(said)
       ? new EngineError("model_quota", {
           detail: `${at} says that the quota is used up (${status})${because}`,
           hint: "Check the account there.",

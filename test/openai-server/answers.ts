@@ -105,11 +105,15 @@ export function callTools(
 export function refuse(
   status: number,
   message: string,
-  { headers = {}, code = "error" }: { readonly headers?: Record<string, string>; readonly code?: string } = {},
+  {
+    headers = {},
+    code = "error",
+    body = { error: { message, type: "error", code } },
+  }: { readonly headers?: Record<string, string>; readonly code?: string; readonly body?: unknown } = {},
 ): Answer {
   return async ({ response }) => {
     response.writeHead(status, { "content-type": "application/json", ...headers });
-    response.end(JSON.stringify({ error: { message, type: "error", code } }));
+    response.end(JSON.stringify(body));
   };
 }
 

@@ -325,6 +325,8 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     ["a quota that is used up", refuse(429, "You exceeded your current quota"), "model_quota", 1],
     ["too long a conversation", refuse(400, "This model's maximum context length is 4096 tokens"), "model_context_full", 1],
     ["a request that is refused", refuse(400, "Unsupported parameter"), "model_refused", 1],
+    ["Google's answer to a wrong key", refuse(400, "API key not valid. Please pass a valid API key."), "model_unauthorized", 1],
+    ["Anthropic's answer without credit", refuse(400, "Your credit balance is too low to access the API."), "model_quota", 1],
     ["garbage in the stream", garble(), "model_garbled", 3],
     ["a page instead of a stream", page(), "model_cut_off", 3],
     ["an error in the stream", errorInStream("the GPU is on fire"), "model_failed", 3],
@@ -367,6 +369,19 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     server.script(whole({ object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: "Hello." } }] }));
     const { error } = await collect(openEngine({ retries: 0 }).engine.run(turnOf("hi", { providers }), never));
     expect(expectFailure(error, "model_garbled").message).toContain("sent a JSON object instead of a stream");
+  });
+
+  test.each<[string, unknown]>([
+    ["in a list, as Google does", [{ error: { code: 400, message: "The GPU is on fire", status: "INVALID_ARGUMENT" } }]],
+    ["as a detail", { detail: [{ loc: ["body", "model"], msg: "The GPU is on fire", type: "value_error" }] }],
+    ["as a text", { detail: "The GPU is on fire" }],
+    ["beside a flag", { error: true, message: "The GPU is on fire" }],
+    ["as one of several", { success: false, errors: [{ code: 7, message: "The GPU is on fire" }] }],
+    ["in its message", { object: "error", message: { detail: "The GPU is on fire" } }],
+  ])("a reason that the server gives %s is shown", async (_, body) => {
+    server.script(refuse(400, "", { body }));
+    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect(expectFailure(error, "model_refused").message).toMatch(/\(400\): The GPU is on fire$/);
   });
 
   test("silence before the first word", async () => {
