@@ -72,6 +72,14 @@ function waitOf(headers: Readonly<Record<string, string>> | undefined): number |
   return Number.isFinite(seconds) ? Math.max(0, seconds * 1_000) : undefined;
 }
 
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** The wait that a message names, such as "Please try again in 6.2s"; `undefined` if it names none. */
+function waitIn(said: string): number | undefined {
+  const [, number, unit = ""] = /\b(?:try again|retry) in (\d+(?:\.\d+)?) ?(ms|s|m|h)/i.exec(said) ?? [];
+  return number === undefined ? undefined : Number(number) * (unitMs[unit.toLowerCase()] ?? 1_000);
+}
+
 function networkReason(thrown: unknown): string {
   for (let error: unknown = thrown, depth = 0; error instanceof Error && depth < 5; error = error.cause, depth += 1) {
     const { code } = error as { code?: unknown };
@@ -87,6 +95,11 @@ function networkReason(thrown: unknown): string {
 /** Some providers refuse a wrong key or an account without credit with the status of a malformed request. */
 const saysKeyWrong = /\b(?:api[ _-]?key (?:is )?(?:not valid|invalid)|(?:invalid|incorrect) api[ _-]?key)/i;
 const saysNoCredit = /\bcredit balance is too low|\binsufficient[ _-](?:account[ _-])?(?:balance|credits?|funds|quota)\b/i;
+
+/** A rate limit is over soon, even if its message links to a page about billing. */
+function saysQuota(said: string): boolean {
+  return waitIn(said) === undefined && /quota|billing|credit/i.test(said.replace(/https?:\/\/\S+/g, ""));
+}
 
 const saysContextFull = /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i;
 
@@ -113,7 +126,7 @@ function byStatus(status: number, said: string, target: Target): EngineError {
     });
   }
   if (status === 429 || status === 402 || (isMalformed && saysNoCredit.test(said))) {
-    return status !== 429 || /quota|billing|credit/i.test(said)
+    return status !== 429 || saysQuota(said)
       ? new EngineError("model_quota", {
           detail: `${at} says that the quota is used up (${status})${because}`,
           hint: "Check the account there.",
@@ -169,8 +182,9 @@ export function explain(thrown: unknown, target: Target): Failure {
   const fail = (reason: string, detail: string, hint: string) => new EngineError(reason, { detail, hint, retryable: true, cause: thrown });
   if (thrown instanceof EngineError) return { error: thrown, unreachable: false };
   if (isCallError(thrown) && thrown.statusCode !== undefined && thrown.statusCode >= 400) {
-    const waitMs = waitOf(thrown.responseHeaders);
-    const error = byStatus(thrown.statusCode, clean(bodyMessage(thrown.responseBody), target), target);
+    const said = clean(bodyMessage(thrown.responseBody), target);
+    const waitMs = waitOf(thrown.responseHeaders) ?? waitIn(said);
+    const error = byStatus(thrown.statusCode, said, target);
     return { error, unreachable: false, ...(waitMs === undefined ? {} : { waitMs }) };
   }
   const name = thrown instanceof Error ? thrown.name : "";
