@@ -39,10 +39,10 @@ export interface Feed {
 }
 
 /**
- * Where a platform that begins at a time (epoch milliseconds) counts from. It remembers nothing, but the gateway remembers for days which
- * updates it has handled: none may have an id of an earlier run. That holds while there are less than a hundred updates a second.
+ * The first update id of a platform that starts now. The platform stores nothing, but the gateway ignores ids that it has handled within
+ * the last days, so no id may be one of an earlier run. This holds for up to a hundred updates a second.
  */
-export const updateIdAt = (now: number): number => Math.floor(now / 10);
+export const firstUpdateIdAt = (now: () => number = Date.now): number => Math.floor(now() / 10);
 
 export function createFeed(firstUpdateId: number): Feed {
   const queue = new Map<number, Update>();

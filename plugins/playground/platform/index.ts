@@ -23,7 +23,7 @@ import { createWebhook, type Webhook } from "./webhook.ts";
 import { type Bot, createBot, createWorld, defaultSeed, type World, type WorldSeed } from "./world.ts";
 
 export type { PlatformEvent } from "./core.ts";
-export { updateIdAt } from "./feed.ts";
+export { firstUpdateIdAt } from "./feed.ts";
 export type { RecordedCall } from "./server/calls.ts";
 export type { Chance, Mishap } from "./server/faults.ts";
 export type { Message } from "./wire.ts";
