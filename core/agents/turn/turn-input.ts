@@ -40,7 +40,7 @@ export interface TurnInputOptions {
 export interface TurnInput {
   readonly engine: EngineDefinition;
   readonly turn: EngineTurn;
-  readonly timeoutSeconds: number;
+  readonly limit: TimeLimit;
   /** Messages of the transcript. */
   readonly history: number;
   readonly previewReasoning: boolean;
@@ -55,8 +55,18 @@ function setting<T extends string>(session: SessionRecord | null, key: string): 
   return typeof value === "string" ? (value as T) : undefined;
 }
 
-export function timeoutOf({ request }: Inbound, { timeoutSeconds }: AgentSettings): number {
-  return request?.timeoutSeconds ?? timeoutSeconds ?? defaultTimeoutSeconds;
+/** How long a turn may take, and the setting that says so. */
+export interface TimeLimit {
+  readonly seconds: number;
+  readonly setting: string;
+}
+
+export function timeLimitOf({ request }: Inbound, { id, timeoutSeconds }: AgentSettings, { agents }: AgentsView): TimeLimit {
+  if (request?.timeoutSeconds !== undefined)
+    return { seconds: request.timeoutSeconds, setting: "timeoutSeconds of the webhook's request or mapping" };
+  const index = agents?.list?.findIndex((agent) => agent.id === id && agent.timeoutSeconds !== undefined) ?? -1;
+  const owner = index === -1 ? "agents.defaults" : `agents.list[${index}]`;
+  return { seconds: timeoutSeconds ?? defaultTimeoutSeconds, setting: `${owner}.timeoutSeconds` };
 }
 
 export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, route: Route, visit: Visit) => Promise<TurnInput> {
@@ -119,7 +129,7 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
       },
       providers: providers.usable,
     };
-    const timeoutSeconds = timeoutOf(inbound, agent);
-    return { engine, turn, timeoutSeconds, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
+    const limit = timeLimitOf(inbound, agent, config);
+    return { engine, turn, limit, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
   };
 }

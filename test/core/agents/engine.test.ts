@@ -307,7 +307,17 @@ describe("how a turn ends", () => {
     const error = await failure(turns.turn(message("", { request: { timeoutSeconds: 0.05 } }), route(), never, new Visit()).then(collect));
     expect(error.code).toBe("turn_timeout");
     expect(error.message).toContain("0.05 s");
+    expect(error.hint).toBe("Raise timeoutSeconds of the webhook's request or mapping, or split the request.");
     expect(turns.running()).toEqual([]);
+  });
+
+  test.each([
+    ["agents.list[1].timeoutSeconds", [{ id: "other" }, { id: "main", timeoutSeconds: 0.02 }]],
+    ["agents.defaults.timeoutSeconds", [{ id: "main" }]],
+  ])("at a time-out whose setting is named: %s", async (setting, list) => {
+    const { turns } = setup([deaf], { config: { agents: { defaults: { timeoutSeconds: 0.02 }, list } } });
+    const error = await failure(turns.turn(message(""), route(), never, new Visit()).then(collect));
+    expect(error).toMatchObject({ code: "turn_timeout", hint: `Raise ${setting}, or split the request.` });
   });
 
   test("when the gateway closes, by the reason that it gives", async () => {
