@@ -107,6 +107,14 @@ function contextFull(detail: string): EngineError {
   return new EngineError("model_context_full", { detail, hint: "Start a new conversation with /new, or lower the history limit." });
 }
 
+/** What to check if the credentials are refused: those that were sent. One header carries a key or a user, not both. */
+function whichKey({ providerId, provider: { apiKey }, baseUrl }: Target): string {
+  const settings = `models.providers.${providerId}`;
+  if ((URL.parse(baseUrl)?.username ?? "") === "") return `Check ${settings}.apiKey${apiKey === undefined ? ", which is not set" : ""}.`;
+  if (apiKey === undefined) return `Check the user and the password in ${settings}.baseUrl.`;
+  return `Remove the user from ${settings}.baseUrl: it is sent in place of apiKey.`;
+}
+
 function byStatus(status: number, said: string, target: Target): EngineError {
   const { providerId, modelId } = target;
   const at = `${providerId} at ${shownUrl(target.baseUrl)}`;
@@ -116,7 +124,7 @@ function byStatus(status: number, said: string, target: Target): EngineError {
   if (status === 401 || status === 403 || (isMalformed && saysKeyWrong.test(said))) {
     return new EngineError("model_unauthorized", {
       detail: `${at} rejects the key (${status})${because}`,
-      hint: `Check ${settings}.apiKey${target.provider.apiKey === undefined ? ", which is not set" : ""}.`,
+      hint: whichKey(target),
     });
   }
   if (status === 404) {

@@ -287,6 +287,16 @@ describe("an abort", () => {
 });
 
 describe("a failure is one clear sentence with a code and a hint", () => {
+  test.each<[string, Partial<EngineProvider>, RegExp]>([
+    ["a user in the address", {}, /^Check the user and the password in models\.providers\.local\.baseUrl/],
+    ["a user in the address and a key", { apiKey: "sk-1234" }, /^Remove the user from .*baseUrl: it is sent in place of apiKey/],
+  ])("%s that is refused: the hint names what was sent", async (_, more, hint) => {
+    server.requireKey("sk-1234");
+    providers.local = { ...local, baseUrl: server.url.replace("http://", "http://me:hunter22@"), ...more };
+    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect(expectFailure(error, "model_unauthorized").hint).toMatch(hint);
+  });
+
   test("no connection: says where, without user, password and query of the address", async () => {
     const url = (await closedUrl()).replace("http://", "http://me:hunter22@");
     providers.local = { ...local, baseUrl: `${url}?key=topsecret`, apiKey: "sk-top-secret" };
