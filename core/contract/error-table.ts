@@ -158,7 +158,7 @@ export const errorTable = {
     hint: "Write it as provider/model, with the provider under models.providers, or as an alias.",
   },
   engine_failed: { text: "The engine {engine} failed: {reason}.", hint: "{fix}" },
-  turn_timeout: { text: "The turn was stopped after {seconds} s.", hint: "Raise agents.defaults.timeoutSeconds, or split the request." },
+  turn_timeout: { text: "The turn was stopped after {seconds} s.", hint: "Raise {setting}, or split the request." },
   gateway_closing: {
     text: "The gateway is shutting down and accepts no more events.",
     hint: "Send it again when the gateway is running.",

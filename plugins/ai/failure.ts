@@ -1,6 +1,7 @@
 /** Describes failures of model servers in one sentence without secrets. */
 import { EngineError } from "service-gateway/sdk";
 import { shownUrl, type Target } from "./provider.ts";
+import { Unstreamed } from "./unstreamed.ts";
 
 /** Longer waits, in milliseconds, are not worthwhile: the next model is tried, or the turn fails. */
 const longestWaitMs = 20_000;
@@ -26,13 +27,25 @@ function isCallError(thrown: unknown): thrown is CallError {
   return thrown instanceof Error && thrown.name === "AI_APICallError";
 }
 
-/** The message in an error body: `{ error: { message } }`, `{ error }`, `{ message }`, or the start of the text. */
+/** Where servers put the reason, the usual place first. Google puts the error into a list; `detail` and `msg` are of frameworks for Python. */
+const reasonKeys = ["error", "message", "detail", "errors", "msg"] as const;
+
+function messageIn(value: unknown, depth = 0): string {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null || depth > 4) return "";
+  const inner = Array.isArray(value) ? value.slice(0, 10) : reasonKeys.map((key) => (value as { readonly [key: string]: unknown })[key]);
+  for (const one of inner) {
+    const message = messageIn(one, depth + 1);
+    if (message !== "") return message;
+  }
+  return "";
+}
+
+/** The message in an error body, such as `{ error: { message } }`, or the start of the text. */
 function bodyMessage(body: string | undefined): string {
   if (body === undefined) return "";
   try {
-    const parsed = JSON.parse(body) as { error?: { message?: unknown } | string; message?: unknown } | null;
-    const message = typeof parsed?.error === "object" ? parsed.error?.message : (parsed?.error ?? parsed?.message);
-    return typeof message === "string" ? message : "";
+    return messageIn(JSON.parse(body));
   } catch {
     return /^\s*</.test(body) ? "" : body;
   }
@@ -59,6 +72,14 @@ function waitOf(headers: Readonly<Record<string, string>> | undefined): number |
   return Number.isFinite(seconds) ? Math.max(0, seconds * 1_000) : undefined;
 }
 
+const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+
+/** The wait that a message names, such as "Please try again in 6.2s"; `undefined` if it names none. */
+function waitIn(said: string): number | undefined {
+  const [, number, unit = ""] = /\b(?:try again|retry) in (\d+(?:\.\d+)?) ?(ms|s|m|h)/i.exec(said) ?? [];
+  return number === undefined ? undefined : Number(number) * (unitMs[unit.toLowerCase()] ?? 1_000);
+}
+
 function networkReason(thrown: unknown): string {
   for (let error: unknown = thrown, depth = 0; error instanceof Error && depth < 5; error = error.cause, depth += 1) {
     const { code } = error as { code?: unknown };
@@ -71,10 +92,27 @@ function networkReason(thrown: unknown): string {
   return thrown instanceof Error ? thrown.message : String(thrown);
 }
 
+/** Some providers refuse a wrong key or an account without credit with the status of a malformed request. */
+const saysKeyWrong = /\b(?:api[ _-]?key (?:is )?(?:not valid|invalid)|(?:invalid|incorrect) api[ _-]?key)/i;
+const saysNoCredit = /\bcredit balance is too low|\binsufficient[ _-](?:account[ _-])?(?:balance|credits?|funds|quota)\b/i;
+
+/** A rate limit is over soon, even if its message links to a page about billing. */
+function saysQuota(said: string): boolean {
+  return waitIn(said) === undefined && /quota|billing|credit/i.test(said.replace(/https?:\/\/\S+/g, ""));
+}
+
 const saysContextFull = /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i;
 
 function contextFull(detail: string): EngineError {
   return new EngineError("model_context_full", { detail, hint: "Start a new conversation with /new, or lower the history limit." });
+}
+
+/** What to check if the credentials are refused: those that were sent. One header carries a key or a user, not both. */
+function whichKey({ providerId, provider: { apiKey }, baseUrl }: Target): string {
+  const settings = `models.providers.${providerId}`;
+  if ((URL.parse(baseUrl)?.username ?? "") === "") return `Check ${settings}.apiKey${apiKey === undefined ? ", which is not set" : ""}.`;
+  if (apiKey === undefined) return `Check the user and the password in ${settings}.baseUrl.`;
+  return `Remove the user from ${settings}.baseUrl: it is sent in place of apiKey.`;
 }
 
 function byStatus(status: number, said: string, target: Target): EngineError {
@@ -82,10 +120,11 @@ function byStatus(status: number, said: string, target: Target): EngineError {
   const at = `${providerId} at ${shownUrl(target.baseUrl)}`;
   const because = said === "" ? "" : `: ${said}`;
   const settings = `models.providers.${providerId}`;
-  if (status === 401 || status === 403) {
+  const isMalformed = status === 400 || status === 422;
+  if (status === 401 || status === 403 || (isMalformed && saysKeyWrong.test(said))) {
     return new EngineError("model_unauthorized", {
       detail: `${at} rejects the key (${status})${because}`,
-      hint: `Check ${settings}.apiKey${target.provider.apiKey === undefined ? ", which is not set" : ""}.`,
+      hint: whichKey(target),
     });
   }
   if (status === 404) {
@@ -94,8 +133,8 @@ function byStatus(status: number, said: string, target: Target): EngineError {
       hint: `Check the name of the model, and ${settings}.baseUrl, which usually ends in /v1.`,
     });
   }
-  if (status === 429 || status === 402) {
-    return status === 402 || /quota|billing|credit/i.test(said)
+  if (status === 429 || status === 402 || (isMalformed && saysNoCredit.test(said))) {
+    return status !== 429 || saysQuota(said)
       ? new EngineError("model_quota", {
           detail: `${at} says that the quota is used up (${status})${because}`,
           hint: "Check the account there.",
@@ -126,14 +165,34 @@ function messageOf(thrown: unknown): string {
   return typeof message === "string" ? message : "no reason given";
 }
 
+/** The JSON that a server sent in place of chunks. It may have the reason for that. */
+function bodyOf(thrown: unknown): string | undefined {
+  if (thrown instanceof Unstreamed) return thrown.body;
+  if (!(thrown instanceof Error) || thrown.name !== "AI_TypeValidationError") return undefined;
+  return JSON.stringify((thrown as { value?: unknown }).value) ?? "null";
+}
+
+/** What to check if a server fails without a status. Some report an unknown path with status 200. */
+function whereToLook(thrown: unknown, { providerId }: Target): string {
+  if (!(thrown instanceof Unstreamed)) return "Check the log of that server.";
+  return `Check models.providers.${providerId}.baseUrl, which usually ends in /v1, and the log of that server.`;
+}
+
+function garbled(thrown: unknown, target: Target): EngineError {
+  const what = thrown instanceof Unstreamed ? "a JSON object instead of a stream" : "something that is not a chat completion";
+  const detail = `${target.providerId} at ${shownUrl(target.baseUrl)} sent ${what}`;
+  return new EngineError("model_garbled", { detail, hint: whereToLook(thrown, target), retryable: true, cause: thrown });
+}
+
 /** Converts whatever a model call threw, or put into its stream, to an error that says what to do. */
 export function explain(thrown: unknown, target: Target): Failure {
   const at = `${target.providerId} at ${shownUrl(target.baseUrl)}`;
   const fail = (reason: string, detail: string, hint: string) => new EngineError(reason, { detail, hint, retryable: true, cause: thrown });
   if (thrown instanceof EngineError) return { error: thrown, unreachable: false };
   if (isCallError(thrown) && thrown.statusCode !== undefined && thrown.statusCode >= 400) {
-    const waitMs = waitOf(thrown.responseHeaders);
-    const error = byStatus(thrown.statusCode, clean(bodyMessage(thrown.responseBody), target), target);
+    const said = clean(bodyMessage(thrown.responseBody), target);
+    const waitMs = waitOf(thrown.responseHeaders) ?? waitIn(said);
+    const error = byStatus(thrown.statusCode, said, target);
     return { error, unreachable: false, ...(waitMs === undefined ? {} : { waitMs }) };
   }
   const name = thrown instanceof Error ? thrown.name : "";
@@ -141,14 +200,10 @@ export function explain(thrown: unknown, target: Target): Failure {
     const hint = `Try again; if there is never a reply, check models.providers.${target.providerId}.baseUrl, which usually ends in /v1.`;
     return { error: fail("model_cut_off", `${at} ended its reply early`, hint), unreachable: false };
   }
-  // An error in another form than that of a chat completion has its reason all the same.
-  const said = clean(name === "AI_TypeValidationError" ? bodyMessage(JSON.stringify((thrown as { value?: unknown }).value)) : "", target);
-  if (name === "AI_JSONParseError" || (name === "AI_TypeValidationError" && said === "")) {
-    return {
-      error: fail("model_garbled", `${at} sent something that is not a chat completion`, "Check the log of that server."),
-      unreachable: false,
-    };
-  }
+  if (name === "AI_JSONParseError") return { error: garbled(thrown, target), unreachable: false };
+  const body = bodyOf(thrown);
+  const said = clean(bodyMessage(body), target);
+  if (body !== undefined && said === "") return { error: garbled(thrown, target), unreachable: false };
   if (name === "AI_APICallError" || thrown instanceof TypeError) {
     const reason = clean(networkReason(thrown), target);
     const hint = `Start that server, or correct models.providers.${target.providerId}.baseUrl.`;
@@ -158,7 +213,7 @@ export function explain(thrown: unknown, target: Target): Failure {
   const reason = said === "" ? clean(messageOf(thrown), target) : said;
   if (saysContextFull.test(reason))
     return { error: contextFull(`The conversation is too long for ${target.modelId}: ${reason}`), unreachable: false };
-  return { error: fail("model_failed", `${at} failed: ${reason}`, "Check the log of that server."), unreachable: false };
+  return { error: fail("model_failed", `${at} failed: ${reason}`, whereToLook(thrown, target)), unreachable: false };
 }
 
 /** How long to wait before asking the same model again, in milliseconds; `undefined` if that is not worthwhile. */

@@ -2,6 +2,7 @@
 import { EngineError, type EngineProvider, type EngineTurn, type Thinking } from "service-gateway/sdk";
 import type { Library, Model } from "./library.ts";
 import { withThoughtsApart } from "./thoughts.ts";
+import { fetchStream } from "./unstreamed.ts";
 
 /**
  * The vendors' chat-completions endpoints. Anthropic and Google offer one in addition to their own protocol, so that one client serves all.
@@ -32,6 +33,22 @@ export function shownUrl(baseUrl: string): string {
   return url === null ? "an invalid address" : `${url.origin}${url.pathname}`.replace(/\/$/, "");
 }
 
+/** The key and the headers of a provider are checked here, because the error of `fetch` repeats them. */
+function checkHeaders(providerId: string, { apiKey, headers = {} }: EngineProvider): void {
+  const sent = Object.entries(headers).map(([name, value]) => ({ key: `headers.${name}`, name, value }));
+  if (apiKey !== undefined) sent.push({ key: "apiKey", name: "authorization", value: `Bearer ${apiKey}` });
+  for (const { key, name, value } of sent) {
+    try {
+      new Headers([[name, value]]);
+    } catch {
+      throw new EngineError("model_provider_invalid", {
+        detail: `models.providers.${providerId}.${key} cannot be sent in a header`,
+        hint: "Copy it again: it must be one line without typographic quotation marks, an ellipsis or the like.",
+      });
+    }
+  }
+}
+
 export function findTarget(model: string, providers: EngineTurn["providers"]): Target {
   const slash = model.indexOf("/");
   const providerId = model.slice(0, slash);
@@ -51,6 +68,7 @@ export function findTarget(model: string, providers: EngineTurn["providers"]): T
       hint: `Set models.providers.${providerId}.baseUrl, such as http://127.0.0.1:11434/v1.`,
     });
   }
+  checkHeaders(providerId, provider);
   return { providerId, modelId, provider, baseUrl };
 }
 
@@ -84,6 +102,7 @@ export function openModel(library: Library, target: Target, thinking: Thinking):
       name: providerId,
       baseURL,
       queryParams,
+      fetch: fetchStream,
       includeUsage: true,
       ...(provider.apiKey === undefined ? {} : { apiKey: provider.apiKey }),
       headers: { ...headers, ...provider.headers },

@@ -32,8 +32,14 @@ export interface Candidate {
 
 type Opened = ReturnType<Candidate["open"]>;
 
-/** Failures of one model or account. Another model may succeed. */
-const otherModelMayHelp: ReadonlySet<string> = new Set(["model_unauthorized", "model_quota", "model_context_full"]);
+/** Failures of one model, provider or account, such as a model that its provider has withdrawn. Another model may succeed. */
+const otherModelMayHelp: ReadonlySet<string> = new Set([
+  "model_unauthorized",
+  "model_quota",
+  "model_context_full",
+  "model_unknown",
+  "model_provider_invalid",
+]);
 
 /** Parts that precede a model's output. */
 const preludes: ReadonlySet<ModelPart["type"]> = new Set(["stream-start", "response-metadata", "raw"]);
@@ -165,6 +171,21 @@ async function persist(
   }
 }
 
+/** A model for the SDK to wrap; `doStream` takes its place in each call. Throws the error of the first one if none can be opened. */
+function firstOpened([first, ...others]: readonly [Candidate, ...Candidate[]]): Model {
+  try {
+    return first.open(first).model;
+  } catch (error) {
+    const [second, ...rest] = others;
+    if (second === undefined) throw error;
+    try {
+      return firstOpened([second, ...rest]);
+    } catch {
+      throw error;
+    }
+  }
+}
+
 /** Creates the combined model. `onModel` is called before each step's first chunk, with the candidate that answers. */
 export function createResilientModel(
   library: Pick<Library, "wrapLanguageModel">,
@@ -203,7 +224,7 @@ export function createResilientModel(
   }
 
   return library.wrapLanguageModel({
-    model: candidates[0].open(candidates[0]).model,
+    model: firstOpened(candidates),
     middleware: { specificationVersion: "v4", wrapStream: ({ params }) => doStream(params) },
   });
 }

@@ -25,8 +25,8 @@ export function faultOf(error: unknown): SourceError {
 
 /** The state of a mailbox that was just read, except for the part that is `missing`. */
 export function conditionOf({ fault, missing }: NoticeStatus & { readonly missing?: SourceError } = {}): Condition {
-  if (missing !== undefined) return { state: "needs_setup", reason: missing.message, fix: missing.fix };
+  if (missing !== undefined) return { state: "needs_setup", reason: missing.message, fix: missing.fix, isRead: true };
   if (fault === undefined) return well;
   const state = fault.kind === "outage" ? "retrying" : "needs_setup";
-  return { state, reason: `Mail is found by polling only: ${fault.message}`, fix: fault.fix };
+  return { state, reason: `Mail is found by polling only: ${fault.message}`, fix: fault.fix, isRead: true };
 }

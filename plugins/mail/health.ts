@@ -8,6 +8,8 @@ export interface Condition {
   /** One sentence; empty if all is well. */
   readonly reason: string;
   readonly fix: string;
+  /** Set if the mailbox is read all the same, such as without one of its folders. */
+  readonly isRead?: true;
 }
 
 export interface Health {
@@ -25,13 +27,13 @@ export function createHealth({ log }: Pick<PluginHost, "log">, mailbox: { readon
       const changed = next.state !== condition.state || next.reason !== condition.reason;
       condition = next;
       if (!changed) return;
-      const { state, reason, fix } = next;
+      const { state, reason, fix, isRead } = next;
       if (state === "ok") log.info(mailbox, "the mailbox is watched");
       else if (state === "standby") log.info(mailbox, "another gateway reads the mailbox");
       else
         log[state === "needs_login" || state === "needs_setup" ? "error" : "warn"](
           { ...mailbox, state, hint: fix },
-          `a mailbox is not read: ${reason}`,
+          `a mailbox ${isRead === true ? "needs attention" : "is not read"}: ${reason}`,
         );
     },
   };

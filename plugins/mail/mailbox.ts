@@ -101,7 +101,8 @@ export function watchMailbox(
   return {
     status() {
       const { expires } = source.notices?.() ?? {};
-      return { ...health.current(), ...looks.latest(), ...(expires === undefined ? {} : { expires }) };
+      const { state, reason, fix } = health.current();
+      return { state, reason, fix, ...looks.latest(), ...(expires === undefined ? {} : { expires }) };
     },
     settled(eventId) {
       if (writing.settled(eventId)) rings.ring();

@@ -19,11 +19,12 @@ export function createNotices(
   let written: boolean | undefined;
 
   return {
-    async follow({ state, reason, fix }, lastSync) {
+    async follow({ state, reason, fix, isRead }, lastSync) {
       written ??= (await store.get(place)) !== null;
       const isLong = state !== "ok" && state !== "standby" && state !== "paused" && now() - lastSync > patienceMs;
       if (!written && (state === "needs_login" || isLong)) {
-        written = await notifyOwner(`The mailbox ${mailbox.account} is not read: ${reason} ${fix}`);
+        const what = isRead === true ? "needs attention" : "is not read";
+        written = await notifyOwner(`The mailbox ${mailbox.account} ${what}: ${reason} ${fix}`);
         if (written) await store.set(place, true);
       } else if (written && state === "ok") {
         await notifyOwner(`The mailbox ${mailbox.account} is read again.`);

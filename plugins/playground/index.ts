@@ -42,11 +42,10 @@ export default definePlugin({
   }),
   async setup(host, options) {
     // The platform listens before the accounts open, so that a channel's first connection succeeds.
-    const { createPlatform } = await loadPlatform();
+    const { createPlatform, firstUpdateIdAt } = await loadPlatform();
     const platform = await createPlatform({
       port: options.port,
-      bots: [{ token: options.token, username: options.username, name: options.name }],
-      freshUpdateIds: true,
+      bots: [{ token: options.token, username: options.username, name: options.name, firstUpdateId: firstUpdateIdAt(() => host.now()) }],
       now: () => host.now(),
       ...(options.gatewayTokenFile === undefined ? {} : { approve: approveBy(options.gatewayTokenFile, () => host.address()) }),
     });

@@ -4,7 +4,7 @@
  * Prints one line with the URL when it is listening. Ends on SIGINT and SIGTERM.
  */
 import { parseArgs } from "node:util";
-import { createPlatform } from "./platform/index.ts";
+import { createPlatform, firstUpdateIdAt } from "./platform/index.ts";
 
 const { values } = parseArgs({
   options: {
@@ -19,8 +19,7 @@ const { values } = parseArgs({
 try {
   const platform = await createPlatform({
     port: Number(values.port),
-    bots: [{ token: values.token, username: values.username, name: values.name }],
-    freshUpdateIds: true,
+    bots: [{ token: values.token, username: values.username, name: values.name, firstUpdateId: firstUpdateIdAt() }],
     recordCalls: !values["no-calls"],
   });
   for (const name of ["SIGINT", "SIGTERM"] as const) process.once(name, () => void platform.close());

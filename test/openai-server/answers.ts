@@ -105,11 +105,15 @@ export function callTools(
 export function refuse(
   status: number,
   message: string,
-  { headers = {}, code = "error" }: { readonly headers?: Record<string, string>; readonly code?: string } = {},
+  {
+    headers = {},
+    code = "error",
+    body = { error: { message, type: "error", code } },
+  }: { readonly headers?: Record<string, string>; readonly code?: string; readonly body?: unknown } = {},
 ): Answer {
   return async ({ response }) => {
     response.writeHead(status, { "content-type": "application/json", ...headers });
-    response.end(JSON.stringify({ error: { message, type: "error", code } }));
+    response.end(JSON.stringify(body));
   };
 }
 
@@ -173,5 +177,16 @@ export function page(): Answer {
   return async ({ response }) => {
     response.writeHead(200, { "content-type": "text/html" });
     response.end("<html><body>Welcome</body></html>");
+  };
+}
+
+/** A JSON object with status 200 where a stream should be, in two pieces. */
+export function whole(body: object): Answer {
+  return async ({ response }) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    const text = JSON.stringify(body, null, 2);
+    response.write(text.slice(0, 3));
+    await delay(1);
+    response.end(text.slice(3));
   };
 }

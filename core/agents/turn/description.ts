@@ -3,9 +3,10 @@
 import { type AgentsView, agentSettings, knownAgentId } from "../../config/index.ts";
 import { type Route, reasonOf } from "../../contract/index.ts";
 import { callPlugin, kindOf, pluginDeadlines, unusable } from "../../host/index.ts";
-import type { EngineProvider, PluginLog } from "../../sdk/contract.ts";
+import type { PluginLog } from "../../sdk/contract.ts";
 import { chooseEngine, type Engines } from "./engines.ts";
 import { chooseModels } from "./models.ts";
+import { type Providers, usableModels } from "./providers.ts";
 
 const patienceMs = 30_000;
 /** Room for one or two sentences; longer descriptions are cut. */
@@ -24,7 +25,7 @@ export type Describe = (
 export function createDescribe(options: {
   readonly config: () => AgentsView;
   readonly engines: Engines;
-  readonly providers: () => Readonly<Record<string, EngineProvider>>;
+  readonly providers: () => Providers;
   readonly log: Pick<PluginLog, "warn">;
 }): Describe {
   return async (image, route, signal) => {
@@ -36,7 +37,8 @@ export function createDescribe(options: {
       if (engine.describe === undefined) return undefined;
       const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
       const asked = { plugin: options.engines.plugin?.(engine.id) ?? engine.id, doing: `describe of the engine ${engine.id}` };
-      const by = { ...models, providers: options.providers() };
+      const providers = options.providers();
+      const by = { ...usableModels(models, providers), providers: providers.usable };
       const answer: unknown = await callPlugin(asked, pluginDeadlines.describe, () => engine.describe?.(image, by, limit), { signal });
       if (answer !== undefined && typeof answer !== "string") throw unusable(asked, kindOf(answer));
       const said = answer?.replace(/\s+/g, " ").trim();

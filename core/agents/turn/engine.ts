@@ -8,7 +8,7 @@ import { engineFailure, keptEngines, pluginOf, prepareEngines } from "./engines.
 import { createPreparingTurns, type RunningTurn, stoppedTurn } from "./preparing-turns.ts";
 import { createRunningTurns } from "./running-turns.ts";
 import { placeOf, type Stop } from "./stops.ts";
-import { createTurnInput, type TurnInputOptions, timeoutOf } from "./turn-input.ts";
+import { createTurnInput, type TurnInputOptions, timeLimitOf } from "./turn-input.ts";
 
 export interface AgentTurns {
   /** Runs the work that precedes a turn, such as fetching the files of its message. `/stop` aborts it; its result is then not answered. */
@@ -68,7 +68,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     },
     async turn(inbound, route, signal, visit) {
       if (visit.get(stoppedBefore) === true) throw stoppedTurn();
-      const { engine, turn, history, timeoutSeconds, previewReasoning } = await preparing.reading({ route, event: inbound.id }, () =>
+      const { engine, turn, history, limit, previewReasoning } = await preparing.reading({ route, event: inbound.id }, () =>
         read(inbound, route, visit),
       );
       const kept = keptEngines(visit, engines);
@@ -80,7 +80,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
           sessionKey: route.sessionKey,
           place: placeOf(route),
           event: inbound.id,
-          timeoutSeconds,
+          limit,
           previewReasoning,
           begin: (stop) => engine.run(turn, stop),
           failure: (thrown) => engineFailure(kept, engine.id, thrown),
@@ -92,10 +92,10 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       const { agentId, sessionKey } = route;
       const place = placeOf(route);
       const config = options.config();
-      const timeoutSeconds = timeoutOf(inbound, agentSettings(config, knownAgentId(config, agentId)));
+      const limit = timeLimitOf(inbound, agentSettings(config, knownAgentId(config, agentId)), config);
       const failure = (thrown: unknown) => (thrown instanceof HostError ? thrown : pluginFault({ plugin, doing: "turn" }, thrown));
       return running.run(
-        { plugin, sessionKey, place, event: inbound.id, timeoutSeconds, previewReasoning: false, begin: () => stream, failure },
+        { plugin, sessionKey, place, event: inbound.id, limit, previewReasoning: false, begin: () => stream, failure },
         signal,
       );
     },

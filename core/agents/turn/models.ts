@@ -16,14 +16,16 @@ function resolveOwn(name: string, table: ModelTable | undefined): string {
   return model;
 }
 
+export interface Models {
+  readonly model?: string;
+  readonly fallbacks: readonly string[];
+}
+
 /**
  * The model of a turn and its fallbacks. `asked` comes from a request or a session. It was checked when it was accepted, and is checked
  * again here because the list may have changed.
  */
-export function chooseModels(
-  agent: AgentSettings,
-  asked: string | undefined,
-): { readonly model?: string; readonly fallbacks: readonly string[] } {
+export function chooseModels(agent: AgentSettings, asked: string | undefined): Models {
   const table = agent.models;
   const own = choice(agent.model);
   const fallbacks = own.fallbacks.map((name) => resolveOwn(name, table));

@@ -2,6 +2,7 @@
 import { HostError, type TurnEvent } from "../../contract/index.ts";
 import { isAfterStop, type Stop } from "./stops.ts";
 import { TurnStream } from "./stream.ts";
+import type { TimeLimit } from "./turn-input.ts";
 
 /** A stream to read and the turn that it belongs to. */
 export interface TurnSource {
@@ -11,7 +12,7 @@ export interface TurnSource {
   readonly place: string | undefined;
   /** The event that the turn answers. */
   readonly event: string;
-  readonly timeoutSeconds: number;
+  readonly limit: TimeLimit;
   readonly previewReasoning: boolean;
   /** Called at the first pull. */
   readonly begin: (signal: AbortSignal) => AsyncIterable<TurnEvent>;
@@ -49,7 +50,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
   }
 
   return {
-    run({ plugin, sessionKey, place, event, timeoutSeconds, previewReasoning, begin, failure }, outer) {
+    run({ plugin, sessionKey, place, event, limit, previewReasoning, begin, failure }, outer) {
       const stopper = new AbortController();
       const { signal } = stopper;
       let timer: NodeJS.Timeout | undefined;
@@ -60,7 +61,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
         begin() {
           if (outer.aborted) stopper.abort(outer.reason);
           else follow(outer);
-          timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { seconds: timeoutSeconds })), timeoutSeconds * 1_000);
+          timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { ...limit })), limit.seconds * 1_000);
           running.set(stopper, { sessionKey, place, event, startedAt: now(), outer });
           return begin(signal);
         },

@@ -3,7 +3,7 @@ import type { PlaceSettings } from "../../access/index.ts";
 import { type AgentSettings, type AgentsView, agentSettings, knownAgentId, resolveModel } from "../../config/index.ts";
 import type { Inbound, Route, Thinking } from "../../contract/index.ts";
 import { reasoningMode } from "../../reply/index.ts";
-import type { ChannelCapabilities, EngineDefinition, EngineProvider, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
+import type { ChannelCapabilities, EngineDefinition, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
 import type { SessionRecord, Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
 import { askedMessage, readTranscript } from "../conversation/transcript.ts";
@@ -11,6 +11,7 @@ import { chooseEngine, type Engines, keptEngines } from "./engines.ts";
 import { chooseModels } from "./models.ts";
 import { stoppedTurn } from "./preparing-turns.ts";
 import { type ActingHint, renderInstructions } from "./prompt.ts";
+import { type Providers, usableModels } from "./providers.ts";
 import { type Skills, skillTools } from "./skills.ts";
 import { cameBeforeStop } from "./stops.ts";
 
@@ -18,7 +19,7 @@ export interface TurnInputOptions {
   readonly config: () => AgentsView;
   readonly store: Pick<Store, "session" | "transcript" | "get">;
   readonly engines: Engines;
-  readonly providers: () => Readonly<Record<string, EngineProvider>>;
+  readonly providers: () => Providers;
   readonly tools?: (inbound: Inbound, route: Route, visit: Visit) => readonly EngineTool[];
   /** What of the tools the instructions tell; `undefined`: there are none. */
   readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
@@ -39,7 +40,7 @@ export interface TurnInputOptions {
 export interface TurnInput {
   readonly engine: EngineDefinition;
   readonly turn: EngineTurn;
-  readonly timeoutSeconds: number;
+  readonly limit: TimeLimit;
   /** Messages of the transcript. */
   readonly history: number;
   readonly previewReasoning: boolean;
@@ -54,8 +55,18 @@ function setting<T extends string>(session: SessionRecord | null, key: string): 
   return typeof value === "string" ? (value as T) : undefined;
 }
 
-export function timeoutOf({ request }: Inbound, { timeoutSeconds }: AgentSettings): number {
-  return request?.timeoutSeconds ?? timeoutSeconds ?? defaultTimeoutSeconds;
+/** How long a turn may take, and the setting that says so. */
+export interface TimeLimit {
+  readonly seconds: number;
+  readonly setting: string;
+}
+
+export function timeLimitOf({ request }: Inbound, { id, timeoutSeconds }: AgentSettings, { agents }: AgentsView): TimeLimit {
+  if (request?.timeoutSeconds !== undefined)
+    return { seconds: request.timeoutSeconds, setting: "timeoutSeconds of the webhook's request or mapping" };
+  const index = agents?.list?.findIndex((agent) => agent.id === id && agent.timeoutSeconds !== undefined) ?? -1;
+  const owner = index === -1 ? "agents.defaults" : `agents.list[${index}]`;
+  return { seconds: timeoutSeconds ?? defaultTimeoutSeconds, setting: `${owner}.timeoutSeconds` };
 }
 
 export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, route: Route, visit: Visit) => Promise<TurnInput> {
@@ -74,8 +85,10 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
     const agent = agentSettings(config, knownAgentId(config, route.agentId));
     const session = await store.session(route.sessionKey);
     if (await cameBeforeStop(store, inbound, { route, now: now() })) throw stoppedTurn();
-    const models = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
-    const engine = chooseEngine(keptEngines(visit, options.engines), agent, models.model);
+    const chosen = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
+    const engine = chooseEngine(keptEngines(visit, options.engines), agent, chosen.model);
+    const providers = options.providers();
+    const models = engine.needsModel === true ? usableModels(chosen, providers) : chosen;
     const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
     const alone = route.isolated || engine.stateless === true || userTurns === 0;
     const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
@@ -114,9 +127,9 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
         tools ??= [...(options.tools?.(inbound, route, visit) ?? []), ...skillTools(skills)];
         return tools;
       },
-      providers: options.providers(),
+      providers: providers.usable,
     };
-    const timeoutSeconds = timeoutOf(inbound, agent);
-    return { engine, turn, timeoutSeconds, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
+    const limit = timeLimitOf(inbound, agent, config);
+    return { engine, turn, limit, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
   };
 }

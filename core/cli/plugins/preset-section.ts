@@ -1,6 +1,6 @@
 /** The section of a preset in the configuration. Commands of its plugin can read and change this section only. */
 import { randomBytes } from "node:crypto";
-import { closeSync, existsSync, mkdirSync, openSync, rmSync, writeSync } from "node:fs";
+import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { editConfig } from "../../config/editing/edit.ts";
 import { getPath } from "../../config/path.ts";
@@ -10,6 +10,7 @@ import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { Json } from "../../contract/types.ts";
 import { compileHooks } from "../../gateway/hook-problems.ts";
 import type { CliCall } from "../../sdk/contract.ts";
+import { ownLike } from "../../state/directory.ts";
 import { parseBasePath } from "../../webhooks/mapping/address.ts";
 import { pluginProblems } from "../config.ts";
 import type { CommandContext } from "../context.ts";
@@ -55,7 +56,8 @@ export function openPreset(context: CommandContext, id: string): CliPreset {
       const { checkable } = await context.load();
       const { token, enabled } = checkable.hooks;
       // Written before the server is enabled, because an enabled server without a token is an error.
-      const tokenFile = token === undefined ? writeToken(dirname(configFile.file)) : undefined;
+      const tokenFile =
+        token === undefined ? writeToken(tokenDirectory(dirname(configFile.file), await context.stateDirectory())) : undefined;
       if (tokenFile !== undefined) await edit(["hooks", "token"], { file: tokenFile }).catch(withoutFile(tokenFile));
       if (!enabled) await edit(["hooks", "enabled"], true);
       return { changed: !enabled, ...(tokenFile === undefined ? {} : { tokenFile }) };
@@ -99,6 +101,17 @@ function withoutFile(file: string): (error: unknown) => never {
   };
 }
 
+/**
+ * The folder of the configuration. If root keeps that for a gateway with a user of its own, which could not read a file of root's there, it
+ * is the state directory of that user.
+ */
+function tokenDirectory(configDirectory: string, stateDirectory: string): string {
+  if (process.geteuid?.() !== 0) return configDirectory;
+  const ofConfig = statSync(configDirectory, { throwIfNoEntry: false })?.uid ?? 0;
+  const ofState = statSync(stateDirectory, { throwIfNoEntry: false })?.uid ?? ofConfig;
+  return ofState === ofConfig ? configDirectory : stateDirectory;
+}
+
 /** Never replaces an existing file, which may belong to another program. */
 function writeToken(directory: string): string {
   let file = join(directory, tokenFileName);
@@ -106,6 +119,7 @@ function writeToken(directory: string): string {
   try {
     mkdirSync(directory, { recursive: true, mode: 0o700 });
     const descriptor = openSync(file, "wx", 0o600);
+    ownLike(descriptor, statSync(directory));
     writeSync(descriptor, `${randomBytes(tokenBytes).toString("base64url")}\n`);
     closeSync(descriptor);
   } catch (thrown) {

@@ -214,15 +214,33 @@ function checkAgents(draft: Draft, { indexOf, directory }: RuleContext): readonl
   if (list.filter((agent) => agent.default).length > 1) {
     problems.push(warning(["agents", "list"], "more than one agent is marked as default; the first one is used"));
   }
-  draft.bindings.forEach((binding, index) => {
-    if (ids.has(binding.agentId) || (ids.size === 0 && binding.agentId === "main")) return;
+  const bound = draft.bindings.flatMap((binding, index) => checkBinding(binding, ["bindings", indexOf(draft.bindings, index)], ids));
+  return [...problems, ...bound];
+}
+
+function checkBinding(
+  { agentId, match: { peer, threadId } }: Draft["bindings"][number],
+  path: readonly (string | number)[],
+  agents: ReadonlySet<string>,
+): readonly PlacedProblem[] {
+  const problems: PlacedProblem[] = [];
+  if (!agents.has(agentId) && (agents.size > 0 || agentId !== "main")) {
     problems.push(
       warning(
-        ["bindings", indexOf(draft.bindings, index), "agentId"],
-        `is ${JSON.stringify(binding.agentId)}, which is not in agents.list`,
+        [...path, "agentId"],
+        `is ${JSON.stringify(agentId)}, which is not in agents.list`,
         "Name an agent of agents.list, or add this one; until then the default agent answers.",
       ),
     );
-  });
+  }
+  // In `groups` it means every group.
+  if (peer?.id === "*") {
+    const fix = "Write a binding for each chat, or remove peer: then the binding matches every chat of the channel.";
+    problems.push(warning([...path, "match", "peer", "id"], 'is "*", which matches no chat', fix));
+  }
+  if (threadId === "*") {
+    const fix = "Remove threadId: then the binding matches every thread.";
+    problems.push(warning([...path, "match", "threadId"], 'is "*", which matches no thread', fix));
+  }
   return problems;
 }

@@ -12,7 +12,19 @@ export function isSecretName(key: string): boolean {
   return secretName.test(key);
 }
 
-/** Replaces each secret in `schema` by `(set)`, and removes user and password from URLs. */
+/** A text that is an address and nothing else. */
+const address = /^[a-z][a-z\d+.-]*:\/\/\S+$/i;
+
+/** A query parameter with a key, as some model servers expect it. */
+const secretParameter = /([?&](?:[\w.-]*(?:key|token|secret|password|passwd|signature|auth)|sig|code)=)[^&#]+/gi;
+
+/** Hides user and password of each address in a text, and the keys in the query if the text is an address. */
+function redactText(text: string): string {
+  const withoutUser = text.replace(/\/\/[^/?#\s]*@/g, `//${hidden}@`);
+  return address.test(text) ? withoutUser.replace(secretParameter, `$1${hidden}`) : withoutUser;
+}
+
+/** Replaces each secret in `schema` by `(set)`, and removes user, password and keys from URLs. */
 export function redactConfig(value: unknown, schema: SchemaNode): unknown {
   if (schema.secret) return value === undefined ? undefined : hidden;
   if (Array.isArray(value)) {
@@ -23,7 +35,7 @@ export function redactConfig(value: unknown, schema: SchemaNode): unknown {
     const branch = branchFor(schema);
     return Object.fromEntries(Object.entries(value).map(([key, inner]) => [key, redactKey(key, inner, propertyOf(branch, key))]));
   }
-  return typeof value === "string" ? value.replace(/\/\/[^/?#\s]*@/g, `//${hidden}@`) : value;
+  return typeof value === "string" ? redactText(value) : value;
 }
 
 // Names are checked even where a schema exists, because a plugin's schema may not mark a secret. A declared number is a count, such as

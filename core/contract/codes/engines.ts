@@ -26,8 +26,8 @@ export const engineCodes = {
     outcome: "failed",
   },
   model_cut_off: {
-    meaning: "The model's reply was cut off at its length limit.",
-    hint: "Ask for a shorter reply.",
+    meaning: "The model server ended its reply early, or the connection to it was cut.",
+    hint: "Try again; check the server, and baseUrl of the provider.",
     outcome: "failed",
   },
   model_empty: { meaning: "The model replied with nothing, twice.", hint: "Try again, or choose another model.", outcome: "failed" },

@@ -1,13 +1,7 @@
 /** An open folder: which mails are new in it, and where reading continues. */
 import type { ImapFlow, SearchObject } from "imapflow";
 import { type Found, SourceError } from "../source.ts";
-
-/** How far a folder was read. */
-export interface Place {
-  /** UIDVALIDITY: with another value, ids name other mails. */
-  readonly validity: string;
-  readonly uid: number;
-}
+import { idOf, type Place } from "./place.ts";
 
 export interface OpenFolder {
   readonly client: ImapFlow;
@@ -63,7 +57,7 @@ export async function endOf(open: OpenFolder): Promise<Place> {
 export async function changesIn(
   open: OpenFolder,
   place: Place | undefined,
-  { from, isPast }: { readonly from: number; readonly isPast: boolean },
+  { from, isPast, suffix }: { readonly from: number; readonly isPast: boolean; readonly suffix: string },
 ): Promise<FolderChanges> {
   const { account, name, validity, next } = open;
   const end = place === undefined ? await endOf(open) : undefined;
@@ -74,7 +68,8 @@ export async function changesIn(
   for (const one of wanted) for (const uid of await search(open, one)) uids.push(uid);
   // A range to the end includes the last mail even if that is older.
   const fresh = uids.filter((uid) => renumbered || uid > place.uid).sort((a, b) => a - b);
-  const found = fresh.map((uid) => ({ id: `${account}:${name}:${validity}:${uid}`, next: { [name]: { validity, uid } }, renumbered }));
+  const foundAt = (place: Place): Found => ({ id: idOf(account, name, place, suffix), next: { [name]: { ...place } }, renumbered });
+  const found = fresh.map((uid) => foundAt({ validity, uid }));
   return { found, ...(end === undefined ? {} : { end: { validity, uid: Math.max(end.uid, ...fresh.slice(-1)) } }) };
 }
 

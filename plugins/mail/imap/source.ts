@@ -1,13 +1,13 @@
 /** An IMAP mailbox, read over one connection at a time. Nothing in it is changed: folders are opened read-only. */
 import type { ImapSettings } from "../settings.ts";
-import type { Cursor, Depth, Found, Mail, MailSource } from "../source.ts";
+import type { Depth, Found, Mail, MailSource } from "../source.ts";
 import { createDraftFolder } from "./drafts.ts";
-import { arrivals, beforeFirst, changesIn, confirmGone, endOf, MissingFolder, newestOf, type OpenFolder, type Place } from "./folder.ts";
+import { arrivals, beforeFirst, changesIn, confirmGone, endOf, MissingFolder, newestOf, type OpenFolder } from "./folder.ts";
 import { readMail } from "./message.ts";
 import { createOpenFolders, type OpenFoldersOptions } from "./open-folders.ts";
+import { type Place, placeOf, placesIn } from "./place.ts";
 
-/** By folder. */
-type Places = { [folder: string]: { readonly validity: string; readonly uid: number } };
+type ByFolder = { [folder: string]: Place };
 
 export function createImapSource(account: string, settings: ImapSettings, options: OpenFoldersOptions): MailSource {
   const { host, folders } = settings;
@@ -37,30 +37,34 @@ export function createImapSource(account: string, settings: ImapSettings, option
     }),
     login: options.login.id,
     async baseline() {
-      const cursor: Places = {};
+      const ends: ByFolder = {};
       const missing = await inEach(async (open) => {
-        cursor[open.name] = { ...(await endOf(open)) };
+        ends[open.name] = await endOf(open);
       });
       // The first look reports it.
-      for (const { folder } of missing) cursor[folder] = { ...beforeFirst };
-      return cursor;
+      for (const { folder } of missing) ends[folder] = beforeFirst;
+      return placesIn({}, settings.user).cursor(ends, folders);
     },
-    async changesSince(cursor, { lastMail, since }) {
+    async changesSince(stored, { lastMail, lastSync, since }) {
       const found: Found[] = [];
-      const ends: Places = {};
-      const asked = { from: since ?? lastMail, isPast: since !== undefined };
+      const ends: ByFolder = {};
+      const places = placesIn(stored, settings.user);
+      // While mails wait for their hour, some are older than the last one that was handled.
+      const asked = { from: since ?? Math.min(lastMail, lastSync), isPast: since !== undefined, suffix: places.suffix };
       const missing = await inEach(async (open) => {
-        const changes = await changesIn(open, placeIn(cursor, open.name), asked);
+        const changes = await changesIn(open, places.of(open.name), asked);
         found.push(...changes.found);
-        if (changes.end !== undefined) ends[open.name] = { ...changes.end };
+        if (changes.end !== undefined) ends[open.name] = changes.end;
       });
-      if (!asked.isPast) for (const { folder } of missing) if (placeIn(cursor, folder) === undefined) ends[folder] = { ...beforeFirst };
+      if (!asked.isPast) for (const { folder } of missing) if (places.of(folder) === undefined) ends[folder] = beforeFirst;
       // The server notifies only about the open folder, so the first one is opened last.
       const heard = folders.find((folder) => !missing.some((one) => one.folder === folder));
       if (heard !== undefined && second !== undefined) await inFolder(heard, async () => {});
-      const next = Object.assign({}, cursor, ...found.map((one) => one.next), ends);
+      const handled = Object.assign({}, ...found.map((one) => one.next)) as ByFolder;
+      // A folder that is no longer configured has no place: if it is added again, reading begins then.
+      const next = places.cursor({ ...handled, ...ends }, folders);
       // If reading begins in the past, it reaches the end of a folder only once its mails are handled.
-      const begun = asked.isPast || Object.keys(ends).length === 0 ? {} : { begun: ends };
+      const begun = asked.isPast || Object.keys(ends).length === 0 ? {} : { begun: places.cursor(ends, folders) };
       return { found, next, ...begun, ...(missing[0] === undefined ? {} : { fault: missing[0] }) };
     },
     newest(found, count) {
@@ -86,21 +90,6 @@ export function createImapSource(account: string, settings: ImapSettings, option
 
 function unlessMissing(error: unknown): void {
   if (!(error instanceof MissingFolder)) throw error;
-}
-
-/** Earlier versions stored no number if the server did not state the next one. */
-function placeIn(cursor: Cursor, folder: string): Place | undefined {
-  const place = cursor[folder] as unknown as Partial<Place> | undefined;
-  return typeof place?.uid === "number" ? (place as Place) : undefined;
-}
-
-/** The name of a folder may contain colons. */
-function placeOf(id: string, account: string): { readonly folder: string; readonly validity: string; readonly uid: number } {
-  const [uid = "", validity = "", ...folder] = id
-    .slice(account.length + 1)
-    .split(":")
-    .reverse();
-  return { folder: folder.reverse().join(":"), validity, uid: Number(uid) };
 }
 
 const uidsOf = (mails: readonly Found[], account: string) => mails.map(({ id }) => placeOf(id, account).uid);

@@ -38,6 +38,12 @@ export interface Feed {
   close(): void;
 }
 
+/**
+ * The first update id of a platform that starts now. The platform stores nothing, but the gateway ignores ids that it has handled within
+ * the last days, so no id may be one of an earlier run. This holds for up to a hundred updates a second.
+ */
+export const firstUpdateIdAt = (now: () => number = Date.now): number => Math.floor(now() / 10);
+
 export function createFeed(firstUpdateId: number): Feed {
   const queue = new Map<number, Update>();
   let nextId = firstUpdateId;

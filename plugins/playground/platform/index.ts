@@ -23,6 +23,7 @@ import { createWebhook, type Webhook } from "./webhook.ts";
 import { type Bot, createBot, createWorld, defaultSeed, type World, type WorldSeed } from "./world.ts";
 
 export type { PlatformEvent } from "./core.ts";
+export { firstUpdateIdAt } from "./feed.ts";
 export type { RecordedCall } from "./server/calls.ts";
 export type { Chance, Mishap } from "./server/faults.ts";
 export type { Message } from "./wire.ts";
@@ -49,11 +50,6 @@ export interface PlatformOptions {
   readonly limits?: Limits;
   /** Epoch milliseconds. */
   readonly now?: () => number;
-  /**
-   * Whether update ids begin above those of the start before. A gateway takes an id that it has seen in the last seven days for a repetition,
-   * and the message would get no reply. Default: false, the same ids at each start.
-   */
-  readonly freshUpdateIds?: boolean;
   /** Whether to record calls. Default: true; benchmarks turn it off to save a little. */
   readonly recordCalls?: boolean;
   /** Milliseconds before a webhook is retried; doubles each time. Default: 250. */
@@ -121,9 +117,8 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
     if (listeners.size > 0) core.emit({ type: "call", seq });
   };
   const calling = createCalling({ core, faults, bots: byToken, record });
-  const firstId = options.freshUpdateIds === true ? seconds() : 100_000_001;
   for (const [index, bot] of bots.entries()) {
-    const feed = createFeed(options.bots[index]?.firstUpdateId ?? firstId + index * 1_000_000);
+    const feed = createFeed(options.bots[index]?.firstUpdateId ?? 100_000_001 + index * 1_000_000);
     feeds.set(bot.user.id, feed);
     const onReply = (body: Readonly<Record<string, unknown>>): void => void calling.run(bot, body);
     webhooks.set(

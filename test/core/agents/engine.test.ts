@@ -59,7 +59,7 @@ function setup(
       get: async (_, key) => stops[key] ?? null,
     },
     engines: { get: (id) => engines.find((one) => one.id === id), ids: () => engines.map((one) => one.id) },
-    providers: () => ({}),
+    providers: () => ({ usable: {}, unusable: new Map() }),
     log: { debug() {}, info() {}, warn() {} },
     now: () => 1,
     ...more,
@@ -175,6 +175,38 @@ test("a session's model that is no longer allowed gives way to the default", asy
   expect(handed[0]?.model).toBe("a/one");
 });
 
+describe("a provider whose secret cannot be read", () => {
+  const config = { agents: { defaults: { model: { primary: "local/small", fallbacks: ["spare/big"] } } } };
+  const unread = new HostError("secret_unavailable", { path: "models.providers.local.apiKey", reason: "the variable KEY is not set" });
+  const of = (unusable: readonly string[]) => () => ({ usable: {}, unusable: new Map(unusable.map((id) => [id, unread])) });
+
+  test("is passed over where a fallback has another one", async () => {
+    const { definition, turns } = recorder("model", true);
+    const all = setup([definition], { config, providers: of(["local"]) });
+    await collect(await all.turns.turn(message("hi"), route(), never, new Visit()));
+    expect(turns).toMatchObject([{ model: "spare/big", fallbacks: [] }]);
+  });
+
+  test("is the reason why there is no reply, where there is no other", async () => {
+    const all = setup([recorder("model", true).definition], { config, providers: of(["local", "spare"]) });
+    expect(await failure(all.turns.turn(message("hi"), route(), never, new Visit()))).toMatchObject({
+      code: "model_provider_invalid",
+      message: "models.providers.local.apiKey: the secret cannot be read: the variable KEY is not set",
+      hint: "Set the variable or the file that it names.",
+    });
+  });
+
+  test("concerns no engine that needs no model", async () => {
+    const events = await collect(
+      await setup([recorder("plain").definition], {
+        config: { agents: { defaults: { ...config.agents.defaults, engine: "plain" } } },
+        providers: of(["local", "spare"]),
+      }).turns.turn(message("hi"), route(), never, new Visit()),
+    );
+    expect(events[0]).toEqual({ type: "text", delta: "plain" });
+  });
+});
+
 describe("how a turn ends", () => {
   const deaf = engine("deaf", async function* () {
     yield { type: "text", delta: "one" };
@@ -275,7 +307,17 @@ describe("how a turn ends", () => {
     const error = await failure(turns.turn(message("", { request: { timeoutSeconds: 0.05 } }), route(), never, new Visit()).then(collect));
     expect(error.code).toBe("turn_timeout");
     expect(error.message).toContain("0.05 s");
+    expect(error.hint).toBe("Raise timeoutSeconds of the webhook's request or mapping, or split the request.");
     expect(turns.running()).toEqual([]);
+  });
+
+  test.each([
+    ["agents.list[1].timeoutSeconds", [{ id: "other" }, { id: "main", timeoutSeconds: 0.02 }]],
+    ["agents.defaults.timeoutSeconds", [{ id: "main" }]],
+  ])("at a time-out whose setting is named: %s", async (setting, list) => {
+    const { turns } = setup([deaf], { config: { agents: { defaults: { timeoutSeconds: 0.02 }, list } } });
+    const error = await failure(turns.turn(message(""), route(), never, new Visit()).then(collect));
+    expect(error).toMatchObject({ code: "turn_timeout", hint: `Raise ${setting}, or split the request.` });
   });
 
   test("when the gateway closes, by the reason that it gives", async () => {

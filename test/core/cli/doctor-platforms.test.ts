@@ -24,11 +24,13 @@ test("two accounts of a channel whose options do not tell who they are: one bot 
   ]);
 });
 
-test("what to do about a platform ends with one full stop, whether or not the channel wrote one", () => {
-  const failing = (account: string, detail: string): ProbeReport => ({ ...report(account, account), probe: { ok: false, detail } });
-  const probes = [failing("a", "no answer: check the proxy"), failing("b", "no answer: Check the proxy.")];
-  const found = checkPlatforms({ probes, accounts: probes } as unknown as Patient);
-  expect(found.map(({ fix }) => fix)).toEqual(["Check the proxy.", "Check the proxy."]);
+test("what to do is one sentence or two, each with one full stop", () => {
+  const details = ["it is away: check the network", "it is away: Check the network. It is tried again."];
+  const probes = details.map((detail, index) => ({ ...report(String(index), String(index)), probe: { ok: false, detail } }));
+  expect(checkPlatforms({ probes, accounts: probes } as unknown as Patient)).toMatchObject([
+    { reason: "chat:0: it is away", fix: "Check the network." },
+    { reason: "chat:1: it is away", fix: "Check the network. It is tried again." },
+  ]);
 });
 
 test("an account on standby is no fault of its node: another one receives for it", async () => {

@@ -1,6 +1,6 @@
 /** What a command of a plugin is handed: options, its section of the configuration, files, the terminal, signals. */
 import { execFile } from "node:child_process";
-import { mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { chownSync, mkdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import { expect, test } from "vitest";
@@ -87,6 +87,19 @@ test("the hook server is switched on with a token in a file that only its owner 
   const text = configOf(home);
   expect(JSON.parse((await run(["notes", "on", "--json"], { home })).out).made).toEqual({ changed: false });
   expect(configOf(home)).toBe(text);
+});
+
+// Only root can give a folder away.
+test.runIf(process.geteuid?.() === 0)("the token that root generates can be read by the user of the gateway", async () => {
+  const home = homeWith(`command("on", async (call) => say([], await call.preset("notes").enableHooks()))`);
+  const state = join(home, "state");
+  mkdirSync(state);
+  const nobody = 65_534;
+  chownSync(state, nobody, nobody);
+  const config = join(home, ".service", "config.jsonc");
+  const { tokenFile } = JSON.parse((await run(["notes", "on", "--json", "--config", config, "--state", state], { home })).out);
+  expect(tokenFile).toBe(join(state, "hook-token"));
+  expect(statSync(tokenFile)).toMatchObject({ uid: nobody, gid: nobody });
 });
 
 test("a session prefix that lets no delivery of the preset pass is said with its cure", async () => {

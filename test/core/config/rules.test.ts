@@ -138,4 +138,13 @@ describe("plugins and agents", () => {
     const loaded = await load({ agents: { list: [{ id: "a" }] }, bindings: [{ agentId: "b", match: { channel: "x" } }] });
     expect(loaded.problems).toMatchObject([{ severity: "warning", path: "bindings[0].agentId" }]);
   });
+
+  test("a binding with a wildcard matches nothing, which is said", async () => {
+    const matches = [{ peer: { kind: "group", id: "*" } }, { peer: { kind: "group", id: "-1001" }, threadId: "*" }, {}];
+    const loaded = await load({ bindings: matches.map((match) => ({ agentId: "main", match: { channel: "x", ...match } })) });
+    expect(loaded.problems.map(({ severity, path, message }) => [severity, path, message])).toEqual([
+      ["warning", "bindings[0].match.peer.id", 'is "*", which matches no chat'],
+      ["warning", "bindings[1].match.threadId", 'is "*", which matches no thread'],
+    ]);
+  });
 });

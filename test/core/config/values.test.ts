@@ -100,6 +100,20 @@ describe("a value as it is shown", () => {
     expect(showConfigValue(config, "channels.other.server")).toBe("irc.example");
   });
 
+  test("the key in the query of an address is no part of it, and the rest is", async () => {
+    const providers = { a: { api: "openai-compatible", baseUrl: "https://llm.example/v1?api-version=2&subscription-key=S3&key=S4#x" } };
+    const mcpServers = { m: { url: "https://tools.example/mcp?apiKey=S5&region=eu" } };
+    const { config } = await load({
+      models: { providers },
+      agents: { defaults: { mcpServers, systemPrompt: "See https://x.example/?key=7" } },
+    });
+    expect(showConfigValue(config, "models.providers.a.baseUrl")).toBe(
+      "https://llm.example/v1?api-version=2&subscription-key=(set)&key=(set)#x",
+    );
+    expect(showConfigValue(config, "agents.defaults.mcpServers.m.url")).toBe("https://tools.example/mcp?apiKey=(set)&region=eu");
+    expect(showConfigValue(config, "agents.defaults.systemPrompt")).toBe("See https://x.example/?key=7");
+  });
+
   test("what a channel does not set is its default; what an account does not set is that of its channel", async () => {
     const { config } = await load({ channels: { chat: { dmPolicy: "open", allowFrom: ["*"], accounts: { a: {} } }, other: {} } });
     expect(showConfigValue(config, "channels.other.dmPolicy", schemas)).toBe("pairing");

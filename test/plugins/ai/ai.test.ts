@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type EngineProvider, type EngineTool, type Thinking } from "service-gateway/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { callTools, cut, endEarly, errorInStream, garble, hang, page, refuse, say, stall } from "../../openai-server/answers.ts";
+import { callTools, cut, endEarly, errorInStream, garble, hang, page, refuse, say, stall, whole } from "../../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../../openai-server/index.ts";
 import { collect, openEngine, turnOf } from "./engine.ts";
 
@@ -287,6 +287,16 @@ describe("an abort", () => {
 });
 
 describe("a failure is one clear sentence with a code and a hint", () => {
+  test.each<[string, Partial<EngineProvider>, RegExp]>([
+    ["a user in the address", {}, /^Check the user and the password in models\.providers\.local\.baseUrl/],
+    ["a user in the address and a key", { apiKey: "sk-1234" }, /^Remove the user from .*baseUrl: it is sent in place of apiKey/],
+  ])("%s that is refused: the hint names what was sent", async (_, more, hint) => {
+    server.requireKey("sk-1234");
+    providers.local = { ...local, baseUrl: server.url.replace("http://", "http://me:hunter22@"), ...more };
+    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect(expectFailure(error, "model_unauthorized").hint).toMatch(hint);
+  });
+
   test("no connection: says where, without user, password and query of the address", async () => {
     const url = (await closedUrl()).replace("http://", "http://me:hunter22@");
     providers.local = { ...local, baseUrl: `${url}?key=topsecret`, apiKey: "sk-top-secret" };
@@ -308,11 +318,25 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     expect(server.requests).toHaveLength(1);
   });
 
+  test.each<[string, Partial<EngineProvider>, string]>([
+    ["a key of two lines", { apiKey: "first-secret\nsecond-secret" }, "apiKey"],
+    ["a key with what an editor made of three dots", { apiKey: "sk-…secret" }, "apiKey"],
+    ["a header of two lines", { headers: { "x-key": "first-secret\nsecond-secret" } }, "headers.x-key"],
+  ])("%s is named, and no part of it is repeated", async (_, more, key) => {
+    providers.local = { ...local, ...more };
+    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    const failure = expectFailure(error, "model_provider_invalid");
+    expect(failure.message).toBe(`models.providers.local.${key} cannot be sent in a header`);
+    expect(JSON.stringify([failure.message, failure.hint])).not.toContain("secret");
+  });
+
   const statuses: readonly [string, ReturnType<typeof say>, string, number][] = [
     ["an unknown model", refuse(404, "The model `small` does not exist", { code: "model_not_found" }), "model_unknown", 1],
     ["a quota that is used up", refuse(429, "You exceeded your current quota"), "model_quota", 1],
     ["too long a conversation", refuse(400, "This model's maximum context length is 4096 tokens"), "model_context_full", 1],
     ["a request that is refused", refuse(400, "Unsupported parameter"), "model_refused", 1],
+    ["Google's answer to a wrong key", refuse(400, "API key not valid. Please pass a valid API key."), "model_unauthorized", 1],
+    ["Anthropic's answer without credit", refuse(400, "Your credit balance is too low to access the API."), "model_quota", 1],
     ["garbage in the stream", garble(), "model_garbled", 3],
     ["a page instead of a stream", page(), "model_cut_off", 3],
     ["an error in the stream", errorInStream("the GPU is on fire"), "model_failed", 3],
@@ -338,6 +362,36 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     expect((await collect(engine.run(turnOf("hi", { providers }), never))).text).toBe("Put out.");
     const failed = await collect(engine.run(turnOf("hi", { providers }), never));
     expect(expectFailure(failed.error, "model_failed").message).toContain("the GPU is on fire");
+  });
+
+  test("an error with status 200 in place of a stream has its reason, and the next model is asked", async () => {
+    const unknownPath = whole({ error: "Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway" });
+    server.script(unknownPath, unknownPath);
+    const { engine } = openEngine({ retries: 0 });
+    const failure = expectFailure((await collect(engine.run(turnOf("hi", { providers }), never))).error, "model_failed");
+    expect(failure.message).toContain("failed: Unexpected endpoint or method. (POST /chat/completions)");
+    expect(failure.hint).toContain("models.providers.local.baseUrl, which usually ends in /v1");
+    other.script(say("Here."));
+    expect((await collect(engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never))).text).toBe("Here.");
+  });
+
+  test("a reply with status 200 that is not a stream is named as such", async () => {
+    server.script(whole({ object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: "Hello." } }] }));
+    const { error } = await collect(openEngine({ retries: 0 }).engine.run(turnOf("hi", { providers }), never));
+    expect(expectFailure(error, "model_garbled").message).toContain("sent a JSON object instead of a stream");
+  });
+
+  test.each<[string, unknown]>([
+    ["in a list, as Google does", [{ error: { code: 400, message: "The GPU is on fire", status: "INVALID_ARGUMENT" } }]],
+    ["as a detail", { detail: [{ loc: ["body", "model"], msg: "The GPU is on fire", type: "value_error" }] }],
+    ["as a text", { detail: "The GPU is on fire" }],
+    ["beside a flag", { error: true, message: "The GPU is on fire" }],
+    ["as one of several", { success: false, errors: [{ code: 7, message: "The GPU is on fire" }] }],
+    ["in its message", { object: "error", message: { detail: "The GPU is on fire" } }],
+  ])("a reason that the server gives %s is shown", async (_, body) => {
+    server.script(refuse(400, "", { body }));
+    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect(expectFailure(error, "model_refused").message).toMatch(/\(400\): The GPU is on fire$/);
   });
 
   test("silence before the first word", async () => {
@@ -412,6 +466,7 @@ describe("fallbacks", () => {
     ["a key that is refused", refuse(401, "no")],
     ["a quota that is used up", refuse(429, "You exceeded your current quota")],
     ["an account without credit", refuse(402, "Insufficient balance")],
+    ["a model that its provider has withdrawn", refuse(404, "The model `small` does not exist")],
     ["too long a conversation", refuse(400, "This model's maximum context length is 4096 tokens")],
   ];
   test.each(ofOneModel)("are asked after %s", async (_, answer) => {
@@ -422,10 +477,25 @@ describe("fallbacks", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  test("are not asked for a mistake of the configuration: a wrong name", async () => {
-    server.script(refuse(404, "The model `small` does not exist"));
-    const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
-    expectFailure(error, "model_unknown");
+  test.each([
+    ["a provider that is not configured", "nowhere/small", {}],
+    ["a key that cannot be sent", "local/small", { apiKey: "two\nlines" }],
+  ])("are asked after %s, and the log says why", async (_, model, more) => {
+    providers.local = { ...local, ...more };
+    other.script(say("Here."));
+    const { engine, warnings } = openEngine();
+    const { text } = await collect(engine.run(turnOf("hi", { providers, model, fallbacks: ["spare/big"] }), never));
+    expect(text).toBe("Here.");
+    expect(warnings).toMatchObject([{ model, next: "spare/big", detail: expect.stringContaining(model.split("/", 1)[0] ?? "") }]);
+  });
+
+  test("are not asked after a request that the server refuses, and cannot help where each name is wrong", async () => {
+    server.script(refuse(400, "Unsupported parameter"));
+    const { engine } = openEngine();
+    const refused = await collect(engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
+    expectFailure(refused.error, "model_refused");
+    const { error } = await collect(engine.run(turnOf("hi", { providers, model: "nowhere/a", fallbacks: ["nowhere/b"] }), never));
+    expect(expectFailure(error, "model_unknown").message).toContain("nowhere/a");
     expect(other.requests).toHaveLength(0);
   });
 });
@@ -520,6 +590,16 @@ describe("an empty answer", () => {
 describe("a busy server", () => {
   test("is asked again after the time that it names", async () => {
     server.script(refuse(429, "slow down", { headers: { "retry-after-ms": "120" } }), say("Now."));
+    const began = performance.now();
+    const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+    expect(text).toBe("Now.");
+    expect(performance.now() - began).toBeGreaterThanOrEqual(115);
+  });
+
+  test("is asked again after the time in its message, which is not about a quota for its link to a page about billing", async () => {
+    const limit =
+      "Rate limit reached on tokens per min. Please try again in 120ms. Add a payment method at https://llm.example/account/billing.";
+    server.script(refuse(429, limit), say("Now."));
     const began = performance.now();
     const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
     expect(text).toBe("Now.");

@@ -147,7 +147,7 @@ describe("a mailbox on a server with faults", () => {
     timeout: 40_000,
   }, async ({ server, reader }) => {
     const { gateway } = await reader.start({ account: { ...account, folders: ["Wrok", "INBOX"] }, watched: false });
-    await reader.logged(/127\.0\.0\.1 has no folder \\"Wrok\\"/);
+    await reader.logged(/a mailbox needs attention: 127\.0\.0\.1 has no folder \\"Wrok\\"/);
     await readsWithin({ server, reader }, "Meanwhile", withinMs);
     expect((await gateway.describe()).watched).toMatchObject({
       mail: [{ state: "needs_setup", fix: expect.stringMatching(/^Correct folders/) }],
