@@ -9,6 +9,10 @@ interface ErrorText {
 
 export const errorTable = {
   config_missing: { text: "The configuration file {file} does not exist.", hint: "Create it, or pass another file with --config." },
+  config_empty: {
+    text: "The configuration file {file} contains no configuration.",
+    hint: "It may still be written: a complete file is read at once. To configure nothing, write {} to it.",
+  },
   config_unreadable: { text: "The configuration file {file} cannot be read: {reason}.", hint: "Check its owner and mode." },
   config_not_written: {
     text: "The configuration file {file} cannot be written: {reason}.",

@@ -120,7 +120,7 @@ export function followConfig(parts: {
       heartbeat.reload();
       notifyPlugins(runtime.registry.changes, log);
     },
-    { signal: stop.signal, env: parts.environment, digest: current.loaded.digest },
+    { signal: stop.signal, env: parts.environment, digest: current.loaded.digest, isEmpty: current.loaded.isEmpty },
   );
   return async () => {
     const before = inEffect(current.loaded);

@@ -14,6 +14,8 @@ export interface ConfigDocument {
   readonly text: string;
   /** Plain JSON with own properties only. */
   readonly value: unknown;
+  /** There is no value in the text, so that `value` is an empty object. */
+  readonly isEmpty: boolean;
   /** Forbidden and duplicate keys. */
   readonly problems: readonly Problem[];
   /** The position of a value, or of its nearest existing parent. */
@@ -75,7 +77,8 @@ export const withoutMark = (source: string): string => (source.charCodeAt(0) ===
 export function documentOf(text: string, root: Node | undefined): ConfigDocument {
   const problems: Problem[] = [];
   const value = root ? toValue(root, [], text, problems) : {};
-  return { text, value, problems, locate: (path) => locate(text, root, path), has: (path) => getPath(value, path) !== undefined };
+  const has = (path: readonly Segment[]) => getPath(value, path) !== undefined;
+  return { text, value, isEmpty: root === undefined, problems, locate: (path) => locate(text, root, path), has };
 }
 
 export function tooDeepAt(text: string): number | undefined {

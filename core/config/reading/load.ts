@@ -36,6 +36,8 @@ export interface LoadedConfig {
   readonly disabled: ReadonlySet<string>;
   /** The file's own value, unchecked. */
   readonly written: unknown;
+  /** The file has no value: it is blank or contains only comments. */
+  readonly isEmpty: boolean;
   /** The configuration before errors disabled sections, so that all their problems can be reported at once. Never run it. */
   readonly checkable: GatewayConfig;
   /** Position of a value in the file, or of its nearest parent. An account's value may be set at the channel's root. */
@@ -110,6 +112,7 @@ function checkDocument(document: ConfigDocument, from: ConfigSource, { complete 
     file: from.file,
     directory,
     written: document.value,
+    isEmpty: document.isEmpty,
     config: deepFreeze(draft) as GatewayConfig,
     checkable,
     problems: placed.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)),

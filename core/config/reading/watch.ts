@@ -21,6 +21,8 @@ export interface WatchOptions {
   readonly env?: Environment;
   /** `digest` of the configuration that the caller loaded, so that earlier changes are reported too. Default: that of the current file. */
   readonly digest?: string;
+  /** Whether that configuration has no value, so that a file without one is no mistake. */
+  readonly isEmpty?: boolean;
   /** How long the file must stay unchanged before it is read, in milliseconds. */
   readonly debounceMs?: number;
   /** How often the file itself is polled, in milliseconds. */
@@ -40,6 +42,7 @@ export function watchConfig(
   const { signal, env = process.env, debounceMs = 100, pollMs = 2_000 } = options;
   const path = resolve(file);
   let digest = options.digest;
+  let { isEmpty = false } = options;
   let watchers: readonly FSWatcher[] = [];
   let timer: NodeJS.Timeout | undefined;
   let busy: Promise<void> = Promise.resolve();
@@ -73,6 +76,9 @@ export function watchConfig(
     try {
       const loaded = await loadConfig({ file: path, env });
       digest = loaded.digest;
+      // Programs that write to the file itself empty it first, and may take a while: `sops -d secret > config.jsonc`.
+      if (loaded.isEmpty && !isEmpty) throw new HostError("config_empty", { file: path });
+      isEmpty = loaded.isEmpty;
       await notify({ loaded });
     } catch (thrown) {
       await notify({ error: asHostError(thrown, path) });
@@ -114,10 +120,10 @@ export function watchConfig(
   return () => look({ anyway: true });
 }
 
-/** A file is missing for a moment while it is being replaced, so check twice before treating it as deleted. */
+/** A file is missing or blank for a moment while it is being written, so check twice before treating it as that. */
 async function currentDigest(path: string, waitMs: number): Promise<string> {
   const text = await readConfigText(path);
-  if (text !== undefined) return digestOf(text);
+  if (text !== undefined && text.trim() !== "") return digestOf(text);
   await new Promise<void>((done) => void setTimeout(done, waitMs).unref());
   return digestOf(await readConfigText(path));
 }

@@ -75,6 +75,29 @@ test("a deleted file is an error once, and comes back", async () => {
   expect((await next(2))?.loaded?.config.gateway.port).toBe(7);
 });
 
+test("a file that is emptied, as by a program that still writes it, is an error; {} is a configuration", async () => {
+  const file = writeConfig({ gateway: { port: 1 } });
+  const { next } = await watched(file);
+  for (const [at, text] of ["", " \n", "// The gateway of the kitchen\n"].entries()) {
+    writeFileSync(file, text);
+    expect((await next(at + 1))?.error?.code).toBe("config_empty");
+  }
+  write(file, 7);
+  expect((await next(4))?.loaded?.config.gateway.port).toBe(7);
+  writeFileSync(file, "{}");
+  expect((await next(5))?.loaded?.config.gateway.port).toBe(18_789);
+});
+
+test("a gateway that started with an empty file can read it again", async () => {
+  const file = writeConfig({});
+  writeFileSync(file, "// Nothing yet.\n");
+  const { digest, isEmpty } = await loadConfig({ file, env: {} });
+  const changes: ConfigChange[] = [];
+  const look = watchConfig(file, (change) => void changes.push(change), { signal: stop.signal, env: {}, digest, isEmpty, ...quick });
+  await look();
+  expect(changes.map(({ error }) => error)).toEqual([undefined]);
+});
+
 test("a directory that is deleted and made again is watched on", async () => {
   const directory = join(temporary(), "conf");
   const file = join(directory, "config.jsonc");
