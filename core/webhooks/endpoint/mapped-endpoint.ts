@@ -9,7 +9,7 @@ import type { Answers, Call } from "./answers.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { type MappedChecks, type MappedTarget, notFound } from "./checks.ts";
 import { deliveryKey, namedDelivery } from "./idempotency.ts";
-import { answerMapped, type MappedRequest, type MappedRequestDeps } from "./mapped-requests.ts";
+import { answerMapped, type MappedRequest, type MappedRequestDeps, NotTaken } from "./mapped-requests.ts";
 import { createMappedSenders } from "./mapped-sender.ts";
 import { createPendingBodies } from "./pending-bodies.ts";
 import type { Recordings } from "./recordings.ts";
@@ -114,7 +114,7 @@ export function createMapped(
       const trusted = () => (verified === undefined ? authenticate.trusts(call.request.raw) : senders.signs(verified, target.path));
       answerMapped(request, deps).then(
         (answer) => {
-          if (answer === undefined) answers.refuse(call, notFound);
+          if (answer === undefined) answers.refuse(call, new NotTaken(request));
           else if (answer === "empty") answers.empty(call);
           else answerRuns(call, answer, trusted);
         },
