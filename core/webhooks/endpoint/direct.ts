@@ -13,13 +13,12 @@ import type { AnswerRuns } from "./run-answer.ts";
 
 export interface DirectDeps extends AgentDeps {
   readonly accept: (input: AcceptInput) => Promise<AcceptedEvent>;
-  readonly token: () => string | undefined;
   readonly now: () => number;
   readonly onRepeated?: (eventId: string) => void;
   readonly log: { error(fields: object, message: string): void };
   /** Answers once the runs were accepted. */
   readonly answerRuns: AnswerRuns;
-  readonly authenticate: Pick<Authenticate, "trusts">;
+  readonly authenticate: Pick<Authenticate, "presented" | "trusts">;
 }
 
 export interface Direct {
@@ -29,10 +28,12 @@ export interface Direct {
 }
 
 export function createDirect(deps: DirectDeps, answers: Answers): Direct {
-  /** The key of the request, scoped to its endpoint. */
+  /** The key of the request, scoped to its endpoint and token: with the previous token, a repetition stays one while tokens rotate. */
   const dedupeKey = ({ request, subPath }: Call): string | undefined => {
     const name = namedDelivery(request.raw.headers);
-    return name === undefined ? undefined : deliveryKey(name, { path: subPath, secret: () => deps.token() ?? "" });
+    return name === undefined
+      ? undefined
+      : deliveryKey(name, { path: subPath, secret: () => deps.authenticate.presented(request.raw) ?? "" });
   };
 
   const store = (call: Call, event: RawEvent, body: Buffer, answer: (accepted: AcceptedEvent) => void): void => {

@@ -18,7 +18,6 @@ import type { Verified } from "./signed.ts";
 
 export interface MappedEndpointDeps extends MappedRequestDeps {
   readonly mappings: () => MappingTable;
-  readonly token: () => string | undefined;
   readonly clientAddress: (request: IncomingMessage) => string;
   /** Requests the URL that confirms a subscription to its platform. */
   readonly confirm: (url: string) => Promise<void>;
@@ -69,7 +68,7 @@ export function createMapped(
     // A signed delivery is identified by what was signed; anyone could set the other headers.
     const compared = verified === undefined || verified.signedBy.signature.namedByHeaders === true;
     const name = compared ? namedDelivery(headers) : verified.deliveryId;
-    const secret = verified === undefined ? () => deps.token() ?? "" : () => verified.signer;
+    const secret = verified === undefined ? () => authenticate.presented(call.request.raw) ?? "" : () => verified.signer;
     return {
       mappings,
       client: () => deps.clientAddress(call.request.raw),

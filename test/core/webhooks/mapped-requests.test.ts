@@ -438,6 +438,19 @@ describe("repeated deliveries", () => {
     expect((await hooks.post("a", { text: "x" }, { "x-github-delivery": "d" })).status).toBe(202);
   });
 
+  test("a repetition with the previous token stays one while tokens rotate", async () => {
+    const [old, tokens] = ["the-token-before-the-rotation", { previous: undefined as string | undefined }];
+    hooks = await startHooks({ hooks: { mappings: [at("a")] }, deps: { previousToken: () => tokens.previous } });
+    hooks.setToken(old);
+    const send = async (path: string) =>
+      (await hooks.post(path, { text: "x", message: "x" }, { "idempotency-key": "k", authorization: `Bearer ${old}` })).json.eventId;
+    const first = [await send("a"), await send("agent"), await send("wake")];
+    hooks.setToken("the-token-after-the-rotation");
+    tokens.previous = old;
+    expect([await send("a"), await send("agent"), await send("wake")]).toEqual(first);
+    expect(hooks.events).toHaveLength(3);
+  });
+
   test("the same key with another body is 409; at another path, or under another token, it is another key", async () => {
     await start([at("a"), at("b"), at("list", { forEach: "messages", messageTemplate: "x" })]);
     const key = { "idempotency-key": "k" };
