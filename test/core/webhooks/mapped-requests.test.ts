@@ -451,6 +451,16 @@ describe("repeated deliveries", () => {
     expect(hooks.events).toHaveLength(3);
   });
 
+  test("a repetition gets the first answer also where the rules have changed since, and a new request does not", async () => {
+    await start([]);
+    const send = (key: string) => hooks.post("agent", { message: "x", agentId: "ops" }, { "idempotency-key": key });
+    const first = await send("k");
+    hooks.config = { ...hooks.config, hooks: { ...hooks.config.hooks, allowedAgentIds: ["main"] } };
+    expect(await send("k")).toMatchObject({ status: 202, text: first.text });
+    expect(code(await send("another"))).toEqual([400, "agent_not_allowed"]);
+    expect(hooks.events).toHaveLength(1);
+  });
+
   test("the same key with another body is 409; at another path, or under another token, it is another key", async () => {
     await start([at("a"), at("b"), at("list", { forEach: "messages", messageTemplate: "x" })]);
     const key = { "idempotency-key": "k" };
