@@ -51,6 +51,14 @@ export function wholeNumber(text: string): number {
   return Number(text);
 }
 
+/** The option of commands that read a delivery from a file. */
+export const deliveryHeader = [
+  "--header <header>",
+  "a header of the delivery, as NAME: VALUE; may be repeated",
+  (one: string, all: readonly string[]): readonly string[] => [...all, one],
+  [],
+] as const;
+
 /** The values of `--since`, for its help. */
 export const sinceForms = "30m, 2h, 3d, today, yesterday, 2026-11-20 or 2026-11-20T14:00";
 

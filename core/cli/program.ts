@@ -3,7 +3,18 @@ import { type Command, CommanderError, Option } from "commander";
 import { programCommand } from "../contract/command.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
 import { addControl } from "./control/commands.ts";
-import { type Add, type Described, group, type Handle, indented, ProgramCommand, type Run, sinceForms, wholeNumber } from "./declare.ts";
+import {
+  type Add,
+  type Described,
+  deliveryHeader,
+  group,
+  type Handle,
+  indented,
+  ProgramCommand,
+  type Run,
+  sinceForms,
+  wholeNumber,
+} from "./declare.ts";
 import { addEvents } from "./events/commands.ts";
 import { addHooks } from "./hooks/commands.ts";
 import { addMessages } from "./message/commands.ts";
@@ -235,10 +246,11 @@ function addTransforms(program: Command, add: Add, handle: Handle): void {
   }).action(handle(async () => (await load()).listTransforms));
   add(transforms, "test <module> <file>", {
     summary: "Run a transform on a payload file or a recording and print its result. Nothing is queued.",
-    example: `${programCommand} transforms test github.ts push.json\n${programCommand} transforms test mail/invoice.ts mail.json --export paid`,
+    example: `${programCommand} transforms test github.ts push.json --header "X-GitHub-Event: push"\n${programCommand} transforms test mail/invoice.ts mail.json --export paid`,
     json: true,
   })
     .option("--export <name>", "the function to call (default: the default export)")
+    .option(...deliveryHeader)
     .action(handle(async () => (await load()).testTransform));
 }
 

@@ -1,15 +1,14 @@
 /** `transforms list` and `transforms test`: the transform files, and what one makes of a delivery. No gateway is needed. */
-import { readFile } from "node:fs/promises";
 import type { LoadedConfig } from "../config/reading/load.ts";
-import { HostError, reasonOf } from "../contract/errors.ts";
+import { reasonOf } from "../contract/errors.ts";
 import type { Json } from "../contract/types.ts";
 import { visible, visibleLine } from "../log/visible.ts";
 import { TransformError } from "../transforms/error.ts";
 import { type FoundModule, listModules } from "../transforms/list.ts";
 import { resolveTransformsRoot } from "../transforms/root.ts";
 import type { Transforms } from "../transforms/sandbox.ts";
-import { readFixture } from "../webhooks/mapping/fixture.ts";
 import type { CommandContext } from "./context.ts";
+import { readDelivery } from "./hooks/delivery-file.ts";
 import type { Terminal } from "./output/terminal.ts";
 import { openSandbox } from "./sandbox.ts";
 
@@ -122,12 +121,10 @@ interface Tried {
 export async function testTransform(
   context: CommandContext,
   [module, file]: readonly [string, string],
-  options: { readonly export?: string; readonly json?: boolean },
+  options: { readonly export?: string; readonly header?: readonly string[]; readonly json?: boolean },
 ): Promise<number> {
-  const text = await readFile(file, "utf8").catch((error: unknown) => {
-    throw new HostError("fixture_invalid", { file, reason: reasonOf(error) });
-  });
-  const delivery = readFixture(text, { file, path: "", now: new Date(context.now()).toISOString() });
+  const { recorded, headers } = await readDelivery(context, { name: "", file, header: options.header });
+  const delivery = { ...recorded, headers: { ...recorded.headers, ...headers } };
   return await withBench(context, async ({ transforms }) => {
     const about = { module, ...(options.export === undefined ? {} : { export: options.export }) };
     // Loads the transform before the clock starts: users want to know how long a delivery takes, not a start.

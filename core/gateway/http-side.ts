@@ -163,7 +163,7 @@ export function createHttpSide(parts: {
     elapsed: parts.elapsed,
     log,
     recordings,
-    onRefused: (refused) => refusals.add({ ...refused, subPath: redact(refused.subPath) }),
+    onRefused: (refused) => refusals.add({ ...refused, subPath: redact(refused.subPath), detail: redact(refused.detail) }),
     onRepeated: (eventId) => repetitions.add(eventId),
   };
   registerWebhooks(server.app, hooks);

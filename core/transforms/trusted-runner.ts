@@ -9,6 +9,8 @@ interface Order {
   readonly id: number;
   readonly export?: string;
   readonly context?: string;
+  /** Answered at once: shows that nothing holds the process up. */
+  readonly isPing?: true;
 }
 
 const [file = ""] = process.argv.slice(2);
@@ -38,6 +40,10 @@ function faultOf(error: unknown): NonNullable<Ended["error"]> {
 }
 
 process.on("message", async (order: Order) => {
+  if (order.isPing === true) {
+    process.send?.({ id: order.id });
+    return;
+  }
   const ended: Ended = await run(order).then(
     (json) => ({ id: order.id, json }),
     (error: unknown) => ({ id: order.id, error: faultOf(error) }),

@@ -2,46 +2,31 @@
  * `hooks.transforms.runtime: "trusted"`: runs each module in a process with full access to Node. Time and memory are limited, but access is
  * not.
  */
-import { type ChildProcess, fork } from "node:child_process";
 import { statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { reasonOf } from "../contract/index.ts";
 import { TransformError } from "./error.ts";
 import { listModules } from "./list.ts";
 import type { Pool, PoolCall, PoolOptions } from "./pool.ts";
 import type { Ended } from "./protocol.ts";
 import { resolveModule } from "./root.ts";
-
-interface Waiting {
-  readonly call: PoolCall;
-  readonly resolve: (json: string | undefined) => void;
-  readonly reject: (error: TransformError) => void;
-  readonly timer: NodeJS.Timeout;
-}
-
-interface Child {
-  readonly process: ChildProcess;
-  /** The state of the root's files when the process was started. */
-  readonly mark: string;
-  /** Pending calls in the order in which they were sent. */
-  readonly sent: Map<number, Waiting>;
-  cause: TransformError | undefined;
-  usedAt: number;
-}
+import { type Child, endIfHeldUp, endProcess, forkModule, type Waiting } from "./trusted-process.ts";
 
 const runner = fileURLToPath(new URL(`./trusted-runner${import.meta.url.slice(-3)}`, import.meta.url));
 const sweepMs = 5_000;
-const keptComplaint = 4_096;
 
-export function createTrusted({
-  memoryMb,
-  limits,
-  print,
-  now,
-  idleMs,
-}: Pick<PoolOptions, "limits" | "print" | "now" | "idleMs"> & { readonly memoryMb: number }): Pool {
+interface TrustedOptions extends Pick<PoolOptions, "limits" | "print" | "now" | "idleMs"> {
+  readonly memoryMb: number;
+}
+
+export function createTrusted({ memoryMb, limits, print, now, idleMs }: TrustedOptions): Pool {
+  /** The process of each module for new calls. */
   const children = new Map<string, Child>();
+  /** Also those that end once their calls have ended. */
+  const running = new Set<Child>();
   let lastId = 0;
+  let closed = false;
   const sweep = setInterval(
     () => {
       for (const [module, child] of children) if (child.sent.size === 0 && now() - child.usedAt >= idleMs) drop(module, child);
@@ -55,39 +40,26 @@ export function createTrusted({
     if (child.sent.size === 0) child.process.kill();
   }
 
-  function start(module: string, file: string, mark: string): Child {
-    const forked = fork(runner, [file], {
-      execArgv: ["--no-warnings", `--max-old-space-size=${memoryMb}`],
-      stdio: ["ignore", "pipe", "pipe", "ipc"],
-      serialization: "json",
-    });
-    const child: Child = { process: forked, mark, sent: new Map(), cause: undefined, usedAt: now() };
-    children.set(module, child);
-    let complaint = "";
-    forked.stdout?.on("data", (chunk: Buffer) => printLines(module, "info", chunk));
-    forked.stderr?.on("data", (chunk: Buffer) => {
-      complaint = (complaint + chunk.toString()).slice(-keptComplaint);
-      printLines(module, "warn", chunk);
-    });
-    forked.on("message", (ended) => settle(module, child, ended as Ended));
-    forked.on("error", (error) => gone(module, child, `Its process cannot be started: ${error.message}`));
-    forked.on("close", (code, signal) => {
-      const isMemory = /heap out of memory|Allocation failed/.test(complaint);
-      if (isMemory) child.cause ??= new TransformError("memory", `It used more than ${memoryMb} MB (hooks.transforms.memoryMb)`);
-      gone(module, child, `Its process ended ${signal === null ? `with code ${code}` : `by ${signal}`}`);
-    });
+  const start = (module: string, file: string, mark: string): Child => {
+    const child = forkModule(
+      { runner, file, mark, memoryMb, usedAt: now() },
+      {
+        print: (level, line) => print(module, level, line),
+        heard: (ended) => settle(module, child, ended),
+        gone: (message) => gone(module, child, message),
+      },
+    );
+    running.add(child);
     return child;
-  }
-
-  function printLines(module: string, level: "info" | "warn", chunk: Buffer): void {
-    for (const line of chunk.toString().split("\n")) if (line !== "") print(module, level, line);
-  }
+  };
 
   function settle(module: string, child: Child, { id, json, error }: Ended): void {
+    child.pings.get(id)?.();
     const waiting = child.sent.get(id);
     if (waiting === undefined) return;
     child.sent.delete(id);
     clearTimeout(waiting.timer);
+    child.isUsed = true;
     child.usedAt = now();
     if (error === undefined) waiting.resolve(json);
     else waiting.reject(new TransformError(error.kind, error.message, { where: error.where }));
@@ -96,50 +68,78 @@ export function createTrusted({
     if (children.get(module) !== child) child.process.kill();
   }
 
-  /** The call that was sent first is assumed to have ended the process. The others are repeated. */
+  /** A call has reached its time. If it only waits, it fails, and its process ends after the other calls. */
+  function late(module: string, child: Child, id: number): void {
+    const seconds = (child.sent.get(id)?.timeoutMs ?? 0) / 1_000;
+    const message = `It did not answer within ${seconds} s (hooks.transforms.timeoutSeconds)`;
+    lastId += 1;
+    endIfHeldUp(child, { ping: lastId, cause: new TransformError("timeout", message) }, () => {
+      if (children.get(module) === child) children.delete(module);
+      settle(module, child, { id, error: { kind: "timeout", message, where: undefined } });
+    });
+  }
+
+  /**
+   * A call that was alone in its process has ended it. Of several calls, each half is repeated in a process of its own, until that call is
+   * alone.
+   */
   function gone(module: string, child: Child, message: string): void {
+    running.delete(child);
     if (children.get(module) === child) children.delete(module);
-    const [first, ...others] = child.sent.values();
+    const calls = [...child.sent.values()];
     child.sent.clear();
-    clearTimeout(first?.timer);
-    first?.reject(child.cause ?? new TransformError("exit", message));
-    for (const { call, timer, resolve, reject } of others) {
-      clearTimeout(timer);
-      send(call, resolve, reject);
+    for (const { timer } of calls) clearTimeout(timer);
+    const error = child.cause ?? new TransformError("exit", message);
+    if (closed || (calls.length === 1 && (!child.isUsed || error.kind === "timeout"))) {
+      for (const { reject } of calls) reject(error);
+      return;
+    }
+    const half = Math.ceil(calls.length / 2);
+    for (const part of [calls.slice(0, half), calls.slice(half)]) if (part.length > 0) repeat(module, part);
+  }
+
+  function repeat(module: string, calls: readonly Waiting[]): void {
+    try {
+      const { file } = resolveModule(calls[0]?.call.root ?? "", module);
+      const child = start(module, file, "");
+      for (const waiting of calls) post(module, child, waiting);
+    } catch (error) {
+      for (const { reject } of calls) reject(error instanceof TransformError ? error : new TransformError("exit", reasonOf(error)));
     }
   }
 
   function send(call: PoolCall, resolve: Waiting["resolve"], reject: Waiting["reject"]): void {
-    const { file } = resolveModule(call.root, call.module);
+    if (closed) throw closing();
+    const { module } = call;
+    const { file } = resolveModule(call.root, module);
     const mark = markOf(call.root);
-    let child = children.get(call.module);
-    if (child !== undefined && child.mark !== mark) drop(call.module, child);
-    if (child === undefined || child.mark !== mark) child = start(call.module, file, mark);
-    const own = child;
+    let child = children.get(module);
+    if (child !== undefined && child.mark !== mark) drop(module, child);
+    if (child === undefined || child.mark !== mark) child = start(module, file, mark);
+    children.set(module, child);
+    post(module, child, { call, resolve, reject, timeoutMs: limits().timeoutMs });
+  }
+
+  function post(module: string, child: Child, waiting: Waiting): void {
     lastId += 1;
-    const { timeoutMs } = limits();
-    const timer = setTimeout(() => {
-      own.cause = new TransformError("timeout", `It did not answer within ${timeoutMs / 1_000} s (hooks.transforms.timeoutSeconds)`);
-      own.process.kill("SIGKILL");
-    }, timeoutMs);
-    own.sent.set(lastId, { call, resolve, reject, timer });
-    own.process.ref();
-    own.process.send({ id: lastId, export: call.export, context: call.context }, () => {});
+    const id = lastId;
+    waiting.timer = setTimeout(() => late(module, child, id), waiting.timeoutMs);
+    child.sent.set(id, waiting);
+    child.process.ref();
+    child.process.send({ id, export: waiting.call.export, context: waiting.call.context }, () => {});
   }
 
   return {
     run: (call) => new Promise((resolve, reject) => send(call, resolve, reject)),
     async close() {
+      closed = true;
       clearInterval(sweep);
-      for (const child of children.values()) {
-        child.cause = new TransformError("refused", "The gateway closes");
-        const exit = new Promise((resolve) => child.process.once("exit", resolve));
-        child.process.kill("SIGKILL");
-        await exit;
-      }
+      await Promise.all([...running].map((child) => endProcess(child, closing())));
     },
   };
 }
+
+const closing = () => new TransformError("refused", "The gateway closes");
 
 /** The state of all modules of a root, because a process that has loaded one of them may have loaded others. */
 function markOf(root: string): string {

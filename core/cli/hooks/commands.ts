@@ -1,16 +1,9 @@
 /** The commands of `hooks`: list webhooks, inspect their deliveries, and test them. */
 import type { Command } from "commander";
 import { programCommand } from "../../contract/command.ts";
-import { type Add, group, type Handle, wholeNumber } from "../declare.ts";
+import { type Add, deliveryHeader, group, type Handle, wholeNumber } from "../declare.ts";
 
 const say = (line: string): string => `${programCommand} hooks ${line}`;
-
-const header = [
-  "--header <header>",
-  "a header of the delivery, as NAME: VALUE; may be repeated",
-  (one: string, all: readonly string[]): readonly string[] => [...all, one],
-  [],
-] as const;
 
 export function addHooks(program: Command, add: Add, handle: Handle): void {
   const hooks = group(program, "hooks", "List webhooks and deliveries, and test mappings.", say("deliveries --failed"));
@@ -44,7 +37,7 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     example: `${say("test github push.json")}\n${say('test github push.json --header "X-GitHub-Event: push" --json')}`,
     json: true,
   })
-    .option(...header)
+    .option(...deliveryHeader)
     .action(handle(async () => (await import("./test.ts")).testDelivery));
   add(hooks, "send <name> <file>", {
     summary: "Send a delivery to the running gateway with the hook token or a signature. The delivery is executed.",
@@ -52,7 +45,7 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     json: true,
   })
     .option("--sign", "sign with the secret and the scheme of the mapping")
-    .option(...header)
+    .option(...deliveryHeader)
     .action(handle(async () => (await import("./send.ts")).sendDelivery));
   add(hooks, "record <name>", {
     summary: "Wait for the next delivery to a name and save it to a file without secrets. Requires a running gateway.",

@@ -1,4 +1,4 @@
-/** The input of `hooks test` and `hooks send`: a file with a payload or a recording, and headers. */
+/** The input of `hooks test`, `hooks send` and `transforms test`: a file with a payload or a recording, and headers. */
 import { readFile } from "node:fs/promises";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import { readFixture } from "../../webhooks/mapping/fixture.ts";

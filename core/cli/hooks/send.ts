@@ -6,14 +6,14 @@ import { programCommand } from "../../contract/command.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
 import { deliveryHeaders } from "../../webhooks/endpoint/idempotency.ts";
-import { parseBasePath, trimSlashes } from "../../webhooks/mapping/address.ts";
+import { parseBasePath } from "../../webhooks/mapping/address.ts";
 import type { Mapping, MappingTable } from "../../webhooks/mapping/mapping.ts";
 import { renderPayload } from "../../webhooks/mapping/payload.ts";
 import { credentialHeaders, type HookDelivery } from "../../webhooks/mapping/webhook-delivery.ts";
 import { SigningError } from "../../webhooks/signature/signing.ts";
 import type { CommandContext } from "../context.ts";
 import { readDelivery } from "./delivery-file.ts";
-import { openWorkbench } from "./workbench.ts";
+import { findNamed, openWorkbench } from "./workbench.ts";
 
 interface Options {
   readonly sign?: boolean;
@@ -71,14 +71,8 @@ interface Target {
   readonly signed: boolean;
 }
 
-/** NAME is a sub-path, as in `hooks test`; otherwise the id of a mapping or the name of a preset. */
 function findTarget(table: MappingTable, name: string, delivery: HookDelivery): Target {
-  const given = trimSlashes(name);
-  const known = table.mappings.some(({ match }) => match.path === given);
-  const named = known
-    ? undefined
-    : table.mappings.find(({ id, preset, match }) => (id === name || preset === name) && match.path !== undefined);
-  const path = named?.match.path ?? given;
+  const { path, mapping: named } = findNamed(table, name);
   const { mappings, signed } = table.way(path);
   const mapping = named ?? mappings.find(({ match }) => match.test({ ...delivery, path }) === true) ?? (signed ? mappings[0] : undefined);
   return { name, path, mapping, signed };

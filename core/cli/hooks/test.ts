@@ -1,12 +1,15 @@
 /** `hooks test`: what a delivery would lead to. Nothing is queued, and no gateway is needed. */
+import { programCommand } from "../../contract/command.ts";
+import { HostError } from "../../contract/errors.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
 import { trimSlashes } from "../../webhooks/mapping/address.ts";
 import type { MappedRun } from "../../webhooks/mapping/mapped.ts";
+import { reservedPaths } from "../../webhooks/mapping/mapping-rules.ts";
 import { type DryRun, type DryStep, dryRun } from "../../webhooks/workbench/dry-run.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { readDelivery } from "./delivery-file.ts";
-import { openWorkbench } from "./workbench.ts";
+import { findNamed, openWorkbench } from "./workbench.ts";
 
 /** Exits with 1 if the sender would receive an error, or if nothing takes the delivery. */
 export async function testDelivery(
@@ -14,13 +17,17 @@ export async function testDelivery(
   [name, file]: readonly [string, string],
   options: { readonly json?: boolean; readonly header?: readonly string[] },
 ): Promise<number> {
+  if (reservedPaths.has(trimSlashes(name))) {
+    const reason = `${trimSlashes(name)} is an endpoint of its own, and mappings do not receive its requests. \`${programCommand} hooks send\` sends one`;
+    throw new HostError("usage", { reason });
+  }
   const { recorded, headers } = await readDelivery(context, { name, file, header: options.header });
   const bench = await openWorkbench(context);
   try {
     // A recording of another path can be tested here too.
     const result = await dryRun(
       bench.table,
-      { ...recorded, path: trimSlashes(name), headers: { ...recorded.headers, ...headers } },
+      { ...recorded, path: findNamed(bench.table, name).path, headers: { ...recorded.headers, ...headers } },
       bench.deps,
     );
     if (options.json === true) context.terminal.json(result);

@@ -5,8 +5,9 @@ import { defaultAgentId } from "../../config/agents.ts";
 import type { LoadedConfig } from "../../config/reading/load.ts";
 import { compileHooks } from "../../gateway/hook-problems.ts";
 import { withPlace } from "../../transforms/error.ts";
+import { trimSlashes } from "../../webhooks/mapping/address.ts";
 import type { MappedDeps } from "../../webhooks/mapping/mapped.ts";
-import type { MappingTable } from "../../webhooks/mapping/mapping.ts";
+import type { Mapping, MappingTable } from "../../webhooks/mapping/mapping.ts";
 import type { CommandContext } from "../context.ts";
 import { readDeclarations, readyPlugins } from "../plugins/declarations.ts";
 import { openSandbox } from "../sandbox.ts";
@@ -36,6 +37,14 @@ export async function openWorkbench(context: CommandContext): Promise<Workbench>
     transform: (call) => transforms.run(call).catch((error: unknown) => Promise.reject(withPlace(error))),
   };
   return { loaded, table, deps, close: () => transforms.close() };
+}
+
+/** What a command's NAME stands for: a sub-path, else the id of a mapping or the name of a preset. */
+export function findNamed(table: MappingTable, name: string): { readonly path: string; readonly mapping?: Mapping } {
+  const given = trimSlashes(name);
+  if (table.mappings.some(({ match }) => match.path === given)) return { path: given };
+  const mapping = table.mappings.find(({ id, preset, match }) => (id === name || preset === name) && match.path !== undefined);
+  return { path: mapping?.match.path ?? given, ...(mapping && { mapping }) };
 }
 
 async function hasLastRecipient(context: CommandContext, { config }: LoadedConfig, channel: string): Promise<boolean> {

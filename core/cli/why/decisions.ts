@@ -28,7 +28,7 @@ export function renderHeadline(report: EventReport, now: number, style: Terminal
 export function printDecisions(report: EventReport, terminal: Terminal): void {
   const { style } = terminal;
   if (report.decisions.length === 0) {
-    terminal.line(report.state === "settled" ? "  No station decided anything." : "  No station has decided anything yet.");
+    terminal.line(`  ${withoutDecision(report)}`);
     return;
   }
   const times = report.decisions.map((decision) => `+${renderDuration(decision.at - report.acceptedAt)}`);
@@ -41,6 +41,13 @@ export function printDecisions(report: EventReport, terminal: Terminal): void {
     terminal.line(`  ${style(colour, mark)} ${time}  ${decision.station.padEnd(11)} ${style(colour, decision.code)}${by}`);
     for (const line of detailsOf(decision, style)) terminal.line(`${indent}${line}`);
   });
+}
+
+function withoutDecision({ state, source, kind, lane }: EventReport): string {
+  if (state === "settled") return "No station decided anything.";
+  if (state === "waiting" && source === "hooks" && (kind === "wake" || kind === "summary"))
+    return `It waits for the next turn of ${visibleLine(lane)}, which a heartbeat or a person's message starts.`;
+  return "No station has decided anything yet.";
 }
 
 function detailsOf({ detail, path, hint }: Decision, style: Terminal["style"]): readonly string[] {

@@ -15,7 +15,7 @@ export async function refusedSince(store: Store, since: number): Promise<Refused
 
 export function printRefusedHook(refused: RefusedHook, terminal: Terminal, now: number): void {
   const { style } = terminal;
-  const { path, hint } = describeProblem(refused.code);
+  const { path, hint } = { ...describeProblem(refused.code), ...refused };
   terminal.line(`${style("red", "refused")} ${style("dim", `(${refused.code})`)} with ${refused.status}`);
   terminal.line();
   terminal.table(
@@ -27,7 +27,7 @@ export function printRefusedHook(refused: RefusedHook, terminal: Terminal, now: 
     { indent: "  " },
   );
   terminal.line();
-  terminal.line(`  ${style("red", "✗")} accept  ${refused.detail}`);
+  terminal.line(`  ${style("red", "✗")} accept  ${visibleLine(refused.detail, 1_000)}`);
   if (path !== undefined) terminal.line(`            ${style("dim", "decided by")} ${path}`);
   terminal.line(`            ${style("dim", "to change")}  ${hint}`);
 }

@@ -209,10 +209,7 @@ export const presetSchema = Type.Object(ofPreset, { description: "Settings of a 
 
 const gmailSchema = Type.Object(
   { ...gmailMailbox, accounts: gmailAccountsSchema, ...ofPreset },
-  {
-    description: "Mailboxes of Gmail that the gateway watches, and the preset `gmail`. A mailbox enables the preset.",
-    additionalProperties: true,
-  },
+  { description: "Mailboxes of Gmail that the gateway watches, and the preset `gmail`. A mailbox enables the preset." },
 );
 
 const imapSchema = Type.Object(

@@ -6,7 +6,7 @@ import { HttpProblem, jsonType, sendProblem } from "../../http/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import { findInjection } from "../../untrusted/index.ts";
 import { SignatureProblem } from "../signature/signature-faults.ts";
-import { RecordedProblem } from "./mapped-requests.ts";
+import { NotTaken, RecordedProblem } from "./mapped-requests.ts";
 import type { RefusedHook } from "./refusals.ts";
 
 /** One request on its way through the checks. */
@@ -71,6 +71,8 @@ export function createAnswers(deps: AnswerDeps): Answers {
   return answers;
 }
 
+const explanationOf = ({ detail, path, hint }: SignatureProblem | NotTaken) => ({ detail, path, hint });
+
 /** Failures of unauthenticated clients are logged at debug level only, because a flood of them must not fill the log. */
 function reportRefusal(deps: AnswerDeps, call: Call, problem: HttpProblem): void {
   const stranger = problem.status === 401 || problem.status === 429 || problem.code === "method_not_allowed";
@@ -78,11 +80,12 @@ function reportRefusal(deps: AnswerDeps, call: Call, problem: HttpProblem): void
     at: deps.now(),
     code: problem.code,
     status: problem.status,
-    detail: problem instanceof SignatureProblem ? problem.detail : problem.message,
+    detail: problem.message,
     subPath: call.subPath.slice(0, 200),
     client: deps.clientAddress(call.request.raw),
+    ...(problem instanceof SignatureProblem || problem instanceof NotTaken ? explanationOf(problem) : {}),
   };
   deps.onRefused?.(refused);
-  const { code, status, subPath, client } = refused;
-  deps.log[stranger ? "debug" : "info"]({ code, status, hook: subPath, client }, "a hook request was refused");
+  const { code, status, detail, subPath, client } = refused;
+  deps.log[stranger ? "debug" : "info"]({ code, status, detail, hook: subPath, client }, "a hook request was refused");
 }

@@ -23,6 +23,8 @@ export interface AuthenticateOptions extends AttemptsOptions {
 export interface Authenticate extends Attempts {
   /** Checks the token; reads headers only. */
   token(request: IncomingMessage): HttpProblem | undefined;
+  /** The valid token that the request presents. `undefined` if there is none, or none any more. */
+  presented(request: IncomingMessage): string | undefined;
   /** Whether the token with which a request was authorized is still valid. Does not count as an attempt. */
   trusts(request: IncomingMessage): boolean;
 }
@@ -33,13 +35,17 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const attempts = createAttempts(options);
   const isToken = createTokenCheck();
   const isPrevious = createTokenCheck();
-  const isPresented = ({ headers }: IncomingMessage): boolean => {
-    const token = presentedToken(headers);
-    return isToken(token, options.token()) || isPrevious(token, options.previousToken?.());
+  const presented = ({ headers }: IncomingMessage): string | undefined => {
+    const given = presentedToken(headers);
+    const [token, previous] = [options.token(), options.previousToken?.()];
+    if (isToken(given, token)) return token;
+    return isPrevious(given, previous) ? previous : undefined;
   };
+  const isPresented = (request: IncomingMessage): boolean => presented(request) !== undefined;
   const nameOf = createCredentialName("hook token");
   return {
     ...attempts,
+    presented,
     trusts: isPresented,
     token(request) {
       const credential = nameOf(options.token());

@@ -2,24 +2,25 @@
 import { type RawEvent, reasonOf } from "../../contract/index.ts";
 import { parseJson } from "../../http/index.ts";
 import type { AcceptedEvent } from "../../state/index.ts";
-import { type AgentDeps, agentEvent, parseAgent } from "../runs/agent.ts";
+import { type AgentDeps, type AgentRequest, agentEvent, parseAgent } from "../runs/agent.ts";
 import { readFields } from "../runs/fields.ts";
 import { parseWake, type Wake, wakeEvent } from "../runs/wake.ts";
 import type { Answers, Call } from "./answers.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { bodyFingerprint, deliveryKey, namedDelivery } from "./idempotency.ts";
-import { type AcceptInput, conflict, unavailable } from "./mapped-requests.ts";
+import { type AcceptInput, conflict, type First, unavailable } from "./mapped-requests.ts";
 import type { AnswerRuns } from "./run-answer.ts";
 
 export interface DirectDeps extends AgentDeps {
   readonly accept: (input: AcceptInput) => Promise<AcceptedEvent>;
-  readonly token: () => string | undefined;
+  /** The first acceptance under a key. */
+  readonly first: (dedupeKey: string) => Promise<First | null>;
   readonly now: () => number;
   readonly onRepeated?: (eventId: string) => void;
   readonly log: { error(fields: object, message: string): void };
   /** Answers once the runs were accepted. */
   readonly answerRuns: AnswerRuns;
-  readonly authenticate: Pick<Authenticate, "trusts">;
+  readonly authenticate: Pick<Authenticate, "presented" | "trusts">;
 }
 
 export interface Direct {
@@ -29,10 +30,12 @@ export interface Direct {
 }
 
 export function createDirect(deps: DirectDeps, answers: Answers): Direct {
-  /** The key of the request, scoped to its endpoint. */
+  /** The key of the request, scoped to its endpoint and token: with the previous token, a repetition stays one while tokens rotate. */
   const dedupeKey = ({ request, subPath }: Call): string | undefined => {
     const name = namedDelivery(request.raw.headers);
-    return name === undefined ? undefined : deliveryKey(name, { path: subPath, secret: () => deps.token() ?? "" });
+    return name === undefined
+      ? undefined
+      : deliveryKey(name, { path: subPath, secret: () => deps.authenticate.presented(request.raw) ?? "" });
   };
 
   const store = (call: Call, event: RawEvent, body: Buffer, answer: (accepted: AcceptedEvent) => void): void => {
@@ -50,15 +53,26 @@ export function createDirect(deps: DirectDeps, answers: Answers): Direct {
     );
   };
 
+  const answerRun = (call: Call, { eventId }: Pick<AcceptedEvent, "eventId">): void => {
+    const now = `{"ok":true,"runId":"${eventId}","eventId":"${eventId}"}`;
+    const trusted = () => deps.authenticate.trusts(call.request.raw);
+    deps.answerRuns(call, { status: 202, body: now, runIds: [eventId], endedStatus: 200 }, trusted);
+  };
+
   async function answerAgent(call: Call, body: Buffer): Promise<void> {
-    const asked = await parseAgent(readFields(parseJson(body)), deps, { by: "request" });
+    const key = dedupeKey(call);
+    let asked: AgentRequest;
+    try {
+      asked = await parseAgent(readFields(parseJson(body)), deps, { by: "request" });
+    } catch (error) {
+      // The rules may have changed since the first delivery, which ran.
+      const first = key === undefined ? null : await deps.first(key);
+      if (first === null || first.fingerprint !== bodyFingerprint(body)) throw error;
+      deps.onRepeated?.(first.eventId);
+      return answerRun(call, first);
+    }
     answers.reportInjection(asked.request.name, asked.message);
-    const event = agentEvent(asked, { dedupeKey: dedupeKey(call) });
-    store(call, event, body, ({ eventId }) => {
-      const now = `{"ok":true,"runId":"${eventId}","eventId":"${eventId}"}`;
-      const trusted = () => deps.authenticate.trusts(call.request.raw);
-      deps.answerRuns(call, { status: 202, body: now, runIds: [eventId], endedStatus: 200 }, trusted);
-    });
+    store(call, agentEvent(asked, { dedupeKey: key }), body, (accepted) => answerRun(call, accepted));
   }
 
   return {

@@ -9,7 +9,7 @@ import type { Answers, Call } from "./answers.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { type MappedChecks, type MappedTarget, notFound } from "./checks.ts";
 import { deliveryKey, namedDelivery } from "./idempotency.ts";
-import { answerMapped, type MappedRequest, type MappedRequestDeps } from "./mapped-requests.ts";
+import { answerMapped, type MappedRequest, type MappedRequestDeps, NotTaken } from "./mapped-requests.ts";
 import { createMappedSenders } from "./mapped-sender.ts";
 import { createPendingBodies } from "./pending-bodies.ts";
 import type { Recordings } from "./recordings.ts";
@@ -18,7 +18,6 @@ import type { Verified } from "./signed.ts";
 
 export interface MappedEndpointDeps extends MappedRequestDeps {
   readonly mappings: () => MappingTable;
-  readonly token: () => string | undefined;
   readonly clientAddress: (request: IncomingMessage) => string;
   /** Requests the URL that confirms a subscription to its platform. */
   readonly confirm: (url: string) => Promise<void>;
@@ -69,7 +68,7 @@ export function createMapped(
     // A signed delivery is identified by what was signed; anyone could set the other headers.
     const compared = verified === undefined || verified.signedBy.signature.namedByHeaders === true;
     const name = compared ? namedDelivery(headers) : verified.deliveryId;
-    const secret = verified === undefined ? () => deps.token() ?? "" : () => verified.signer;
+    const secret = verified === undefined ? () => authenticate.presented(call.request.raw) ?? "" : () => verified.signer;
     return {
       mappings,
       client: () => deps.clientAddress(call.request.raw),
@@ -114,7 +113,7 @@ export function createMapped(
       const trusted = () => (verified === undefined ? authenticate.trusts(call.request.raw) : senders.signs(verified, target.path));
       answerMapped(request, deps).then(
         (answer) => {
-          if (answer === undefined) answers.refuse(call, notFound);
+          if (answer === undefined) answers.refuse(call, new NotTaken(request));
           else if (answer === "empty") answers.empty(call);
           else answerRuns(call, answer, trusted);
         },

@@ -69,6 +69,20 @@ export const unavailable = new HttpProblem("unavailable", "The event could not b
 /** A failure that is already in the inbox, and must not be recorded again. */
 export class RecordedProblem extends HttpProblem {}
 
+/** There are mappings for the path, but none of them takes the request. `detail` says why, to the operator only. */
+export class NotTaken extends HttpProblem {
+  readonly detail: string;
+  readonly path = "hooks.mappings";
+  readonly hint = "Widen match of a mapping, or add a mapping for such requests.";
+
+  constructor({ mappings, posted }: Pick<MappedRequest, "mappings" | "posted">) {
+    super("not_found", "No mapping takes this request; the gateway's log says why.");
+    const reasons: string[] = [];
+    chooseMapping(mappings, posted, ({ id }, why) => reasons.push(`${id}: ${why}`));
+    this.detail = `No mapping takes this request. ${reasons.join("; ")}`.slice(0, 1_000).toWellFormed();
+  }
+}
+
 /** `undefined` if no mapping takes it. Throws `HttpProblem`. */
 export async function answerMapped(request: MappedRequest, deps: MappedRequestDeps): Promise<MappedAnswer | undefined> {
   const repeated = request.identity === undefined ? undefined : await answerAgain(request, deps);

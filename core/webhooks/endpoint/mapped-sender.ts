@@ -28,9 +28,21 @@ export function createMappedSenders(
 ): MappedSenders {
   const faults = createSignatureFaults(deps);
 
-  function refusal(raw: IncomingMessage, { path, way }: MappedTarget, { fault, reason }: Unverified): HttpProblem {
-    const authenticates = way.signatures.find(({ signature }) => signature.authenticates !== undefined)?.signature.authenticates;
-    const problem = new SignatureProblem({ fault, reason }, authenticates);
+  function refusal(
+    raw: IncomingMessage,
+    { path, way }: MappedTarget,
+    { fault, reason, setting = "secret" }: Unverified & { readonly setting?: "secret" | "verifyToken" },
+  ): HttpProblem {
+    const signatures = way.signatures.map(({ signature }) => signature);
+    const authenticates = signatures.find((signature) => signature.authenticates !== undefined)?.authenticates;
+    const problem = new SignatureProblem(
+      { fault, reason },
+      {
+        path: way.mappings.find(({ signedBy }) => signedBy !== undefined)?.placeOf(["signature", setting]) ?? "hooks.mappings",
+        sent: setting === "verifyToken" || signatures.every(({ isShared }) => isShared === true),
+        authenticates,
+      },
+    );
     // Clients of Basic authentication first send a request without a password, to learn that one is required. That is not a guess.
     if (authenticates === "Basic" && fault === "missing") return problem;
     const counted = authenticate.failed(raw, way.credential, problem);
@@ -56,7 +68,7 @@ export function createMappedSenders(
       if (isHeld(raw, target)) return addressRefused;
       for (const { signature } of way.signatures) {
         const greeted = signature.greet?.({ method: raw.method ?? "", query });
-        if (greeted !== undefined) return "ok" in greeted ? refusal(raw, target, greeted) : greeted;
+        if (greeted !== undefined) return "ok" in greeted ? refusal(raw, target, { ...greeted, setting: "verifyToken" }) : greeted;
       }
       if (way.signatures.every(({ signature }) => signature.headersOnly === true)) {
         const verified = verifySigned(way, { raw, body: nothing, now: deps.now() });

@@ -13,10 +13,15 @@ export interface RefusedHook {
   /** Below the base path, at most 200 characters; never the query. */
   readonly subPath: string;
   readonly client: string;
+  /** The setting that decided and what to change, if they are not those of the code. */
+  readonly path?: string;
+  readonly hint?: string;
 }
 
 const kept = 50;
-const writeEveryMs = 1_000;
+const windowMs = 1_000;
+/** Single refusals are written at once: a user who asks why a request was refused asks right away. */
+const atOnce = 10;
 export const refusalsNamespace = "hooks";
 export const refusalsKey = "refused";
 
@@ -24,27 +29,30 @@ export interface Refusals {
   add(refused: RefusedHook): void;
 }
 
-/** Written at most once a second, without a flush: losing the last of them in a power cut does no harm. */
-export function createRefusals({ store }: { readonly store: Store }): Refusals {
-  let recent: readonly RefusedHook[] = [];
-  let timer: NodeJS.Timeout | undefined;
-  let unwritten = false;
+/**
+ * Adds to the stored list, which earlier runs and other nodes wrote too. In a flood it is written once a second. It is not flushed: losing
+ * the last ones in a power cut does no harm.
+ */
+export function createRefusals({ store }: { readonly store: Pick<Store, "update"> }): Refusals {
+  let unwritten: readonly RefusedHook[] = [];
+  let writes = 0;
+  let busy: Promise<unknown> = Promise.resolve();
   const write = () => {
-    unwritten = false;
-    store.set(refusalsNamespace, refusalsKey, recent as unknown as Json).catch(() => {});
+    const added = unwritten as unknown as readonly Json[];
+    unwritten = [];
+    writes += 1;
+    if (writes === 1) setTimeout(endWindow, windowMs).unref();
+    const change = (value: Json | null): Json => [...(Array.isArray(value) ? value : []), ...added].slice(-kept);
+    busy = busy.then(() => store.update(refusalsNamespace, refusalsKey, change)).catch(() => {});
+  };
+  const endWindow = () => {
+    writes = 0;
+    if (unwritten.length > 0) write();
   };
   return {
     add(refused) {
-      recent = [...recent.slice(-(kept - 1)), refused];
-      unwritten = true;
-      if (timer !== undefined) return;
-      // The first refusal is written at once, because a user who asks why a request was refused asks right away.
-      write();
-      timer = setTimeout(() => {
-        timer = undefined;
-        if (unwritten) write();
-      }, writeEveryMs);
-      timer.unref();
+      unwritten = [...unwritten.slice(-(kept - 1)), refused];
+      if (writes < atOnce) write();
     },
   };
 }

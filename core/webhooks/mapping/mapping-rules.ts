@@ -61,6 +61,7 @@ const checkText: Rule = ({ settings }, _, { broken }, report) => {
 
 const agentOnly = [
   "messageTemplate",
+  "name",
   "agentId",
   "sessionKey",
   "sessionMode",
@@ -72,12 +73,22 @@ const agentOnly = [
   "timeoutSeconds",
 ] as const;
 
+/** Settings of the agent's turn and of the summary that follows it. */
+const ownOfTurns = ["instructions", "model", "thinking", "timeoutSeconds", "wakeMode"] as const;
+
 /** With a transform, every field may have an effect, because the transform may change the action. */
 const checkEffect: Rule = ({ settings, preset }, _, __, report) => {
   if (settings.transform !== undefined || preset !== undefined) return;
   const idle = settings.action === "wake" ? agentOnly : (["textTemplate"] as const);
   for (const field of idle) {
     if (settings[field] !== undefined) report([field], `has no effect with action ${settings.action}`, { warning: true });
+  }
+  if (settings.action === "wake") return;
+  const unasked = settings.deliverOnly === true ? ownOfTurns : settings.deliver === false ? (["channel", "to"] as const) : [];
+  const why = settings.deliverOnly === true ? "with deliverOnly, because no agent runs" : "with deliver: false";
+  for (const field of unasked) {
+    const verb = field === "instructions" ? "have" : "has";
+    if (settings[field] !== undefined) report([field], `${verb} no effect ${why}`, { warning: true });
   }
 };
 
@@ -91,8 +102,6 @@ const checkInstructions: Rule = ({ settings }, _, __, report) => {
 
 const checkDeliverOnly: Rule = ({ settings }, _, __, report) => {
   if (settings.deliverOnly !== true) return;
-  if (settings.instructions !== undefined)
-    report(["instructions"], "have no effect with deliverOnly, because no agent runs", { warning: true });
   if (settings.action === "wake")
     report(["deliverOnly"], "needs action agent: a wake is not delivered", { hint: "Use messageTemplate and action agent." });
   if (settings.deliver === false) report(["deliverOnly"], "contradicts deliver: false", { hint: "Remove one of the two." });
@@ -128,7 +137,7 @@ const checkTransform: Rule = ({ settings }, _, { checkTransform: check }, report
   if (wrong === undefined) return;
   // The file is looked up at each request, so a file created later needs no configuration change.
   const hint = wrong.missing
-    ? "Create it. Until then, requests get 500 mapping_failed."
+    ? "Create it. Requests that need it get 500 mapping_failed until then."
     : "Name a file below the transforms directory, such as mail/invoice.ts.";
   report(["transform", "module"], wrong.message, { hint, passing: wrong.missing });
 };

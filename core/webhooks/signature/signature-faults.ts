@@ -3,22 +3,47 @@ import { HttpProblem } from "../../http/index.ts";
 import type { SignatureFault } from "./verdict.ts";
 
 const sentences: Readonly<Record<SignatureFault, string>> = {
-  missing: "The signature is missing",
-  wrong: "The signature is wrong",
-  old: "The signature is too old, or the clocks differ",
+  missing: "is missing",
+  wrong: "is wrong",
+  old: "is too old, or the clocks differ",
 };
+
+const hints: Readonly<Record<SignatureFault, string>> = {
+  missing: "Let the sender sign its requests. This path does not accept the hook token.",
+  wrong: "Compare the signing secret with the sender's.",
+  old: "Compare the clocks of both machines.",
+};
+
+const credentialHint = "Let the sender send the secret of this setting. This path does not accept the hook token.";
 
 const challengeOf = { Basic: 'Basic realm="hooks"', Bearer: "Bearer" } as const;
 
-/** The response to a rejected signature. `detail` is for the operator only. */
+/** The response to a rejected signature. `detail`, `path` and `hint` are for the operator only. */
 export class SignatureProblem extends HttpProblem {
   readonly detail: string;
+  /** The setting with the secret. */
+  readonly path: string;
+  readonly hint: string;
 
-  /** `authenticates` is the HTTP authentication scheme, if the signature is one. */
-  constructor({ fault, reason }: { readonly fault: SignatureFault; readonly reason: string }, authenticates?: "Basic" | "Bearer") {
+  constructor(
+    { fault, reason }: { readonly fault: SignatureFault; readonly reason: string },
+    {
+      path,
+      sent,
+      authenticates,
+    }: {
+      readonly path: string;
+      /** The sender sends the secret itself. */
+      readonly sent: boolean;
+      /** The HTTP authentication scheme, if the signature is one. */
+      readonly authenticates?: "Basic" | "Bearer" | undefined;
+    },
+  ) {
     if (authenticates === undefined) super("signature_invalid", "The signature is missing, wrong or too old.");
     else super("unauthorized", "The credential of this hook is missing or wrong.", { "www-authenticate": challengeOf[authenticates] });
-    this.detail = `${sentences[fault]}: ${reason}.`;
+    this.detail = `${sent ? "The secret of this path" : "The signature"} ${sentences[fault]}: ${reason}.`;
+    this.path = path;
+    this.hint = sent ? credentialHint : hints[fault];
   }
 }
 

@@ -30,6 +30,8 @@ export interface Signature {
   readonly namedByHeaders?: true;
   /** The HTTP authentication scheme that it implements. */
   readonly authenticates?: "Basic" | "Bearer";
+  /** The sender sends the secret itself instead of a signature. */
+  readonly isShared?: true;
   /**
    * `declared`: a form if Content-Type says so, else JSON, whatever the mapping's `body` says. `text-json`: JSON that is declared as text.
    */
@@ -92,6 +94,7 @@ export function compileSignature(settings: SignatureSettings, secrets: readonly 
       ? {}
       : { challenge: (body, headers = {}) => answerChallenge(challenge, { body, headers }, digest ?? (() => "")) }),
     ...(greeting === undefined ? {} : { greet: createGreeting(greeting, verifyToken) }),
+    ...(scheme.algorithm === "shared" ? { isShared: true } : {}),
     ...(scheme.algorithm === "shared" && scheme.carrier !== "client-state" ? { headersOnly: true } : {}),
     ...(scheme.algorithm === "shared" && scheme.delivery.header === undefined ? { namedByHeaders: true } : {}),
     ...(scheme.carrier === "basic" ? { authenticates: "Basic" } : scheme.carrier === "token" ? { authenticates: "Bearer" } : {}),

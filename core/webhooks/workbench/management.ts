@@ -1,4 +1,5 @@
 /** Routes below `/gateway/hooks/` for the command line, with the gateway token or that of a paired device. */
+import { reasonOf } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
 import type { RouteDefinition } from "../../sdk/contract.ts";
 import type { Recordings } from "../endpoint/recordings.ts";
@@ -33,8 +34,10 @@ export function hookRoutes({ recordings, replay }: HookManagementDeps): readonly
           return { body: { ok: true, ...(await replay(eventId)) } };
         } catch (error) {
           if (!(error instanceof MappingFailure)) throw error;
-          const { problem, path, hint } = error;
-          return { status: problem.status, body: { ok: false, error: problem.message, code: problem.code, path, hint } };
+          const { problem, path, hint, cause } = error;
+          // The operator asks, and a failed replay is neither stored nor logged.
+          const reason = cause === undefined ? problem.message : reasonOf(cause);
+          return { status: problem.status, body: { ok: false, error: reason, code: problem.code, path, hint } };
         }
       },
     },

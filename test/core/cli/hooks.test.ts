@@ -226,7 +226,10 @@ describe("hooks replay", () => {
   test("sends one that failed in its mapping through it again, as it is now", async () => {
     const file = join(directory, "transforms", "shape.ts");
     expect((await send("shaped", { fail: true, a: "disk" })).status).toBe(500);
-    expect(await hooks("replay", "last")).toMatchObject({ code: 1, err: expect.stringContaining("hooks.mappings[2].transform.module") });
+    const failed = await hooks("replay", "last");
+    expect(failed).toMatchObject({ code: 1, err: expect.stringContaining("hooks.mappings[2].transform.module") });
+    // A failed replay is not logged: the command says why.
+    expect(failed.err).toMatch(/failed again: .+ \(shape\.ts:\d+:\d+\)/);
     try {
       writeFileSync(file, shape.replace("payload.fail", "false"));
       const replayed = await json("replay", "last");
@@ -315,6 +318,13 @@ describe("hooks test", () => {
     expect([list.code, list.out]).toEqual([1, expect.stringContaining("items must be a list")]);
     const nobody = await hooks("test", "nobody", fileWith({}));
     expect([nobody.code, nobody.out]).toEqual([1, expect.stringContaining("no mapping takes a delivery to nobody")]);
+    const endpoint = await hooks("test", "/agent", fileWith({ message: "x" }));
+    expect([endpoint.code, endpoint.err]).toEqual([2, expect.stringContaining("agent is an endpoint of its own")]);
+  });
+
+  test("takes the id of a mapping for its path, as hooks send does", async () => {
+    const file = fileWith({ $delivery: 1, headers: { "X-Event": "push" }, payload: { repo: "svc", who: "Ann" } });
+    expect(await hooks("test", "push", file)).toMatchObject({ code: 0, out: expect.stringMatching(/^one agent run by push/) });
   });
 
   test("shows each element of a list on its own", async () => {

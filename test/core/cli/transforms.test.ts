@@ -59,14 +59,16 @@ test("test tells what a payload or a recording becomes, with what the transform 
     "recorded.json": JSON.stringify({ $delivery: 1, path: "ci", headers: { "X-A": "h" }, query: {}, payload: { x: 2 } }),
   });
   const file = (name: string) => join(place.home, name);
-  const [plain, recorded, none, bad] = await Promise.all([
+  const [plain, recorded, none, bad, headed] = await Promise.all([
     place.run("test", "a.ts", file("payload.json")),
     place.run("test", "a.ts", file("recorded.json"), "--json"),
     place.run("test", "a.ts", file("payload.json"), "--export", "none"),
     place.run("test", "a.ts", file("payload.json"), "--export", "bad"),
+    place.run("test", "a.ts", file("payload.json"), "--header", "X-A: given", "--json"),
   ]);
   expect(plain).toMatchObject({ code: 0, out: expect.stringContaining('"message": "1,,"'), err: "looking\n" });
   expect(JSON.parse(recorded.out)).toMatchObject({ module: "a.ts", result: { message: "2,h,ci" } });
+  expect(JSON.parse(headed.out)).toMatchObject({ result: { message: "1,given," } });
   expect(none).toMatchObject({ code: 0, out: expect.stringContaining("nothing to do") });
   expect(bad).toMatchObject({ code: 1, out: expect.stringMatching(/failed: a\.ts \(bad\): no\n.*transforms\/a\.ts:1:/) });
 });

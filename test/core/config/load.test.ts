@@ -248,3 +248,9 @@ describe("values", () => {
     expect(loaded.config.gateway.port).toBe(18_789);
   });
 });
+
+test("a field of a mapping that a preset does not take is a warning", async () => {
+  const hooks = { enabled: true, token: "a-token-of-some-length", gmail: { deliver: false } };
+  const { problems } = await load(JSON.stringify({ hooks }));
+  expect(problems).toMatchObject([{ severity: "warning", path: "hooks.gmail.deliver", message: "this key is not known" }]);
+});

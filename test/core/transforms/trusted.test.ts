@@ -29,22 +29,58 @@ test("a trusted module is held to time and memory, and its other calls go on", a
     "a.mjs":
       "export const loops = () => { for (;;); }; export const fills = () => { const all = []; for (;;) all.push(new Array(10_000).fill({})); }; export const throws = () => { throw new Error('no'); }; export const fine = async () => { await new Promise((r) => setTimeout(r, 50)); return { message: 'fine' }; };",
   });
+  expect((await shop.fault("a.mjs", {}, "fills")).kind).toBe("memory");
   expect(await shop.fault("a.mjs", {}, "throws")).toMatchObject({
     kind: "threw",
     message: "no",
     where: expect.stringContaining("a.mjs:1:"),
   });
-  expect((await shop.fault("a.mjs", {}, "fills")).kind).toBe("memory");
   // In the process that the loop ends, so that it takes no time to start. The limit of the loop is not that of the call beside it.
   expect(await shop.run("a.mjs", {}, "fine")).toEqual({ message: "fine" });
-  shop.settings = { ...shop.settings, timeoutSeconds: 0.3 };
+  shop.settings = { ...shop.settings, timeoutSeconds: 0.2 };
   const looping = shop.fault("a.mjs", {}, "loops");
   // Once the loop has its limit.
   await setImmediate();
   shop.settings = { ...shop.settings, timeoutSeconds: 20 };
   const fine = shop.run("a.mjs", {}, "fine");
-  expect((await looping).message).toBe("It did not answer within 0.3 s (hooks.transforms.timeoutSeconds)");
+  expect((await looping).message).toBe("It did not answer within 0.2 s (hooks.transforms.timeoutSeconds)");
   expect(await fine).toEqual({ message: "fine" });
+});
+
+test("a call that ends its process, or that waits for ever, is the only one that fails, wherever it stands", async () => {
+  const shop = workshop({
+    "a.mjs": `export const fine = async ({ payload }) => { await new Promise((r) => setTimeout(r, 40)); return { message: payload.name }; };
+      export const exits = () => process.exit(3); export const waits = () => new Promise(() => {});
+      export const leaves = () => { setTimeout(() => Promise.reject(new Error("nobody waits for this")), 5); return null; };`,
+  });
+  const exiting = ["a", "b"].map((name) => shop.run("a.mjs", { name }, "fine"));
+  const exit = shop.fault("a.mjs", {}, "exits");
+  exiting.push(shop.run("a.mjs", { name: "c" }, "fine"));
+  expect(await Promise.all(exiting)).toEqual(["a", "b", "c"].map((message) => ({ message })));
+  expect((await exit).message).toBe("Its process ended with code 3");
+  // What an earlier call left ends the process of the next one.
+  expect(await shop.run("a.mjs", {}, "leaves")).toBe(null);
+  expect(await shop.run("a.mjs", { name: "d" }, "fine")).toEqual({ message: "d" });
+  expect(await shop.run("a.mjs", { name: "e" }, "fine")).toEqual({ message: "e" });
+  shop.settings = { ...shop.settings, timeoutSeconds: 0.1 };
+  const late = shop.fault("a.mjs", {}, "waits");
+  await setImmediate();
+  shop.settings = { ...shop.settings, timeoutSeconds: 20 };
+  const beside = shop.run("a.mjs", { name: "f" }, "fine");
+  expect((await late).kind).toBe("timeout");
+  expect(await beside).toEqual({ message: "f" });
+});
+
+test("a gateway that closes ends the calls of a trusted module, also those that began before an edit", async () => {
+  const shop = workshop({ "a.mjs": "export default () => new Promise(() => {});" });
+  shop.settings = { ...shop.settings, timeoutSeconds: 2 };
+  const before = shop.fault("a.mjs");
+  await setImmediate();
+  shop.write("a.mjs", "export default () => new Promise(() => {}); // edited");
+  const after = shop.fault("a.mjs");
+  await setImmediate();
+  await shop.close();
+  expect([await before, await after].map(({ message }) => message)).toEqual(["The gateway closes", "The gateway closes"]);
 });
 
 test("CommonJS compiled from an ES module has the exports of that module, in both runtimes", async () => {

@@ -438,6 +438,29 @@ describe("repeated deliveries", () => {
     expect((await hooks.post("a", { text: "x" }, { "x-github-delivery": "d" })).status).toBe(202);
   });
 
+  test("a repetition with the previous token stays one while tokens rotate", async () => {
+    const [old, tokens] = ["the-token-before-the-rotation", { previous: undefined as string | undefined }];
+    hooks = await startHooks({ hooks: { mappings: [at("a")] }, deps: { previousToken: () => tokens.previous } });
+    hooks.setToken(old);
+    const send = async (path: string) =>
+      (await hooks.post(path, { text: "x", message: "x" }, { "idempotency-key": "k", authorization: `Bearer ${old}` })).json.eventId;
+    const first = [await send("a"), await send("agent"), await send("wake")];
+    hooks.setToken("the-token-after-the-rotation");
+    tokens.previous = old;
+    expect([await send("a"), await send("agent"), await send("wake")]).toEqual(first);
+    expect(hooks.events).toHaveLength(3);
+  });
+
+  test("a repetition gets the first answer also where the rules have changed since, and a new request does not", async () => {
+    await start([]);
+    const send = (key: string) => hooks.post("agent", { message: "x", agentId: "ops" }, { "idempotency-key": key });
+    const first = await send("k");
+    hooks.config = { ...hooks.config, hooks: { ...hooks.config.hooks, allowedAgentIds: ["main"] } };
+    expect(await send("k")).toMatchObject({ status: 202, text: first.text });
+    expect(code(await send("another"))).toEqual([400, "agent_not_allowed"]);
+    expect(hooks.events).toHaveLength(1);
+  });
+
   test("the same key with another body is 409; at another path, or under another token, it is another key", async () => {
     await start([at("a"), at("b"), at("list", { forEach: "messages", messageTemplate: "x" })]);
     const key = { "idempotency-key": "k" };

@@ -152,6 +152,14 @@ describe("warnings, with which a mapping runs", () => {
     ["a channel that is known and not installed", { channel: "slack" }, "hooks.mappings[0].channel", "not installed or not enabled"],
     ["an agent that is unknown", { agentId: "who" }, "hooks.mappings[0].agentId", "not in agents.list"],
     ["a field that the action does not have", { textTemplate: "x" }, "hooks.mappings[0].textTemplate", "no effect with action agent"],
+    [
+      "a name, which no wake has",
+      { action: "wake", textTemplate: "x", messageTemplate: undefined, name: "N" },
+      "hooks.mappings[0].name",
+      "action wake",
+    ],
+    ["a model where no agent runs", { deliverOnly: true, model: "local/small" }, "hooks.mappings[0].model", "no effect with deliverOnly"],
+    ["a recipient of nothing", { deliver: false, to: "5" }, "hooks.mappings[0].to", "no effect with deliver: false"],
     ["a session that goes on, and has no key", { sessionMode: "persistent" }, "hooks.mappings[0].sessionMode", "a session of its own"],
   ])("%s", (_rule, more, path, words) => {
     const table = compile({ mappings: [at("a", more)] });

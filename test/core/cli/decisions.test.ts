@@ -1,0 +1,25 @@
+import { expect, test } from "vitest";
+import type { Terminal } from "../../../core/cli/output/terminal.ts";
+import { printDecisions } from "../../../core/cli/why/decisions.ts";
+import type { EventReport } from "../../../core/state/report.ts";
+
+test("a wake that waits for a turn says for which one, and other events that nothing was decided yet", () => {
+  const lines: string[] = [];
+  const terminal = { line: (text = "") => void lines.push(text), style: (_: string, text: string) => text } as unknown as Terminal;
+  const report: EventReport = {
+    id: "e",
+    source: "hooks",
+    kind: "wake",
+    lane: "agent:main:main",
+    acceptedAt: 0,
+    state: "waiting",
+    attempts: 0,
+    decisions: [],
+  };
+  printDecisions(report, terminal);
+  printDecisions({ ...report, kind: "agent", lane: "hook:1" }, terminal);
+  expect(lines).toEqual([
+    "  It waits for the next turn of agent:main:main, which a heartbeat or a person's message starts.",
+    "  No station has decided anything yet.",
+  ]);
+});

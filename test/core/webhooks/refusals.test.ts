@@ -1,0 +1,83 @@
+import { afterEach, expect, test, vi } from "vitest";
+import type { Json } from "../../../core/contract/types.ts";
+import { createRefusals, type RefusedHook } from "../../../core/webhooks/endpoint/refusals.ts";
+import { type HookServer, startHooks } from "../http/fixture.ts";
+
+let hooks: HookServer | undefined;
+afterEach(async () => {
+  vi.useRealTimers();
+  await hooks?.close();
+  hooks = undefined;
+});
+
+/** What the server reports about each refused request. */
+async function refusalsOf(mappings: readonly object[], ask: (server: HookServer) => Promise<unknown>): Promise<readonly RefusedHook[]> {
+  const refused: RefusedHook[] = [];
+  hooks = await startHooks({ hooks: { mappings }, deps: { onRefused: (one) => refused.push(one) } });
+  await ask(hooks);
+  return refused;
+}
+
+test("a request that no mapping of its path takes says which part of match did not hold", async () => {
+  const issues = { id: "issues", match: { path: "gh", headers: { "X-GitHub-Event": "issues" } }, messageTemplate: "x" };
+  const opened = { id: "opened", match: { path: "gh", where: { action: "opened" } }, messageTemplate: "x" };
+  const refused = await refusalsOf([issues, opened], async (server) => {
+    const { status, json } = await server.post("gh", { action: "closed" }, { "x-github-event": "push" });
+    expect({ status, json }).toMatchObject({ status: 404, json: { code: "not_found", error: expect.not.stringContaining("closed") } });
+    await server.post("other", {});
+  });
+  expect(refused).toMatchObject([
+    {
+      code: "not_found",
+      detail:
+        'No mapping takes this request. issues: headers.x-github-event is "push", not "issues"; opened: payload.action is "closed", not "opened"',
+      path: "hooks.mappings",
+    },
+    { code: "not_found", detail: "There is nothing at this address." },
+  ]);
+});
+
+test("a wrong secret of a path names the setting of that path, not the hook token, which the path does not accept", async () => {
+  const own = { match: { path: "ci" }, token: "a-token-of-the-build-server", messageTemplate: "x" };
+  const signed = { match: { path: "gh" }, signature: { scheme: "github", secret: "a-secret-of-the-code-host" }, messageTemplate: "x" };
+  const refused = await refusalsOf([own, signed], async (server) => {
+    await server.post("ci", {});
+    await server.post("gh", {});
+  });
+  expect(refused).toMatchObject([
+    {
+      code: "unauthorized",
+      detail: "The secret of this path is wrong: the header authorization does not contain the secret.",
+      path: "hooks.mappings[0].token",
+      hint: "Let the sender send the secret of this setting. This path does not accept the hook token.",
+    },
+    {
+      code: "signature_invalid",
+      detail: "The signature is missing: the header x-hub-signature-256 is missing.",
+      path: "hooks.mappings[1].signature.secret",
+      hint: "Let the sender sign its requests. This path does not accept the hook token.",
+    },
+  ]);
+});
+
+test("refused requests are added to the stored ones, at once while they are few, and once a second in a flood", async () => {
+  vi.useFakeTimers();
+  const refusal = (at: number): RefusedHook => ({ at, code: "not_found", status: 404, detail: "", subPath: "a", client: "" });
+  let stored = [refusal(1)] as unknown as Json;
+  let writes = 0;
+  const update = async (_: string, __: string, change: (value: Json | null) => Json | null | undefined) => {
+    writes += 1;
+    stored = change(stored) ?? null;
+    return stored;
+  };
+  const refusals = createRefusals({ store: { update } });
+  const times = () => (stored as unknown as readonly RefusedHook[]).map(({ at }) => at);
+  refusals.add(refusal(2));
+  refusals.add(refusal(3));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(times()).toEqual([1, 2, 3]);
+  for (let at = 4; at <= 1_000; at += 1) refusals.add(refusal(at));
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(writes).toBe(11);
+  expect(times()).toEqual(Array.from({ length: 50 }, (_, index) => 951 + index));
+});
