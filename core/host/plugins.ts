@@ -112,15 +112,25 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
 
   async function renew(name: string): Promise<Replacement> {
     const source = namedPlugin(name, options.configDirectory);
-    const loaded = await loadPlugin(source, options, { again: true });
-    const { id } = loaded.definition;
+    const candidate = { source, ...(await loadPlugin(source, options, { again: true })) };
+    try {
+      return await replacementOf(name, candidate);
+    } catch (error) {
+      // What fails before its setup has registered no close.
+      await candidate.isolated?.close();
+      throw error;
+    }
+  }
+
+  async function replacementOf(name: string, candidate: Candidate): Promise<Replacement> {
+    const { source, definition } = candidate;
+    const { id } = definition;
     const [before] = [...running].find(([, plugin]) => plugin.source.file === source.file) ?? [];
     if (before !== undefined && before !== id) {
       const reason = `its id was ${before} and is ${id} now, which takes effect after a restart`;
       throw new PluginError("plugin_invalid", { plugin: id, reason, field: "id" });
     }
     if (before === undefined && running.has(id)) throw new PluginError("plugin_duplicate", { plugin: id, field: "id" });
-    const candidate = { source, ...loaded };
     const instance = await setUp(candidate);
     return {
       instance,

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkConfig } from "../../../core/config/reading/load.ts";
+import type { Isolate } from "../../../core/host/isolated.ts";
 import { createLoader } from "../../../core/host/load.ts";
 import { createPlugins, type PluginsOptions } from "../../../core/host/plugins.ts";
 import { createRegistry } from "../../../core/host/registry.ts";
@@ -28,7 +29,7 @@ afterEach(async () => {
 
 async function bringUp(
   given: readonly PluginDefinition[],
-  options: { readonly config?: object; readonly setupMs?: number; readonly loadMs?: number } = {},
+  options: { readonly config?: object; readonly setupMs?: number; readonly loadMs?: number; readonly isolate?: Isolate } = {},
 ) {
   const hooks = createHooks({ onObserverError: () => {} });
   const registry = createRegistry();
@@ -57,6 +58,7 @@ async function bringUp(
     given,
     bundled: false,
     ...(options.setupMs === undefined ? {} : { setupMs: options.setupMs }),
+    ...(options.isolate === undefined ? {} : { isolate: options.isolate }),
   };
   const plugins = await createPlugins(settings);
   return { plugins, hooks, registry, report: (id: string) => plugins.reports().find((report) => report.id === id) };
@@ -292,6 +294,27 @@ describe("loading", () => {
     const { report } = await bringUp([plugin("sound")], { config, loadMs: 300 });
     expect(report("./stuck")).toMatchObject({ state: "failed", reason: expect.stringContaining("for more than 0.3 s") });
     expect(report("sound")?.state).toBe("up");
+  });
+
+  test("a saved file whose worker cannot take the place of the running one leaves no worker behind", async () => {
+    const workers: string[] = [];
+    let declared = plugin("guest");
+    const isolate: Isolate = async () => ({
+      definition: declared,
+      report: () => ({ state: "up", restarts: 0 }),
+      close: async () => void workers.push("closed"),
+    });
+    const path = write("guest", "");
+    const config = { plugins: { load: [path], entries: { guest: { isolation: "worker" } } } };
+    const { plugins, report } = await bringUp([], { config, isolate });
+    expect(report("guest")).toMatchObject({ state: "up", isolation: "worker" });
+    for (const change of [{ options: Type.Object({ missing: Type.String() }) }, { requires: ["absent"] }]) {
+      declared = plugin("guest", change);
+      await expect(plugins.renew(path)).rejects.toThrow();
+    }
+    declared = plugin("other");
+    await expect(plugins.renew(path)).rejects.toThrow("its id was guest and is other now");
+    expect(workers).toEqual(["closed", "closed", "closed"]);
   });
 
   test("a store refuses what it would not return: a promise, no JSON, and a key that is not a text", async () => {
