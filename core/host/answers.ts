@@ -154,6 +154,14 @@ export function routeAnswerProblem(value: unknown): string | undefined {
   return isAbsentOr(events, isStream) ? undefined : "events is not a stream";
 }
 
+/** Checks what a command of the command line returns. */
+export function cliAnswerProblem(value: unknown): string | undefined {
+  if (!isObject(value)) return kindOf(value);
+  const { lines, data } = value;
+  if (!Array.isArray(lines) || !lines.every((line) => isText(line) || isTextList(line))) return "lines are not a list of texts and of rows";
+  return data === undefined || isJson(data) ? undefined : "data is not JSON";
+}
+
 /** Node would refuse it only when the answer is on its way. */
 function headerProblem(headers: Fields): string | undefined {
   try {

@@ -1,7 +1,7 @@
 /** Brings the plugins up, one after the other, and down again in reverse. What fails is left out; the rest runs. */
 import { HostError, PluginError, reasonOf } from "../contract/index.ts";
 import type { Hooks } from "../stations/index.ts";
-import { type Candidate, type CollectOptions, collect, loadPlugin, type PluginReport } from "./collect.ts";
+import { type Candidate, type CollectOptions, collect, type Failed, loadPlugin, type PluginReport } from "./collect.ts";
 import { inRequiredOrder } from "./declare.ts";
 import { namedPlugin, type PluginSource } from "./find.ts";
 import { createInstance, type Instance, type InstanceOptions } from "./instance.ts";
@@ -41,13 +41,9 @@ interface Running {
   readonly isolated?: IsolatedPlugin;
 }
 
-export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
-  const { log, registry, hooks } = options;
-  const reports = new Map<string, PluginReport>();
-  const running = new Map<string, Running>();
-  /** Everything that is to be closed, in the order of its setup. */
-  const open = new Set<Instance>();
-  const failed = (name: string, bundled: boolean, error: unknown) => {
+/** Reports and logs that a plugin is left out. */
+function createFailed(reports: Map<string, PluginReport>, log: InstanceOptions["log"]): Failed {
+  return (name, bundled, error) => {
     const hint = error instanceof HostError ? error.hint : undefined;
     // A key of its own: the plugin that has the id already is reported under it.
     const isSecond = error instanceof HostError && error.code === "plugin_duplicate";
@@ -60,6 +56,15 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
     });
     log.error({ plugin: name, hint }, reasonOf(error));
   };
+}
+
+export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
+  const { log, registry, hooks } = options;
+  const reports = new Map<string, PluginReport>();
+  const running = new Map<string, Running>();
+  /** Everything that is to be closed, in the order of its setup. */
+  const open = new Set<Instance>();
+  const failed = createFailed(reports, log);
 
   async function setUp({ definition }: Candidate): Promise<Instance> {
     const { id, requires = [] } = definition;
