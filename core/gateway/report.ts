@@ -2,10 +2,10 @@
 
 import { type AccountReport, reasonOfStatus } from "../channels/index.ts";
 import { changedAtStart, type LoadedConfig, type Problem } from "../config/index.ts";
-import { product } from "../contract/index.ts";
-import type { PluginReport, Plugins, Registry, WatchReport } from "../host/index.ts";
+import { product, reasonOf } from "../contract/index.ts";
+import { type PluginReport, type Plugins, type Registry, type WatchReport, watchedProblem } from "../host/index.ts";
 import { routeAddress } from "../http/index.ts";
-import { redactValue } from "../log/index.ts";
+import { type Log, redactValue } from "../log/index.ts";
 import type { Store, StoreStats } from "../state/index.ts";
 import type { TapInfo } from "../stations/index.ts";
 import type { Base } from "./base.ts";
@@ -56,7 +56,14 @@ function readinessOf(
     runtime,
     plugins,
     store,
-  }: { readonly loaded: LoadedConfig; readonly runtime: Runtime; readonly plugins: Plugins; readonly store: Pick<Store, "trouble"> },
+    watchedNow,
+  }: {
+    readonly loaded: LoadedConfig;
+    readonly runtime: Runtime;
+    readonly plugins: Plugins;
+    readonly store: Pick<Store, "trouble">;
+    readonly watchedNow: () => Watched;
+  },
 ): Readiness {
   const trouble = store.trouble();
   life.tried ||= life.up && runtime.accounts.allTried();
@@ -71,7 +78,7 @@ function readinessOf(
     const reason = reasonOfStatus(status);
     return [`${channel}:${account} is ${status.state}${reason === undefined ? "" : `: ${reason}`}`];
   });
-  const watched = Object.values(watchedBy(runtime.registry.watched))
+  const watched = Object.values(watchedNow())
     .flat()
     .flatMap(({ source, account, state, reason }) =>
       state === "ok" || state === "standby" ? [] : [`${source}:${account} is ${state}: ${reason}`],
@@ -79,16 +86,28 @@ function readinessOf(
   return { ready: blocking.length === 0 && life.tried, reasons: [...blocking, ...accounts, ...watched] };
 }
 
-/** A report that throws leaves out its own plugin only. */
-function watchedBy(reports: Registry["watched"]): GatewayDescription["watched"] {
-  const all: [string, ReturnType<WatchReport>][] = reports.map(({ plugin, definition }) => {
+type Watched = GatewayDescription["watched"];
+
+/** What plugins report, by plugin. A report that throws or is unusable is left out, and logged once. */
+function createWatched(reports: Registry["watched"], log: Pick<Log, "warn">): () => Watched {
+  const logged = new Set<WatchReport>();
+  function watchedOf({ plugin, definition }: Registry["watched"][number]): ReturnType<WatchReport> {
     try {
-      return [plugin, definition()];
-    } catch {
-      return [plugin, []];
+      const watched = definition();
+      const problem = watchedProblem(watched);
+      if (problem === undefined) return watched;
+      throw new Error(`it returned something unusable: ${problem}`);
+    } catch (error) {
+      if (!logged.has(definition)) log.warn({ plugin, reason: reasonOf(error) }, "a report of the plugin for status is left out");
+      logged.add(definition);
+      return [];
     }
-  });
-  return Object.fromEntries(all);
+  }
+  return () => {
+    const all: Record<string, ReturnType<WatchReport>> = {};
+    for (const report of reports) all[report.plugin] = [...(all[report.plugin] ?? []), ...watchedOf(report)];
+    return all;
+  };
 }
 
 /** How far a gateway has started or closed. */
@@ -122,9 +141,10 @@ export function createDescribing(
   const channels = () => [...runtime.registry.channels.values()].map(({ definition }) => definition);
   const found = async () => [...hookSide.problems(), ...(await unopenedChannels(channels(), current.loaded, environment))];
   const started = config();
+  const watchedNow = createWatched(runtime.registry.watched, base.log);
   return {
     found,
-    readiness: () => clean(readinessOf(life, { loaded: current.loaded, runtime, plugins, store })),
+    readiness: () => clean(readinessOf(life, { loaded: current.loaded, runtime, plugins, store, watchedNow })),
     describe: async () =>
       clean({
         product: product.name,
@@ -144,7 +164,7 @@ export function createDescribing(
           access,
         })),
         accounts: runtime.accounts.reports(),
-        watched: watchedBy(runtime.registry.watched),
+        watched: watchedNow(),
         problems: [...(current.loaded.refused ?? []), ...current.loaded.problems, ...(await found())],
         waiting: changedAtStart(started, config()),
         engines: [...runtime.registry.engines.keys()],

@@ -3,7 +3,8 @@
  * later as one of the core. Each check returns what is wrong, or `undefined`.
  */
 
-import type { Json } from "../contract/index.ts";
+import { validateHeaderName, validateHeaderValue } from "node:http";
+import { type Json, reasonOf } from "../contract/index.ts";
 import type { HookName } from "../stations/index.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -134,13 +135,54 @@ function isJson(value: unknown): value is Json {
   }
 }
 
+/** Checks a key and a value of a plugin's store, as the end of a sentence. A number as key would be written as `5.0`, a promise as `{}`. */
+export function storedProblem(key: unknown, value: unknown): string | undefined {
+  if (!isText(key)) return `needs a text as key, not ${kindOf(key)}`;
+  if (isObject(value) && typeof value.then === "function") return `received a promise as value of ${key}: await it first`;
+  const isStored = value === null || ["object", "string", "number", "boolean"].includes(typeof value);
+  return isStored ? undefined : `received a value of ${key} that is not JSON: ${kindOf(value)}`;
+}
+
 /** Checks what a route's handler returns. */
 export function routeAnswerProblem(value: unknown): string | undefined {
   if (!isObject(value)) return kindOf(value);
   const { status = 200, type, headers, events } = value;
   if (typeof status !== "number" || !Number.isInteger(status) || status < 200 || status > 599) return "status is not one of HTTP";
   if (!isAbsentOr(type, isText) || !isAbsentOr(headers, isObject)) return "type is not a text, or headers are not an object";
+  const wrongHeader = headerProblem({ ...(headers as Fields | undefined), ...(type !== undefined && { "content-type": type }) });
+  if (wrongHeader !== undefined) return wrongHeader;
   return isAbsentOr(events, isStream) ? undefined : "events is not a stream";
+}
+
+/** Checks what a command of the command line returns. */
+export function cliAnswerProblem(value: unknown): string | undefined {
+  if (!isObject(value)) return kindOf(value);
+  const { lines, data } = value;
+  if (!Array.isArray(lines) || !lines.every((line) => isText(line) || isTextList(line))) return "lines are not a list of texts and of rows";
+  return data === undefined || isJson(data) ? undefined : "data is not JSON";
+}
+
+/** Node would refuse it only when the answer is on its way. */
+function headerProblem(headers: Fields): string | undefined {
+  try {
+    for (const [name, value] of Object.entries(headers)) {
+      validateHeaderName(name);
+      validateHeaderValue(name, value as string);
+    }
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
+  }
+}
+
+const watchedTexts = ["source", "account", "reason", "fix"] as const;
+const watchedStates: readonly unknown[] = ["ok", "standby", "retrying", "paused", "needs_login", "needs_setup"];
+
+/** Checks what a report of `host.status` returns. */
+export function watchedProblem(value: unknown): string | undefined {
+  if (!Array.isArray(value)) return kindOf(value);
+  const isWatched = (one: unknown) => isObject(one) && watchedTexts.every((name) => isText(one[name])) && watchedStates.includes(one.state);
+  return value.every(isWatched) ? undefined : "one of its reports has no source, account, state, reason or fix";
 }
 
 /** Checks what taps return at each station, unless it is `undefined`. */

@@ -1,6 +1,6 @@
 /** Lists the available plugins: the bundled folders, then the entries of `plugins.load`. The working directory is never searched. */
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
+import { createRequire, findPackageJSON } from "node:module";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -62,13 +62,60 @@ export function namedPlugin(name: string, configDirectory: string): PluginSource
 }
 
 function packageAt(name: string, configDirectory: string): string {
+  const beside = join(configDirectory, "package.json");
   try {
-    return createRequire(join(configDirectory, "package.json")).resolve(name);
+    return resolvePackage(name, beside);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
+    const manifest = manifestOf(name, beside);
+    if (manifest !== undefined) throw unbuilt(manifest);
     throw new Error(`no package of this name is installed for ${configDirectory}; a folder must begin with ./, ../, ~/ or /`);
   }
 }
+
+const unbuilt = (manifest: string) =>
+  new Error(`the module that ${manifest} names does not exist; build the package, or correct its exports or main`);
+
+/** As `require` finds a package; one that is only for `import` by its `exports`, which `require` does not read. */
+function resolvePackage(name: string, from: string): string {
+  const require = createRequire(from);
+  try {
+    return require.resolve(name);
+  } catch (error) {
+    const isUnseen = (error as NodeJS.ErrnoException).code === "ERR_PACKAGE_PATH_NOT_EXPORTED";
+    const manifest = isUnseen ? manifestOf(name, from) : undefined;
+    if (manifest === undefined) throw error;
+    const { exports } = readManifest(manifest);
+    const [, subpath = ""] = /^(?:@[^/]+\/)?[^/]+(\/.+)?$/.exec(name) ?? [];
+    const target = importTarget(hasSubpaths(exports) ? exports[`.${subpath}`] : exports);
+    if (target === undefined) throw error;
+    return require.resolve(join(dirname(manifest), target));
+  }
+}
+
+const importConditions: readonly string[] = ["node", "import", "default"];
+
+const hasSubpaths = (exports: unknown): exports is Readonly<Record<string, unknown>> =>
+  typeof exports === "object" && exports !== null && Object.keys(exports).some((key) => key.startsWith("."));
+
+/** What `exports` of a package names for those who import it. */
+function importTarget(exports: unknown): string | undefined {
+  if (typeof exports === "string") return exports;
+  if (typeof exports !== "object" || exports === null) return undefined;
+  const usable = Object.entries(exports).filter(([condition]) => Array.isArray(exports) || importConditions.includes(condition));
+  return usable.map(([, target]) => importTarget(target)).find((target) => target !== undefined);
+}
+
+/** The `package.json` of an installed package. */
+function manifestOf(name: string, from: string): string | undefined {
+  try {
+    return findPackageJSON(name, from);
+  } catch {
+    return undefined;
+  }
+}
+
+const readManifest = (file: string) => JSON.parse(readFileSync(file, "utf8")) as { readonly name?: unknown; readonly exports?: unknown };
 
 function moduleAt(path: string): string {
   if (!existsSync(path)) throw new Error(`${path} does not exist`);
@@ -82,6 +129,11 @@ function moduleAt(path: string): string {
 /** The entry of a package in a folder: by its `exports`, which a package finds under its own name, else by `main`. */
 function entryOfPackage(folder: string): string {
   const file = join(folder, "package.json");
-  const { name, exports } = JSON.parse(readFileSync(file, "utf8")) as { readonly name?: unknown; readonly exports?: unknown };
-  return createRequire(file).resolve(exports !== undefined && typeof name === "string" ? name : folder);
+  const { name, exports } = readManifest(file);
+  try {
+    return resolvePackage(exports !== undefined && typeof name === "string" ? name : folder, file);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== "MODULE_NOT_FOUND") throw error;
+    throw unbuilt(file);
+  }
 }

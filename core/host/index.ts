@@ -10,6 +10,7 @@ export {
   receiptProblem,
   routeAnswerProblem,
   turnEventProblem,
+  watchedProblem,
 } from "./answers.ts";
 export { type Answer, type Asking, createAsking, inTurns } from "./asking.ts";
 export type { CalledChannel } from "./called-channel.ts";

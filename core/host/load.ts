@@ -1,5 +1,5 @@
 /** Loads the code of a plugin; the only importer of jiti. */
-import { readFileSync } from "node:fs";
+import { readFileSync, realpathSync } from "node:fs";
 import { registerHooks } from "node:module";
 import { dirname, join, sep } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -61,12 +61,31 @@ function createBundledImport(): (file: string) => Promise<Module> {
   };
 }
 
-/** Imports third-party TypeScript from any folder. All plugins share one SDK instance: the running module is passed to them. */
-function createForeignImport(cacheDirectory: string): () => Promise<Jiti> {
+/**
+ * The transpiler asks Node to load JavaScript, and transpiles it only if that fails. Node would never read such a file again, and would resolve
+ * the SDK to the copy beside the plugin. So the files of plugins are refused to the transpiler's own imports.
+ */
+function keepFromNode(folders: ReadonlySet<string>): void {
+  registerHooks({
+    resolve(name, context, next) {
+      const found = next(name, context);
+      const isAsked = context.parentURL !== undefined && transpiler.test(context.parentURL) && found.url.startsWith("file:");
+      if (isAsked && [...folders].some((folder) => isIn(folder, fileURLToPath(found.url))))
+        throw new Error(`${found.url} is a file of a plugin, which the transpiler reads`);
+      return found;
+    },
+  });
+}
+
+const transpiler = /\/node_modules\/jiti\/lib\/[^/]+$/;
+
+/** Imports third-party code from any folder. All plugins share one SDK instance: the running module is passed to them. */
+function createForeignImport(cacheDirectory: string, folders: ReadonlySet<string>): () => Promise<Jiti> {
   let made: Promise<Jiti> | undefined;
   const make = async (): Promise<Jiti> => {
     // Loaded only if there is such a plugin, because few users have one and it costs time and memory.
     const { createJiti } = await import("jiti");
+    keepFromNode(folders);
     return createJiti(import.meta.url, {
       fsCache: cacheDirectory,
       virtualModules: Object.fromEntries([...doors].map(([name, { module }]) => [name, module])),
@@ -85,7 +104,9 @@ function createForeignImport(cacheDirectory: string): () => Promise<Jiti> {
 export function createLoader(options: { readonly cacheDirectory: string; readonly fresh: boolean; readonly loadMs?: number }): Loader {
   const { loadMs = pluginDeadlines.load } = options;
   const importBundled = createBundledImport();
-  const foreign = createForeignImport(options.cacheDirectory);
+  /** Of the plugins that the transpiler reads. */
+  const folders = new Set<string>();
+  const foreign = createForeignImport(options.cacheDirectory, folders);
 
   const late = () => new Error(`its code waits for something at its top level, for more than ${loadMs / 1_000} s`);
 
@@ -93,14 +114,18 @@ export function createLoader(options: { readonly cacheDirectory: string; readonl
     if (bundled && !again) return withDeadline(importBundled(file), loadMs, late);
     // Not in the plugin's time: the transpiler itself takes long on a machine that is busy.
     const jiti = await foreign();
-    if (again) forget(jiti.cache, folder);
+    // Behind a link, modules are known by either path.
+    for (const own of [folder, realpathSync(folder)]) {
+      folders.add(own);
+      if (again) forget(jiti.cache, own);
+    }
     return withDeadline(jiti.import<Module>(file), loadMs, late);
   }
 
   return {
     async load(source, { again = options.fresh } = {}) {
       try {
-        return (await read(source, again)).default;
+        return exportOf(await read(source, again));
       } catch (error) {
         throw new HostError("plugin_load_failed", { plugin: source.name, reason: reasonOf(error) }, { cause: error });
       }
@@ -108,10 +133,18 @@ export function createLoader(options: { readonly cacheDirectory: string; readonl
   };
 }
 
-/** Removes a plugin's own modules from the cache, so that edited files are read again. Its libraries stay cached. */
-function forget(cache: NodeJS.Dict<unknown>, directory: string): void {
-  const prefix = directory + sep;
-  for (const file of Object.keys(cache)) {
-    if (file.startsWith(prefix) && !file.slice(prefix.length).includes(`node_modules${sep}`)) delete cache[file];
-  }
+/** The default export. A CommonJS module has none, unless a compiler wrote it: what it exports is its value. */
+function exportOf(module: Module | null): unknown {
+  if (typeof module !== "object" || module === null) return module;
+  if ("default" in module || "__esModule" in module) return module.default;
+  return Object.keys(module).length === 0 ? undefined : module;
 }
+
+/** Removes a plugin's own modules from the cache, so that edited files are read again. Its libraries stay cached. */
+function forget(cache: NodeJS.Dict<unknown>, folder: string): void {
+  for (const file of Object.keys(cache)) if (isIn(folder, file)) delete cache[file];
+}
+
+/** Whether a file is a plugin's own, and not one of its libraries. */
+const isIn = (folder: string, file: string): boolean =>
+  file.startsWith(folder + sep) && !file.slice(folder.length).includes(`${sep}node_modules${sep}`);

@@ -1,7 +1,7 @@
 /** Brings the plugins up, one after the other, and down again in reverse. What fails is left out; the rest runs. */
 import { HostError, PluginError, reasonOf } from "../contract/index.ts";
 import type { Hooks } from "../stations/index.ts";
-import { type Candidate, type CollectOptions, collect, loadPlugin, type PluginReport } from "./collect.ts";
+import { type Candidate, type CollectOptions, collect, type Failed, loadPlugin, type PluginReport } from "./collect.ts";
 import { inRequiredOrder } from "./declare.ts";
 import { namedPlugin, type PluginSource } from "./find.ts";
 import { createInstance, type Instance, type InstanceOptions } from "./instance.ts";
@@ -41,13 +41,9 @@ interface Running {
   readonly isolated?: IsolatedPlugin;
 }
 
-export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
-  const { log, registry, hooks } = options;
-  const reports = new Map<string, PluginReport>();
-  const running = new Map<string, Running>();
-  /** Everything that is to be closed, in the order of its setup. */
-  const open = new Set<Instance>();
-  const failed = (name: string, bundled: boolean, error: unknown) => {
+/** Reports and logs that a plugin is left out. */
+function createFailed(reports: Map<string, PluginReport>, log: InstanceOptions["log"]): Failed {
+  return (name, bundled, error) => {
     const hint = error instanceof HostError ? error.hint : undefined;
     // A key of its own: the plugin that has the id already is reported under it.
     const isSecond = error instanceof HostError && error.code === "plugin_duplicate";
@@ -60,6 +56,15 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
     });
     log.error({ plugin: name, hint }, reasonOf(error));
   };
+}
+
+export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
+  const { log, registry, hooks } = options;
+  const reports = new Map<string, PluginReport>();
+  const running = new Map<string, Running>();
+  /** Everything that is to be closed, in the order of its setup. */
+  const open = new Set<Instance>();
+  const failed = createFailed(reports, log);
 
   async function setUp({ definition }: Candidate): Promise<Instance> {
     const { id, requires = [] } = definition;
@@ -112,15 +117,25 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
 
   async function renew(name: string): Promise<Replacement> {
     const source = namedPlugin(name, options.configDirectory);
-    const loaded = await loadPlugin(source, options, { again: true });
-    const { id } = loaded.definition;
+    const candidate = { source, ...(await loadPlugin(source, options, { again: true })) };
+    try {
+      return await replacementOf(name, candidate);
+    } catch (error) {
+      // What fails before its setup has registered no close.
+      await candidate.isolated?.close();
+      throw error;
+    }
+  }
+
+  async function replacementOf(name: string, candidate: Candidate): Promise<Replacement> {
+    const { source, definition } = candidate;
+    const { id } = definition;
     const [before] = [...running].find(([, plugin]) => plugin.source.file === source.file) ?? [];
     if (before !== undefined && before !== id) {
       const reason = `its id was ${before} and is ${id} now, which takes effect after a restart`;
       throw new PluginError("plugin_invalid", { plugin: id, reason, field: "id" });
     }
     if (before === undefined && running.has(id)) throw new PluginError("plugin_duplicate", { plugin: id, field: "id" });
-    const candidate = { source, ...loaded };
     const instance = await setUp(candidate);
     return {
       instance,

@@ -4,10 +4,11 @@ import { type Accepted, type Address, type Json, PluginError, type RawEvent } fr
 import type { Log } from "../log/index.ts";
 import type { PluginHost, PluginStore } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
-import { type HookName, type HookTable, isThenable, type PluginTap } from "../stations/index.ts";
+import { type HookName, type HookTable, hookNames, isThenable, type PluginTap, type TapOrder } from "../stations/index.ts";
 import { type HandedDelivery, handedResult } from "../webhooks/index.ts";
-import { tapProblems } from "./answers.ts";
+import { storedProblem, tapProblems } from "./answers.ts";
 import { type Asked, unusable } from "./deadline.ts";
+import { checkChannel, registeredProblem } from "./declaration/members.ts";
 import { noticeEvent } from "./notice.ts";
 import { addUnique, type OwnRegistry } from "./registry.ts";
 
@@ -40,16 +41,32 @@ const commandName = /^[a-z0-9_]{1,32}$/;
 export function scopedStore(store: Store, namespace: string, now: () => number): PluginStore {
   const expiry = (ttlSeconds: number | undefined) => (ttlSeconds === undefined ? {} : { expiresAt: now() + ttlSeconds * 1_000 });
   return {
-    get: (key) => store.get(namespace, key),
-    set: (key, value, options = {}) =>
-      store.set(namespace, key, value, {
+    get: async (key) => await store.get(namespace, stored("get", key, null)),
+    set: async (key, value, options = {}) =>
+      await store.set(namespace, stored("set", key, value), value, {
         ...expiry(options.ttlSeconds),
         ...(options.durable === undefined ? {} : { durable: options.durable }),
       }),
-    delete: (key) => store.delete(namespace, key),
+    delete: async (key) => await store.delete(namespace, stored("delete", key, null)),
     list: async (options) => (await store.list(namespace, options)).map(({ key, value }) => ({ key, value })),
-    update: (key, change, options = {}) => store.update(namespace, key, change, expiry(options.ttlSeconds)),
+    async update(key, change, options = {}) {
+      const checkedChange = (value: Json | null) => {
+        const next = change(value);
+        if (next !== undefined) stored("update", key, next);
+        return next;
+      };
+      return await store.update(namespace, stored("update", key, null), checkedChange, expiry(options.ttlSeconds));
+    },
   };
+}
+
+/** The key. Throws if it, or the value, cannot be stored as it is. */
+function stored(call: string, key: string, value: Json | undefined): string {
+  const problem = storedProblem(key, value);
+  if (problem === undefined) return key;
+  // Its rejection has no other handler.
+  if (isThenable(value)) Promise.resolve(value).catch(() => {});
+  throw new TypeError(`store.${call} ${problem}`);
 }
 
 /** Wraps a tap so that its answer is checked against the shape its station expects. */
@@ -68,6 +85,12 @@ function checked<N extends HookName>(asked: Asked & { readonly doing: N }, fn: H
   return tap as unknown as HookTable[N];
 }
 
+function tapProblem(hook: HookName, fn: unknown, { order = "normal" }: { readonly order?: TapOrder } = {}): string | undefined {
+  if (!hookNames.includes(hook)) return `there is no hook ${String(hook)}: a tap is of ${hookNames.join(", ")}`;
+  if (!["early", "normal", "late"].includes(order)) return `the order of its tap of ${hook} must be early, normal or late`;
+  return registeredProblem.function(`tap of ${hook}`, fn);
+}
+
 /** `close` ends the time in which the plugin may register: hooks, commands and routes are declared in `setup`, not later. */
 export function createScope(
   id: string,
@@ -76,8 +99,10 @@ export function createScope(
   const { registry } = options;
   const taps: PluginTap[] = [];
   let open = true;
-  const registering = (what: string) => {
-    if (!open) throw new PluginError("plugin_invalid", { plugin: id, reason: `${what} was called after setup` });
+  const invalid = (reason: string) => new PluginError("plugin_invalid", { plugin: id, reason });
+  const registering = (what: string, problem?: string) => {
+    if (!open) throw invalid(`${what} was called after setup`);
+    if (problem !== undefined) throw invalid(problem);
   };
   const ownerOf = options.owner;
   const host: PluginHost = {
@@ -105,8 +130,7 @@ export function createScope(
     hookResult: (eventId) => handedResult(eventId, { plugin: id, store: options.store }),
     preset(presetId) {
       registering("preset");
-      if (registry.presets.get(presetId)?.plugin !== id)
-        throw new PluginError("plugin_invalid", { plugin: id, reason: `it declares no preset ${presetId}` });
+      if (registry.presets.get(presetId)?.plugin !== id) throw invalid(`it declares no preset ${presetId}`);
       return {
         settings: () => options.presets.settings(presetId),
         secret: (value, key) => options.presets.secret(value, `hooks.${presetId}.${key}`),
@@ -117,54 +141,45 @@ export function createScope(
       };
     },
     tap(hook, fn, tapOptions) {
-      registering("tap");
+      registering("tap", tapProblem(hook, fn, tapOptions));
       taps.push({ hook, fn: checked({ plugin: id, doing: hook }, fn) as PluginTap["fn"], ...tapOptions });
     },
     command(definition) {
-      registering("command");
-      if (!commandName.test(definition.name))
-        throw new PluginError("plugin_invalid", {
-          plugin: id,
-          reason: `the command ${definition.name} must be a to z, 0 to 9 and _, at most 32`,
-        });
+      registering("command", registeredProblem.command(definition));
+      if (!commandName.test(definition.name)) throw invalid(`the command ${definition.name} must be a to z, 0 to 9 and _, at most 32`);
       if (!["anyone", "allowed", "owner"].includes(definition.role))
-        throw new PluginError("plugin_invalid", {
-          plugin: id,
-          reason: `the command ${definition.name} needs a role: anyone, allowed or owner`,
-        });
+        throw invalid(`the command ${definition.name} needs a role: anyone, allowed or owner`);
       registry.commands.push({ plugin: id, definition });
     },
     channel(definition) {
       registering("channel");
+      checkChannel(id, definition);
       addUnique(registry.channels, "channel", id, definition);
     },
     engine(definition) {
-      registering("engine");
+      registering("engine", registeredProblem.engine(definition));
       addUnique(registry.engines, "engine", id, definition);
     },
     route(definition) {
-      registering("route");
+      registering("route", registeredProblem.route(definition));
       if (!["gateway", "device", "public"].includes(definition.access))
-        throw new PluginError("plugin_invalid", {
-          plugin: id,
-          reason: `the route ${definition.path} needs an access: gateway, device or public`,
-        });
+        throw invalid(`the route ${definition.path} needs an access: gateway, device or public`);
       registry.routes.push({ plugin: id, definition });
     },
     devices(check) {
-      registering("devices");
+      registering("devices", registeredProblem.function("devices", check));
       registry.devices.push({ plugin: id, definition: check });
     },
     check(definition) {
-      registering("check");
+      registering("check", registeredProblem.check(definition));
       registry.checks.push({ plugin: id, definition });
     },
     status(report) {
-      registering("status");
+      registering("status", registeredProblem.function("status", report));
       registry.watched.push({ plugin: id, definition: report });
     },
     onReady(fn) {
-      registering("onReady");
+      registering("onReady", registeredProblem.function("onReady", fn));
       registry.ready.push(fn);
     },
     onClose(fn) {

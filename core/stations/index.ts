@@ -1,5 +1,5 @@
 /** The stations of an event, and the table of their hook points. */
-export type { HookName } from "./hook-names.ts";
+export { type HookName, hookNames } from "./hook-names.ts";
 export { replaced } from "./replaced.ts";
 export {
   createHooks,

@@ -2,9 +2,10 @@
 import { dirname, join } from "node:path";
 import type { Command } from "commander";
 import { programCommand } from "../../contract/command.ts";
+import { asSentence, reasonOf } from "../../contract/errors.ts";
 import { bundledPlugins, namedPlugin, type PluginSource } from "../../host/find.ts";
 import { type CommandOutline, readOutline } from "../../host/outline.ts";
-import type { CliDefinition } from "../../sdk/contract.ts";
+import type { CliCommand, CliDefinition } from "../../sdk/contract.ts";
 import type { CommandContext } from "../context.ts";
 import { type Add, group, type Handle } from "../declare.ts";
 import { parserOf } from "./plugin-options.ts";
@@ -32,13 +33,17 @@ export async function addPluginCommands(
 ): Promise<void> {
   // A plugin can never take over one of the program's own names.
   const isFree = (name: string) => !program.commands.some((command) => command.name() === name);
+  const failures: string[] = [];
+  const onFailure = (reason: string) => void failures.push(reason);
   for (const source of await sourcesOf(context)) {
     const outline = readOutline(source.file);
     const isWanted = outline === undefined ? !source.bundled : outline.name === word;
     if (!isWanted && outline !== undefined && isFree(outline.name)) addOutline(program, outline);
-    const found = isWanted ? await loadCommands(source, { word, context, note }) : undefined;
+    const found = isWanted ? await loadCommands(source, { word, context, note, onFailure }) : undefined;
     if (found !== undefined && isFree(found.cli.name)) addCommands(program, found, add, handle);
   }
+  // The command may be one of a plugin that cannot be read.
+  if (word !== undefined && isFree(word)) failures.forEach(note);
 }
 
 async function sourcesOf(context: CommandContext): Promise<readonly PluginSource[]> {
@@ -64,7 +69,12 @@ function addOutline(program: Command, { name, summary, commands }: CommandOutlin
 /** The declared commands, even if the plugin is off: a user who switched it off may still want to look. */
 async function loadCommands(
   source: PluginSource,
-  { word, context, note }: { readonly word: string | undefined; readonly context: CommandContext; readonly note: Note },
+  {
+    word,
+    context,
+    note,
+    onFailure,
+  }: { readonly word: string | undefined; readonly context: CommandContext; readonly note: Note; readonly onFailure: Note },
 ): Promise<PluginCommands | undefined> {
   const [{ createLoader }, { checkDeclaration }, { pluginDeadlines }, { withProgress }] = await Promise.all([
     import("../../host/load.ts"),
@@ -79,13 +89,16 @@ async function loadCommands(
     const loading = createLoader({ cacheDirectory, fresh: false, loadMs }).load(source);
     const { id, cli, presets = [] } = checkDeclaration(source.name, await withProgress(source.name, loading, note, loadMs));
     return cli === undefined ? undefined : { plugin: id, presets: presets.map((preset) => preset.id), cli };
-  } catch {
+  } catch (error) {
+    onFailure(asSentence(reasonOf(error)));
     return undefined;
   }
 }
 
 function addCommands(program: Command, { plugin, presets, cli }: PluginCommands, add: Add, handle: Handle): void {
-  const parent = group(program, cli.name, cli.summary, `${programCommand} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd());
+  // Texts may be missing, because plugins run without a type check.
+  const { summary: about = "" } = cli as Partial<CliDefinition>;
+  const parent = group(program, cli.name, about, `${programCommand} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd());
   const groups = new Map<string, Command>();
   /** The command group for a two-word name. */
   const groupOf = (first: string, example: string): Command => {
@@ -94,11 +107,12 @@ function addCommands(program: Command, { plugin, presets, cli }: PluginCommands,
     return known;
   };
   for (const command of cli.commands) {
+    const { summary = "", example = command.name } = command as Partial<CliCommand>;
     const [first = "", second] = command.name.split(" ");
-    const [above, name] = second === undefined ? [parent, first] : [groupOf(first, command.example), second];
+    const [above, name] = second === undefined ? [parent, first] : [groupOf(first, example), second];
     const added = add(above, [name, ...(command.args ?? [])].join(" "), {
-      summary: command.summary,
-      example: `${programCommand} ${cli.name} ${command.example}`,
+      summary,
+      example: `${programCommand} ${cli.name} ${example}`,
       json: true,
     });
     for (const option of command.options ?? []) added.addOption(parserOf(option));

@@ -22,8 +22,8 @@ export function givenOptions(declared: readonly CliOption[] = [], parsed: Readon
     declared.flatMap((option) => {
       const parser = parserOf(option);
       const value = parsed[parser.attributeName()];
-      // The parser stores `--no-browser` as a `browser` that is false.
-      const given = parser.negate ? value === false : value;
+      // The parser stores `--no-browser` as a `browser` that is false, and one with a value as that value.
+      const given = parser.negate && typeof value === "boolean" ? !value : value;
       return given === undefined || given === false ? [] : [[option.name, given as string | readonly string[] | true]];
     }),
   );

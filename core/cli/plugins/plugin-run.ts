@@ -1,7 +1,8 @@
 /** Runs a command of a plugin, and prints its answer. */
 import { HostError } from "../../contract/errors.ts";
 import type { Json } from "../../contract/types.ts";
-import { type Asked, lateAnswer, pluginDeadlines, withDeadline } from "../../host/deadline.ts";
+import { cliAnswerProblem } from "../../host/answers.ts";
+import { type Asked, lateAnswer, pluginDeadlines, unusable, withDeadline } from "../../host/deadline.ts";
 import type { CliAnswer, CliCommand } from "../../sdk/contract.ts";
 import type { Run } from "../declare.ts";
 import type { Terminal } from "../output/terminal.ts";
@@ -31,8 +32,13 @@ export function runnerOf(asked: Asked, command: CliCommand, presets: readonly st
         return lateAnswer(asked, ms);
       };
       const answer = ms === 0 ? await run() : await withDeadline(run(), ms, late);
+      const problem = cliAnswerProblem(answer);
+      if (problem !== undefined) throw unusable(asked, problem);
       if (answer.failed === "usage") throw new HostError("usage", { reason: sentenceOf(answer).replace(/\.$/, "") });
-      if (json) context.terminal.json(answer.failed === true && answer.data === null ? failure(answer) : answer.data);
+      if (json)
+        context.terminal.json(
+          answer.failed === true && answer.data === null ? failure(answer) : ((answer.data as Json | undefined) ?? null),
+        );
       else show(answer, context.terminal);
       return answer.failed === true ? 1 : 0;
     } finally {

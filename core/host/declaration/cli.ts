@@ -17,9 +17,11 @@ export function cliProblem(cli: CliDefinition | undefined): string | undefined {
   if (!word.test(cli.name)) return "the name of its cli must be a to z, 0 to 9 and -, beginning with a letter";
   if (!Array.isArray(cli.commands as unknown)) return `its cli ${cli.name} needs a list of commands`;
   const groups = new Set(cli.commands.map(({ name }) => name.split(" ")).flatMap(([first, second]) => (second === undefined ? [] : first)));
-  for (const command of cli.commands) {
+  for (const [index, command] of cli.commands.entries()) {
     const problem = commandProblem(cli.name, command);
     if (problem !== undefined) return problem;
+    if (cli.commands.findIndex(({ name }) => name === command.name) !== index)
+      return `its cli ${cli.name} has the command ${command.name} twice`;
     if (groups.has(command.name)) return `${cli.name} ${command.name} is both a command and the first word of others`;
   }
   return undefined;

@@ -1,13 +1,20 @@
 /**
- * Checks what a plugin declares, but for its presets: their rules are those of the whole configuration, which the thread of a plugin would load
- * for nothing.
+ * Checks what a plugin declares and registers, but for its presets: their rules are those of the whole configuration, which the thread of a
+ * plugin would load for nothing.
  */
 // Imports single files, because the whole library has three dozen and they would be read at every start.
 import satisfies from "semver/functions/satisfies.js";
 import valid from "semver/functions/valid.js";
 import validRange from "semver/ranges/valid.js";
 import { type CodeDefinition, PluginError, sdkVersion } from "../../contract/index.ts";
-import type { ChannelDefinition, PluginDefinition } from "../../sdk/contract.ts";
+import type {
+  ChannelDefinition,
+  CheckDefinition,
+  CommandDefinition,
+  EngineDefinition,
+  PluginDefinition,
+  RouteDefinition,
+} from "../../sdk/contract.ts";
 import type { StoreDefinition } from "../../sdk/store.ts";
 import { cliProblem } from "./cli.ts";
 
@@ -36,7 +43,8 @@ export function checkMembers(name: string, exported: unknown): PluginDefinition 
     throw invalid(id, "options must be a TypeBox schema", "options");
   if (typeof setup !== "function") throw invalid(id, "it has no setup function", "setup");
   if (!satisfies(sdkVersion, host)) throw new PluginError("plugin_range", { plugin: id, range: host, version: sdkVersion });
-  checkChannel(id, (exported as PluginDefinition).channel);
+  const { channel } = exported as PluginDefinition;
+  if (channel !== undefined) checkChannel(id, channel);
   checkStore(id, (exported as PluginDefinition).store);
   const wrongCli = cliProblem((exported as PluginDefinition).cli);
   if (wrongCli !== undefined) throw invalid(id, wrongCli, "cli");
@@ -57,9 +65,10 @@ function checkStore(plugin: string, store: unknown): void {
 const switches = ["edits", "threads", "reactions", "media", "buttons", "typing", "menu", "stickers"] as const;
 
 /** Types alone are not enough, because plugins run without a type check. */
-function checkChannel(id: string, channel: ChannelDefinition | undefined): void {
-  if (channel === undefined) return;
-  const { options, open, capabilities, identity } = channel as Partial<Record<keyof ChannelDefinition, unknown>>;
+export function checkChannel(id: string, channel: ChannelDefinition): void {
+  const { id: name, options, open, capabilities, identity } = channel as Partial<Record<keyof ChannelDefinition, unknown>>;
+  if (typeof name !== "string" || !idPattern.test(name))
+    throw invalid(id, "the id of its channel must be a to z, 0 to 9 and -, beginning with a letter", "id");
   if (typeof (options as { readonly properties?: unknown } | undefined)?.properties !== "object")
     throw invalid(id, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none", "options");
   if (typeof open !== "function") throw invalid(id, "its channel has no open function", "open");
@@ -116,3 +125,41 @@ function checkCodes(id: string, codes: PluginDefinition["codes"]): void {
     if (!outcomes.includes(outcome)) throw invalid(id, `the outcome of its code ${name} must be answered, silent, refused or failed`, name);
   }
 }
+
+type Given<T> = Partial<Record<keyof T, unknown>> | null | undefined;
+
+const isText = (value: unknown): value is string => typeof value === "string" && value !== "";
+const isFunction = (value: unknown): boolean => typeof value === "function";
+
+/**
+ * What is wrong with what a plugin registers in its `setup`, as the end of a sentence about the plugin; `undefined` if nothing is. Types alone
+ * are not enough, because plugins run without a type check.
+ */
+export const registeredProblem = {
+  function(what: string, fn: unknown): string | undefined {
+    return isFunction(fn) ? undefined : `${what} was called without a function`;
+  },
+  command(given: Given<CommandDefinition>): string | undefined {
+    const { name, summary, run } = given ?? {};
+    if (!isText(name)) return "a command needs a name";
+    if (typeof summary !== "string") return `the command ${name} needs a summary`;
+    return isFunction(run) ? undefined : `the command ${name} has no run function`;
+  },
+  route(given: Given<RouteDefinition>): string | undefined {
+    const { method, path, handler } = given ?? {};
+    if (typeof path !== "string") return "a route needs a path";
+    if (!isText(method)) return `the route ${path} needs a method: GET, POST, PUT or DELETE`;
+    return isFunction(handler) ? undefined : `the route ${path} has no handler function`;
+  },
+  engine(given: Given<EngineDefinition>): string | undefined {
+    const { id, run } = given ?? {};
+    if (!isText(id)) return "an engine needs an id";
+    return isFunction(run) ? undefined : `the engine ${id} has no run function`;
+  },
+  check(given: Given<CheckDefinition>): string | undefined {
+    const { name, explain, fix } = given ?? {};
+    if (!isText(name)) return "a check needs a name";
+    if (fix !== undefined && !isFunction(fix)) return `fix of the check ${name} must be a function`;
+    return isFunction(explain) ? undefined : `the check ${name} has no explain function`;
+  },
+};

@@ -1,5 +1,6 @@
 /** The plugin's host in its worker: it notes what `setup` registers, and passes everything else to the main thread. */
 import { PluginError } from "../../contract/index.ts";
+import { registeredProblem } from "../../host/declaration/members.ts";
 import type {
   ChannelDefinition,
   CheckDefinition,
@@ -68,15 +69,19 @@ export function createThreadHost({
   readonly address: () => string;
 }): { readonly host: PluginHost; readonly close: () => void } {
   let open = true;
-  const registering = (what: string) => {
-    if (!open) throw new PluginError("plugin_invalid", { plugin: id, reason: `${what} was called after setup` });
+  const invalid = (reason: string) => new PluginError("plugin_invalid", { plugin: id, reason });
+  const registering = (what: string, problem?: string) => {
+    if (!open) throw invalid(`${what} was called after setup`);
+    if (problem !== undefined) throw invalid(problem);
   };
   const add =
-    <T>(what: string, list: T[]) =>
+    <T>(what: string, list: T[], problemOf: (one: T) => string | undefined = () => undefined) =>
     (one: T): void => {
-      registering(what);
+      registering(what, problemOf(one));
       list.push(one);
     };
+  // The main thread checks the rest: it receives no functions, so a missing one is noticed here only.
+  const addFunction = <T>(what: string, list: T[]) => add(what, list, (fn) => registeredProblem.function(what, fn));
   const host: PluginHost = {
     ...{ id, signal, newId, address, now: Date.now },
     log: createThreadLog(peer, null),
@@ -91,18 +96,18 @@ export function createThreadHost({
       throw new Uncrossable("host.preset reads settings and secrets at once, which needs the main thread");
     },
     tap(hook, fn, { order } = {}) {
-      registering("tap");
+      registering("tap", registeredProblem.function(`tap of ${hook}`, fn));
       if (hook === "turn") throw new Uncrossable("a tap of the station turn returns a stream; register an engine instead");
       own.taps.push({ hook, fn: fn as never, ...(order !== undefined && { order }) });
     },
     channel: add("channel", own.channels),
-    engine: add("engine", own.engines),
-    command: add("command", own.commands),
-    route: add("route", own.routes),
-    devices: add("devices", own.devices),
-    check: add("check", own.checks),
-    status: add("status", own.watched),
-    onReady: add("onReady", own.ready),
+    engine: add("engine", own.engines, registeredProblem.engine),
+    command: add("command", own.commands, registeredProblem.command),
+    route: add("route", own.routes, registeredProblem.route),
+    devices: addFunction("devices", own.devices),
+    check: add("check", own.checks, registeredProblem.check),
+    status: addFunction("status", own.watched),
+    onReady: addFunction("onReady", own.ready),
     onClose: (fn) => void own.close.push(fn),
   };
   return {

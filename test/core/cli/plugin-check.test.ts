@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, test } from "vitest";
-import { temporaryHome } from "./command.ts";
+import { run as runAlone, temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 
 /** The folder of a plugin whose `setup` does what the text says. */
@@ -40,6 +40,17 @@ test("one that fails in its setup is told with the reason, and is exit code 1", 
   expect(out).toMatch(/^✗ +guest .*failed in setup: no such mailbox/);
 });
 
+test("one that ends the process is an error, not a success without a word", async () => {
+  const { home, folder } = pluginThat("process.exit(0);");
+  const { code, out } = await runAlone(["plugins", "check", folder, "--json"], { home, env: { TMPDIR: home } });
+  expect(code).toBe(1);
+  expect(JSON.parse(out)).toMatchObject({
+    ok: false,
+    findings: [{ rule: "load-failed", message: "The plugin ended the process, as by process.exit.", at: { line: 2 } }],
+  });
+  expect(readdirSync(home)).toEqual(["guest"]);
+});
+
 test("options are checked by the plugin's schema, and handed to its setup", async () => {
   const { home, folder } = pluginThat(
     'if (options.size > 5) throw new Error("larger than the room"); host.tap("settled", () => {});',
@@ -52,6 +63,7 @@ test("options are checked by the plugin's schema, and handed to its setup", asyn
   expect(code).toBe(0);
   expect(JSON.parse(out)).toMatchObject({ ok: true, plugin: { id: "guest", version: "1.2.0", state: "up", taps: ["settled"] } });
   expect(await check("--options", "size=3")).toMatchObject({ code: 2, err: expect.stringContaining("--options is not JSON") });
+  expect(await check("--options", "[]")).toMatchObject({ code: 2, err: expect.stringContaining("--options is not an object") });
 });
 
 test("what is not there is told in a sentence, and what is no plugin is a finding with its line", async () => {

@@ -1,10 +1,11 @@
 /** Commands that plugins bring, in a process of the command line. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { programCommand } from "../../../core/contract/command.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { run, temporaryHome } from "./command.ts";
+import { run as runShared } from "./command-runner.ts";
 
 test("a command that hangs is ended with its plugin's name, whatever it still holds; one that may run for long does", async () => {
   const home = temporaryHome();
@@ -35,4 +36,46 @@ test("a command that hangs is ended with its plugin's name, whatever it still ho
   expect(JSON.parse(asData.out)).toMatchObject({ ok: false, code: "plugin_tap_timeout" });
   expect(asData.code).toBe(1);
   expect(waited).toMatchObject({ code: 0, out: "done\n" });
+});
+
+describe("a plugin in JavaScript", () => {
+  function configured(plugins: Readonly<Record<string, string>>) {
+    const home = temporaryHome();
+    for (const [id, code] of Object.entries(plugins)) {
+      mkdirSync(join(home, id));
+      writeFileSync(join(home, id, "index.js"), code);
+    }
+    const config = { state: { dir: "state" }, plugins: { load: Object.keys(plugins).map((id) => `./${id}`) } };
+    writeFileSync(join(home, "config.jsonc"), JSON.stringify(config));
+    return (...args: readonly string[]) => runShared([...args, "--config", join(home, "config.jsonc")], { home });
+  }
+  const withCommands = (id: string, commands: string) =>
+    `export default { id: "${id}", version: "1.0.0", host: "^0.1.0", setup() {}, cli: { name: "${id}", commands: ${commands} } };`;
+
+  test("whose declaration is wrong does not keep the commands of others away, and an unknown command names it", async () => {
+    const command = '{ name: "list", run: () => ({ lines: ["listed"] }) }';
+    const call = configured({ twice: withCommands("twice", `[${command}, ${command}]`), fine: withCommands("fine", `[${command}]`) });
+    expect(await call("fine", "list")).toEqual({ code: 0, out: "listed\n", err: "" });
+    expect(await call("fine", "list", "--json")).toMatchObject({ code: 0, out: "null\n" });
+    const { code, err } = await call("twice", "list");
+    expect(code).toBe(2);
+    expect(err).toContain("The declaration of the plugin twice is invalid: its cli twice has the command list twice.\n");
+    expect(err).toContain("Unknown command 'twice'");
+  });
+
+  test("whose answer is none is named with what is wrong, and an option may begin with no and have a value", async () => {
+    const call = configured({
+      odd: withCommands(
+        "odd",
+        `[{ name: "text", run: () => "done" }, { name: "letters", run: () => ({ lines: "done", data: {} }) },
+          { name: "options", options: [{ name: "no-cache", value: "days", summary: "S." }, { name: "no-wait", summary: "S." }],
+            run: ({ options }) => ({ lines: [JSON.stringify(options)], data: {} }) }]`,
+      ),
+    });
+    const says = (what: string) => expect.stringContaining(`The plugin odd returned an invalid value at ${programCommand} odd ${what}`);
+    expect(await call("odd", "text")).toMatchObject({ code: 1, err: says("text: a value of type string.") });
+    expect(await call("odd", "letters")).toMatchObject({ code: 1, err: says("letters: lines are not a list of texts and of rows.") });
+    expect((await call("odd", "options", "--no-cache", "5", "--no-wait")).out).toBe('{"no-cache":"5","no-wait":true}\n');
+    expect((await call("odd", "options")).out).toBe("{}\n");
+  });
 });

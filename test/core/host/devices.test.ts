@@ -38,6 +38,16 @@ describe("commands for the command line", () => {
     [{ name: "Mine", commands: [] }, "the name of its cli"],
     [{ name: "mine" }, "needs a list of commands"],
     [{ name: "mine", commands: [{ name: "do it now", run }] }, "the command do it now of its cli"],
+    [
+      {
+        name: "mine",
+        commands: [
+          { name: "list", run },
+          { name: "list", run },
+        ],
+      },
+      "its cli mine has the command list twice",
+    ],
     [{ name: "mine", commands: [{ name: "Do it", run }] }, "the command Do it of its cli"],
     [{ name: "mine", commands: [{ name: "list", args: ["a"], run }] }, "must be written <name> or [name]"],
     [{ name: "mine", commands: [{ name: "list" }] }, "has no run function"],

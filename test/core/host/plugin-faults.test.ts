@@ -199,6 +199,32 @@ describe("a command, a route, a check and a device's check", () => {
     expect((await request("/gateway/describe")).status).toBe(200);
   });
 
+  test("a header that HTTP does not allow is a 500 without its text, and the log names the plugin", async () => {
+    const headers = { "content-disposition": 'attachment; filename="\u20ac.pdf"' };
+    await start([guest((host) => host.route({ method: "GET", path: "file", access: "gateway", handler: () => ({ body: "x", headers }) }))]);
+    const answer = await request("/plugins/guest/file");
+    expect(answer.status).toBe(500);
+    expect(await answer.json()).toMatchObject({ ok: false, code: "internal", error: expect.not.stringContaining("disposition") });
+    await logged(/The plugin guest [^"]*GET \/plugins\/guest\/file[^"]*Invalid character in header/);
+  });
+
+  test.each<[string, () => unknown]>([
+    ["throws", () => misbehave("throws", { ms: 0 })],
+    ["returns nothing", () => undefined],
+    ["has an entry that is none", () => [null]],
+    ["has an entry without a state", () => [{ source: "box", account: "ada", reason: "", fix: "" }]],
+  ])("a report for status that %s is left out, logged once, and the gateway stays ready", async (_, broken) => {
+    const fine = { source: "box", account: "eve", state: "paused", reason: "It waits.", fix: "" } as const;
+    const { gateway } = await start([guest((host) => [host.status(() => [fine]), host.status(broken as never)].pop()), repeat]);
+    for (let n = 0; n < 2; n += 1) {
+      const ready = await request("/readyz");
+      expect([ready.status, await ready.json()]).toMatchObject([200, { ok: true, reasons: ["box:eve is paused: It waits."] }]);
+    }
+    expect((await gateway.describe()).watched).toEqual({ guest: [fine] });
+    await logged(/"plugin":"guest".*a report of the plugin for status is left out/);
+    expect(log().match(/is left out/g)).toHaveLength(1);
+  });
+
   test("a stream that a route answers with is cut where it stops, and one that fails ends; the log names the plugin", async () => {
     const streams: Readonly<Record<string, () => object>> = {
       quiet: () => ({

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkConfig } from "../../../core/config/reading/load.ts";
+import type { Isolate } from "../../../core/host/isolated.ts";
 import { createLoader } from "../../../core/host/load.ts";
 import { createPlugins, type PluginsOptions } from "../../../core/host/plugins.ts";
 import { createRegistry } from "../../../core/host/registry.ts";
@@ -28,7 +29,7 @@ afterEach(async () => {
 
 async function bringUp(
   given: readonly PluginDefinition[],
-  options: { readonly config?: object; readonly setupMs?: number; readonly loadMs?: number } = {},
+  options: { readonly config?: object; readonly setupMs?: number; readonly loadMs?: number; readonly isolate?: Isolate } = {},
 ) {
   const hooks = createHooks({ onObserverError: () => {} });
   const registry = createRegistry();
@@ -57,10 +58,15 @@ async function bringUp(
     given,
     bundled: false,
     ...(options.setupMs === undefined ? {} : { setupMs: options.setupMs }),
+    ...(options.isolate === undefined ? {} : { isolate: options.isolate }),
   };
   const plugins = await createPlugins(settings);
   return { plugins, hooks, registry, report: (id: string) => plugins.reports().find((report) => report.id === id) };
 }
+
+/** A host and a store as a plugin in JavaScript calls them. */
+type Untyped = Readonly<Record<"tap" | "command" | "route" | "engine" | "channel" | "check" | "status", (...args: unknown[]) => unknown>>;
+type UntypedStore = Readonly<Record<"set" | "update" | "list", (...args: unknown[]) => Promise<unknown>>>;
 
 const plugin = (id: string, change: Partial<PluginDefinition> = {}): PluginDefinition => ({
   id,
@@ -188,6 +194,33 @@ describe("a plugin that fails is left out, the rest runs", () => {
   });
 });
 
+describe("what setup registers is checked", () => {
+  test.each<[string, (host: Untyped) => unknown, string]>([
+    ["a tap of a hook that does not exist", (host) => host.tap("outgoing", () => {}), "there is no hook outgoing: a tap is of ingress, "],
+    ["a tap of no order", (host) => host.tap("settled", () => {}, { order: "last" }), "must be early, normal or late"],
+    ["a tap without a function", (host) => host.tap("settled"), "tap of settled was called without a function"],
+    ["a command without run", (host) => host.command({ name: "a", summary: "A.", role: "owner" }), "the command a has no run function"],
+    ["a command without a summary", (host) => host.command({ name: "a", role: "owner", run: String }), "the command a needs a summary"],
+    ["a route without a handler", (host) => host.route({ method: "GET", path: "a", access: "public" }), "the route a has no handler"],
+    ["a route without a method", (host) => host.route({ path: "a", access: "public", handler: String }), "the route a needs a method"],
+    ["an engine without run", (host) => host.engine({ id: "a" }), "the engine a has no run function"],
+    ["an engine without an id", (host) => host.engine({ run: String }), "an engine needs an id"],
+    ["a channel without an id", (host) => host.channel({ open: String }), "the id of its channel must be a to z"],
+    ["a check without a name", (host) => host.check({ explain: String }), "a check needs a name"],
+    ["a report that is no function", (host) => host.status([]), "status was called without a function"],
+  ])("%s leaves its plugin out, with the reason, and the rest runs", async (_, register, message) => {
+    const settled: string[] = [];
+    const { report, hooks } = await bringUp([
+      plugin("first", { setup: (host) => host.tap("settled", () => void settled.push("first")) }),
+      plugin("guest", { setup: (host) => void register(host as unknown as Untyped) }),
+      plugin("last", { setup: (host) => host.tap("settled", () => void settled.push("last")) }),
+    ]);
+    expect(report("guest")).toMatchObject({ state: "failed", reason: expect.stringContaining(message) });
+    await hooks.settled({} as never, new Visit());
+    expect(settled).toEqual(["first", "last"]);
+  });
+});
+
 describe("order", () => {
   test("what is required comes first, closing is last in first out and goes on after a failure", async () => {
     const log: string[] = [];
@@ -261,6 +294,39 @@ describe("loading", () => {
     const { report } = await bringUp([plugin("sound")], { config, loadMs: 300 });
     expect(report("./stuck")).toMatchObject({ state: "failed", reason: expect.stringContaining("for more than 0.3 s") });
     expect(report("sound")?.state).toBe("up");
+  });
+
+  test("a saved file whose worker cannot take the place of the running one leaves no worker behind", async () => {
+    const workers: string[] = [];
+    let declared = plugin("guest");
+    const isolate: Isolate = async () => ({
+      definition: declared,
+      report: () => ({ state: "up", restarts: 0 }),
+      close: async () => void workers.push("closed"),
+    });
+    const path = write("guest", "");
+    const config = { plugins: { load: [path], entries: { guest: { isolation: "worker" } } } };
+    const { plugins, report } = await bringUp([], { config, isolate });
+    expect(report("guest")).toMatchObject({ state: "up", isolation: "worker" });
+    for (const change of [{ options: Type.Object({ missing: Type.String() }) }, { requires: ["absent"] }]) {
+      declared = plugin("guest", change);
+      await expect(plugins.renew(path)).rejects.toThrow();
+    }
+    declared = plugin("other");
+    await expect(plugins.renew(path)).rejects.toThrow("its id was guest and is other now");
+    expect(workers).toEqual(["closed", "closed", "closed"]);
+  });
+
+  test("a store refuses what it would not return: a promise, no JSON, and a key that is not a text", async () => {
+    const stores: UntypedStore[] = [];
+    await bringUp([plugin("one", { setup: (host) => void stores.push(host.store as unknown as UntypedStore) })]);
+    const [store] = stores as [UntypedStore];
+    await store.set("count", 1);
+    await expect(store.update("count", async () => 2)).rejects.toThrow("received a promise as value of count: await it");
+    await expect(store.update("count", () => Promise.reject(new Error("unhandled")))).rejects.toThrow("received a promise");
+    await expect(store.set("count", undefined)).rejects.toThrow("store.set received a value of count that is not JSON: undefined");
+    await expect(store.set(5, "five")).rejects.toThrow("store.set needs a text as key, not 5");
+    expect(await store.list()).toEqual([{ key: "count", value: 1 }]);
   });
 
   test("stores of two plugins do not see each other", async () => {

@@ -29,7 +29,7 @@ export type Fault = keyof typeof faults;
 
 /**
  * A channel of HTTP: a message is a request, the reply to it is the answer. A request with ` & ` is several messages at once. JavaScript
- * without the SDK, which Node loads as it is: for anything else, each thread would load what transpiles it.
+ * without the SDK, which loads nothing else.
  */
 function channelSource(id: string): string {
   const cases = Object.entries(faults).map(([name, code]) => `if (text === "fault ${name}") { ${code} response.end("begun"); return; }`);

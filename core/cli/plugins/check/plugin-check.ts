@@ -1,10 +1,11 @@
 /** `plugins check`: whether a plugin comes up, in a gateway of its own that is thrown away, and what its users would stumble over. */
-import { existsSync } from "node:fs";
+import { existsSync, rmSync } from "node:fs";
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
 import { HostError, reasonOf } from "../../../contract/errors.ts";
 import { product } from "../../../contract/product.ts";
+import { isObject } from "../../../host/answers.ts";
 import { checkDeclaration } from "../../../host/declare.ts";
 import { namedPlugin } from "../../../host/find.ts";
 import { createLoader } from "../../../host/load.ts";
@@ -44,24 +45,46 @@ export async function checkPlugin(
   // A folder here needs no dot before its name.
   const { file } = namedPlugin(existsSync(resolve(name)) ? resolve(name) : name, process.cwd());
   const directory = await mkdtemp(join(await realpath(tmpdir()), `${product.command}-plugin-`));
-  try {
-    const checked = await check(file, { options: given, directory, env: context.env });
+  const report = (checked: Checked): number => {
     const failed = fails(checked.findings, strict);
     if (sarif === true) context.terminal.json(sarifOf(checked.findings));
     else if (json === true) context.terminal.json({ ok: !failed, ...checked });
     else show(checked, context);
     return failed ? 1 : 0;
+  };
+  // Without it, a plugin that calls `process.exit` would pass, because its exit code would be that of this command.
+  const onExit = () => {
+    rmSync(directory, { recursive: true, force: true });
+    process.exitCode = report({
+      findings: [finding("load-failed", "The plugin ended the process, as by process.exit", placeOfExit(file))],
+    });
+  };
+  process.once("exit", onExit);
+  try {
+    const checked = await check(file, { options: given, directory, env: context.env });
+    process.off("exit", onExit);
+    return report(checked);
   } finally {
+    process.off("exit", onExit);
     await rm(directory, { recursive: true, force: true });
   }
 }
 
+const placeOfExit = (entry: string) => placeOfText(/\bprocess\.exit\b/, entry);
+
 function readOptions(text: string | undefined): unknown {
   if (text === undefined) return {};
+  const options = jsonOf(text);
+  if (isObject(options)) return options;
+  const problem = options === undefined ? "is not JSON" : "is not an object";
+  throw new HostError("usage", { reason: `--options ${problem}: write an object, such as '{ "size": 3 }'` });
+}
+
+function jsonOf(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new HostError("usage", { reason: "--options is not JSON: write an object, such as '{ \"size\": 3 }'" });
+    return undefined;
   }
 }
 
