@@ -21,7 +21,7 @@ export interface WatchOptions {
   readonly env?: Environment;
   /** `digest` of the configuration that the caller loaded, so that earlier changes are reported too. Default: that of the current file. */
   readonly digest?: string;
-  /** Whether that configuration has no value, so that a file without one is no mistake. */
+  /** Whether the file of that configuration has no value. If it has one, a file without a value is reported as an error. */
   readonly isEmpty?: boolean;
   /** How long the file must stay unchanged before it is read, in milliseconds. */
   readonly debounceMs?: number;
