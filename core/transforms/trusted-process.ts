@@ -94,6 +94,8 @@ export async function endProcess(child: Child, cause: TransformError): Promise<v
   child.cause = cause;
   if (exitCode !== null || signalCode !== null) return;
   const exit = new Promise((resolve) => child.process.once("exit", resolve));
+  // A process at rest does not keep the gateway alive, but its end is waited for.
+  child.process.ref();
   child.process.kill("SIGKILL");
   await exit;
 }

@@ -3,6 +3,7 @@ import { Worker } from "node:worker_threads";
 import { createJiti } from "jiti";
 import type { TransformFault } from "./error.ts";
 import { freezeJson, renderAnswer } from "./guest/answer.ts";
+import { thrownMessage } from "./guest/inspect.ts";
 import type { Ended } from "./protocol.ts";
 
 interface Order {
@@ -36,7 +37,7 @@ async function run({ export: name = "default", context }: Order): Promise<string
 
 function faultOf(error: unknown): NonNullable<Ended["error"]> {
   const kind: TransformFault = "threw";
-  return error instanceof Error ? { kind, message: error.message, where: error.stack } : { kind, message: String(error), where: undefined };
+  return { kind, message: thrownMessage(error), where: error instanceof Error ? error.stack : undefined };
 }
 
 process.on("message", async (order: Order) => {

@@ -33,6 +33,12 @@ function classOf(value: object): string {
   return typeof name === "string" && name !== "Object" ? `${name} ` : "";
 }
 
+/** What a transform threw, as a sentence without a full stop. Calls getters of the value, which may throw. */
+export function thrownMessage(error: unknown): string {
+  if (!(error instanceof Error)) return `It threw a value that is not an Error: ${inspect(error)}`;
+  return `${error.name === "Error" || error.name === "InternalError" ? "" : `${error.name}: `}${error.message}`;
+}
+
 /** Formats like `node:util`: `%s %d %i %f %j %o %O %c %%`, then the remaining values. */
 export function format(...values: readonly unknown[]): string {
   const [first, ...rest] = values;

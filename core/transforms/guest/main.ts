@@ -5,7 +5,7 @@ import { freezeJson, renderAnswer } from "./answer.ts";
 import { ask, settle } from "./bridge.ts";
 import { GuestBuffer } from "./bytes.ts";
 import { webcrypto } from "./digests.ts";
-import { format } from "./inspect.ts";
+import { format, thrownMessage } from "./inspect.ts";
 import { clear, setInterval, setTimeout } from "./timers.ts";
 import {
   atob,
@@ -85,10 +85,8 @@ const isFunction = (name: string): boolean => typeof namespace[name] === "functi
 function fail(id: number, kind: "threw" | "result", error: unknown): void {
   let [message, stack] = ["It threw a value that cannot be described", ""];
   try {
-    if (error instanceof Error) {
-      message = `${error.name === "Error" || error.name === "InternalError" ? "" : `${error.name}: `}${error.message}`;
-      stack = String(error.stack ?? "");
-    } else message = `It threw a value that is not an Error: ${String(error)}`;
+    message = thrownMessage(error);
+    if (error instanceof Error) stack = String(error.stack ?? "");
   } catch {
     // A getter of the error threw. The message above is used.
   }

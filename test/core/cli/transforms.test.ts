@@ -1,7 +1,7 @@
 import { mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { type Finished, temporaryHome } from "./command.ts";
+import { type Finished, start, temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 
 function home(
@@ -86,4 +86,17 @@ test("test refuses a module outside by its rule, and a file that is no delivery"
   const outside = await place.run("test", "../x.ts", join(place.home, "payload.json"));
   expect(outside).toMatchObject({ code: 1, out: expect.stringContaining('must not contain ".."') });
   expect((await place.run("test", "a.ts", join(place.home, "broken.json"))).err).toContain("not valid JSON");
+});
+
+test("with the trusted runtime, test waits for the end of the module's process, says what was thrown, and exits with 1", async () => {
+  const place = home(
+    { ".service/transforms/a.mjs": "export default () => { throw { code: 5 }; };", "payload.json": "{}" },
+    { transforms: { runtime: "trusted" } },
+  );
+  // In a process of its own: nothing else keeps it running.
+  const { finished } = start(["transforms", "test", "a.mjs", join(place.home, "payload.json")], { home: place.home });
+  const { code, out, err } = await finished;
+  expect(err).toBe("");
+  expect(out).toBe("failed: a.mjs: It threw a value that is not an Error: { code: 5 }\n");
+  expect(code).toBe(1);
 });

@@ -67,11 +67,12 @@ describe("a call", () => {
   test("that throws no Error, or one that cannot be read, is told all the same", async () => {
     const shop = workshop({
       "a.mjs": `export const five = () => { throw 5; }; export const nothing = async () => { throw undefined; };
-        export const nasty = () => { throw { toString() { throw 1; } }; }; export const getter = () => { const e = new Error(); Object.defineProperty(e, "message", { get() { throw e; } }); throw e; };`,
+        export const object = () => { throw { code: 5 }; }; export const nasty = () => { throw { get x() { throw 1; } }; }; export const getter = () => { const e = new Error(); Object.defineProperty(e, "message", { get() { throw e; } }); throw e; };`,
     });
     for (const [name, message] of [
       ["five", "It threw a value that is not an Error: 5"],
       ["nothing", "It threw a value that is not an Error: undefined"],
+      ["object", "It threw a value that is not an Error: { code: 5 }"],
       ["nasty", "It threw a value that cannot be described"],
       ["getter", "It threw a value that cannot be described"],
     ]) {
