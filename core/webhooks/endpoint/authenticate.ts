@@ -37,8 +37,9 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const isPrevious = createTokenCheck();
   const presented = ({ headers }: IncomingMessage): string | undefined => {
     const given = presentedToken(headers);
-    const [token, previous] = [options.token(), options.previousToken?.()];
+    const token = options.token();
     if (isToken(given, token)) return token;
+    const previous = options.previousToken?.();
     return isPrevious(given, previous) ? previous : undefined;
   };
   const isPresented = (request: IncomingMessage): boolean => presented(request) !== undefined;
