@@ -26,7 +26,7 @@ interface TrustedOptions extends Pick<PoolOptions, "limits" | "print" | "now" | 
 export function createTrusted({ memoryMb, limits, print, now, size, idleMs }: TrustedOptions): Pool {
   /** The process of each module for new calls. */
   const children = new Map<string, Child>();
-  /** Also those that end once their calls have ended. */
+  /** All processes, including those that only finish their calls. */
   const running = new Set<Child>();
   const repeats = createRepeats(size, repeat);
   let lastId = 0;

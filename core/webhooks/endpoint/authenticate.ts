@@ -23,7 +23,7 @@ export interface AuthenticateOptions extends AttemptsOptions {
 export interface Authenticate extends Attempts {
   /** Checks the token; reads headers only. */
   token(request: IncomingMessage): HttpProblem | undefined;
-  /** The valid token that the request presents. `undefined` if there is none, or none any more. */
+  /** The valid token that the request presents. `undefined` if it presents none, or one that is no longer valid. */
   presented(request: IncomingMessage): string | undefined;
   /** Whether the token with which a request was authorized is still valid. Does not count as an attempt. */
   trusts(request: IncomingMessage): boolean;
