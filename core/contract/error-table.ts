@@ -16,7 +16,7 @@ export const errorTable = {
   config_unreadable: { text: "The configuration file {file} cannot be read: {reason}.", hint: "Check its owner and mode." },
   config_not_written: {
     text: "The configuration file {file} cannot be written: {reason}.",
-    hint: "Check the owner and mode of its directory, and the free space on the disk. Nothing was changed.",
+    hint: "{fix} Nothing was changed.",
   },
   config_syntax: { text: "{file}:{line}:{column}: {reason}.", hint: "Correct the file. `{command} config validate` lists every problem." },
   config_invalid: { text: "{path}: {reason}.", hint: "{fix}" },

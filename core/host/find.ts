@@ -76,7 +76,7 @@ function packageAt(name: string, configDirectory: string): string {
 const unbuilt = (manifest: string) =>
   new Error(`the module that ${manifest} names does not exist; build the package, or correct its exports or main`);
 
-/** As `require` finds a package; one that is only for `import` by its `exports`, which `require` does not read. */
+/** Resolves a package as `require` does, and a package whose `exports` only allow `import` by these. */
 function resolvePackage(name: string, from: string): string {
   const require = createRequire(from);
   try {

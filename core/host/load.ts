@@ -104,7 +104,7 @@ function createForeignImport(cacheDirectory: string, folders: ReadonlySet<string
 export function createLoader(options: { readonly cacheDirectory: string; readonly fresh: boolean; readonly loadMs?: number }): Loader {
   const { loadMs = pluginDeadlines.load } = options;
   const importBundled = createBundledImport();
-  /** Of the plugins that the transpiler reads. */
+  /** The folders of the plugins that the transpiler reads. */
   const folders = new Set<string>();
   const foreign = createForeignImport(options.cacheDirectory, folders);
 
@@ -133,7 +133,7 @@ export function createLoader(options: { readonly cacheDirectory: string; readonl
   };
 }
 
-/** The default export. A CommonJS module has none, unless a compiler wrote it: what it exports is its value. */
+/** The default export. A CommonJS module has none unless a compiler wrote it, so everything that it exports is the value. */
 function exportOf(module: Module | null): unknown {
   if (typeof module !== "object" || module === null) return module;
   if ("default" in module || "__esModule" in module) return module.default;

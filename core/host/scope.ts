@@ -86,7 +86,7 @@ function checked<N extends HookName>(asked: Asked & { readonly doing: N }, fn: H
 }
 
 function tapProblem(hook: HookName, fn: unknown, { order = "normal" }: { readonly order?: TapOrder } = {}): string | undefined {
-  if (!hookNames.includes(hook)) return `there is no hook ${String(hook)}: a tap is of ${hookNames.join(", ")}`;
+  if (!hookNames.includes(hook)) return `there is no hook ${String(hook)}; the hooks are ${hookNames.join(", ")}`;
   if (!["early", "normal", "late"].includes(order)) return `the order of its tap of ${hook} must be early, normal or late`;
   return registeredProblem.function(`tap of ${hook}`, fn);
 }

@@ -23,7 +23,7 @@ export interface TransformsOptions {
   readonly log: Pick<PluginLog, Level>;
   /** The time in milliseconds, from a monotonic clock: after a jump, a thread that computes would be ended as stuck. */
   readonly now: () => number;
-  /** Maximum number of threads. Default: 4. */
+  /** Maximum number of threads, or of processes that repeat calls of trusted modules. Default: 4. */
   readonly threads?: number;
   /** Milliseconds after which an idle thread or process ends. Default: one minute. */
   readonly idleMs?: number;
@@ -55,7 +55,7 @@ export function createTransforms({ root, settings, log, now, threads = 4, idleMs
   async function open({ runtime, memoryMb, network }: TransformSettings): Promise<Pool> {
     if (runtime !== "trusted") return createPool({ settings: { memoryMb, network }, limits, print, now, size: threads, idleMs });
     const { createTrusted } = await import("./trusted.ts");
-    return createTrusted({ memoryMb, limits, print, now, idleMs });
+    return createTrusted({ memoryMb, limits, print, now, size: threads, idleMs });
   }
 
   async function ask(call: Omit<PoolCall, "root">): Promise<string | undefined> {

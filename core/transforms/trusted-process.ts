@@ -69,9 +69,7 @@ export function forkModule(
   return child;
 }
 
-/**
- * Asks the process for a sign of life. `answered` is called if it gives one. Otherwise any of its calls may hold it up, and it is ended.
- */
+/** Pings the process, and calls `answered` if it responds. Otherwise one of its calls blocks it, and the process is killed. */
 export function endIfHeldUp(
   child: Child,
   { ping, cause }: { readonly ping: number; readonly cause: TransformError },

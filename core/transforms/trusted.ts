@@ -10,6 +10,7 @@ import { TransformError } from "./error.ts";
 import { listModules } from "./list.ts";
 import type { Pool, PoolCall, PoolOptions } from "./pool.ts";
 import type { Ended } from "./protocol.ts";
+import { createRepeats } from "./repeats.ts";
 import { resolveModule } from "./root.ts";
 import { type Child, endIfHeldUp, endProcess, forkModule, type Waiting } from "./trusted-process.ts";
 
@@ -18,13 +19,16 @@ const sweepMs = 5_000;
 
 interface TrustedOptions extends Pick<PoolOptions, "limits" | "print" | "now" | "idleMs"> {
   readonly memoryMb: number;
+  /** Maximum number of processes that repeat calls. */
+  readonly size: number;
 }
 
-export function createTrusted({ memoryMb, limits, print, now, idleMs }: TrustedOptions): Pool {
+export function createTrusted({ memoryMb, limits, print, now, size, idleMs }: TrustedOptions): Pool {
   /** The process of each module for new calls. */
   const children = new Map<string, Child>();
-  /** Also those that end once their calls have ended. */
+  /** All processes, including those that only finish their calls. */
   const running = new Set<Child>();
+  const repeats = createRepeats(size, repeat);
   let lastId = 0;
   let closed = false;
   const sweep = setInterval(
@@ -90,21 +94,20 @@ export function createTrusted({ memoryMb, limits, print, now, idleMs }: TrustedO
     child.sent.clear();
     for (const { timer } of calls) clearTimeout(timer);
     const error = child.cause ?? new TransformError("exit", message);
-    if (closed || (calls.length === 1 && (!child.isUsed || error.kind === "timeout"))) {
-      for (const { reject } of calls) reject(error);
-      return;
-    }
-    const half = Math.ceil(calls.length / 2);
-    for (const part of [calls.slice(0, half), calls.slice(half)]) if (part.length > 0) repeat(module, part);
+    if (closed || (calls.length === 1 && (!child.isUsed || error.kind === "timeout"))) for (const { reject } of calls) reject(error);
+    else repeats.add(module, calls);
+    repeats.ended(child);
   }
 
-  function repeat(module: string, calls: readonly Waiting[]): void {
+  function repeat(module: string, calls: readonly Waiting[]): Child | undefined {
     try {
       const { file } = resolveModule(calls[0]?.call.root ?? "", module);
       const child = start(module, file, "");
       for (const waiting of calls) post(module, child, waiting);
+      return child;
     } catch (error) {
       for (const { reject } of calls) reject(error instanceof TransformError ? error : new TransformError("exit", reasonOf(error)));
+      return undefined;
     }
   }
 
@@ -134,6 +137,7 @@ export function createTrusted({ memoryMb, limits, print, now, idleMs }: TrustedO
     async close() {
       closed = true;
       clearInterval(sweep);
+      repeats.close(closing());
       await Promise.all([...running].map((child) => endProcess(child, closing())));
     },
   };

@@ -72,11 +72,11 @@ function waitOf(headers: Readonly<Record<string, string>> | undefined): number |
   return Number.isFinite(seconds) ? Math.max(0, seconds * 1_000) : undefined;
 }
 
-const unitMs: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+const unitMs: Readonly<Record<string, number>> = { ms: 1, milli: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 
 /** The wait that a message names, such as "Please try again in 6.2s"; `undefined` if it names none. */
 function waitIn(said: string): number | undefined {
-  const [, number, unit = ""] = /\b(?:try again|retry) in (\d+(?:\.\d+)?) ?(ms|s|m|h)/i.exec(said) ?? [];
+  const [, number, unit = ""] = /\b(?:try again|retry) in (\d+(?:\.\d+)?) ?(ms|milli|s|m|h)/i.exec(said) ?? [];
   return number === undefined ? undefined : Number(number) * (unitMs[unit.toLowerCase()] ?? 1_000);
 }
 

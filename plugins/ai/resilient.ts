@@ -172,18 +172,16 @@ async function persist(
 }
 
 /** A model for the SDK to wrap; `doStream` takes its place in each call. Throws the error of the first one if none can be opened. */
-function firstOpened([first, ...others]: readonly [Candidate, ...Candidate[]]): Model {
-  try {
-    return first.open(first).model;
-  } catch (error) {
-    const [second, ...rest] = others;
-    if (second === undefined) throw error;
+function firstOpened(candidates: readonly Candidate[]): Model {
+  const errors: unknown[] = [];
+  for (const candidate of candidates) {
     try {
-      return firstOpened([second, ...rest]);
-    } catch {
-      throw error;
+      return candidate.open(candidate).model;
+    } catch (error) {
+      errors.push(error);
     }
   }
+  throw errors[0];
 }
 
 /** Creates the combined model. `onModel` is called before each step's first chunk, with the candidate that answers. */

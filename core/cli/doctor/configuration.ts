@@ -29,7 +29,7 @@ export async function checkConfiguration(patient: Patient): Promise<readonly Fin
       return {
         check: "configuration",
         verdict: severity === "error" ? "fail" : "warn",
-        reason: `${path}${line === undefined ? "" : ` (line ${line})`}: ${message}${off}`,
+        reason: `${path === "" ? loaded.file : path}${line === undefined ? "" : ` (line ${line})`}: ${message}${off}`,
         path,
         ...(hint === undefined ? {} : { fix: hint }),
       };

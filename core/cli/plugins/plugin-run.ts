@@ -35,10 +35,9 @@ export function runnerOf(asked: Asked, command: CliCommand, presets: readonly st
       const problem = cliAnswerProblem(answer);
       if (problem !== undefined) throw unusable(asked, problem);
       if (answer.failed === "usage") throw new HostError("usage", { reason: sentenceOf(answer).replace(/\.$/, "") });
-      if (json)
-        context.terminal.json(
-          answer.failed === true && answer.data === null ? failure(answer) : ((answer.data as Json | undefined) ?? null),
-        );
+      // It may be missing, because plugins run without a type check.
+      const data = (answer.data as Json | undefined) ?? null;
+      if (json) context.terminal.json(answer.failed === true && data === null ? failure(answer) : data);
       else show(answer, context.terminal);
       return answer.failed === true ? 1 : 0;
     } finally {

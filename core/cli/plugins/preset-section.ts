@@ -102,8 +102,8 @@ function withoutFile(file: string): (error: unknown) => never {
 }
 
 /**
- * The folder of the configuration. If root keeps that for a gateway with a user of its own, which could not read a file of root's there, it
- * is the state directory of that user.
+ * Where a new token is stored: in the folder of the configuration. If that folder belongs to another user than the state, the gateway could
+ * not read a file of root there, so the token is stored in the state directory.
  */
 function tokenDirectory(configDirectory: string, stateDirectory: string): string {
   if (process.geteuid?.() !== 0) return configDirectory;

@@ -73,7 +73,7 @@ async function edit(file: string, make: Change, options: EditOptions): Promise<E
     const result = await tryEdit(await realFile(resolve(file)), make, options);
     if (result) return result;
   }
-  throw new HostError("config_not_written", { file, reason: "other programs keep changing it" });
+  throw new HostError("config_not_written", { file, reason: "other programs keep changing it", fix: "Try again when they have finished." });
 }
 
 /** Attempts one edit; `undefined` if another program changed the file meanwhile. */
@@ -208,7 +208,8 @@ async function replaceFile(file: string, before: string | undefined, after: stri
     renameSync(temporary, file);
   } catch (thrown) {
     await rm(temporary, { force: true }).catch(() => {});
-    throw new HostError("config_not_written", { file, reason: reasonOf(thrown) }, { cause: thrown });
+    const fix = "Check the owner and mode of its directory, and the free space on the disk.";
+    throw new HostError("config_not_written", { file, reason: reasonOf(thrown), fix }, { cause: thrown });
   }
   await flushDirectory(directory);
   return true;

@@ -56,8 +56,18 @@ export async function loadConfig(options: {
   const file = resolve(options.file);
   const text = await readConfigText(file);
   if (text === undefined && options.named !== false) throw new HostError("config_missing", { file });
-  return { ...checkConfig({ text: text ?? "", file, env: options.env }), found: text !== undefined, digest: digestOf(text) };
+  const found = text !== undefined;
+  const checked = checkConfig({ text: text ?? "", file, env: options.env });
+  return { ...checked, ...(found && checked.isEmpty && { problems: [emptyFile] }), found, digest: digestOf(text) };
 }
+
+/** A program may have emptied the file, which a running gateway refuses (`config_empty`). */
+const emptyFile: Problem = {
+  severity: "warning",
+  path: "",
+  message: "the file contains no configuration, so every setting has its default",
+  hint: "If that is intended, write {} to it.",
+};
 
 /** The result of checking a text, whatever its source. */
 export type CheckedConfig = Omit<LoadedConfig, "found" | "digest" | "refused">;

@@ -66,7 +66,7 @@ const switches = ["edits", "threads", "reactions", "media", "buttons", "typing",
 
 /** Types alone are not enough, because plugins run without a type check. */
 export function checkChannel(id: string, channel: ChannelDefinition): void {
-  const { id: name, options, open, capabilities, identity } = channel as Partial<Record<keyof ChannelDefinition, unknown>>;
+  const { id: name, options, open, capabilities, identity } = (channel as Given<ChannelDefinition>) ?? {};
   if (typeof name !== "string" || !idPattern.test(name))
     throw invalid(id, "the id of its channel must be a to z, 0 to 9 and -, beginning with a letter", "id");
   if (typeof (options as { readonly properties?: unknown } | undefined)?.properties !== "object")

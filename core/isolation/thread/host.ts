@@ -1,6 +1,6 @@
 /** The plugin's host in its worker: it notes what `setup` registers, and passes everything else to the main thread. */
 import { PluginError } from "../../contract/index.ts";
-import { registeredProblem } from "../../host/declaration/members.ts";
+import { checkChannel, registeredProblem } from "../../host/declaration/members.ts";
 import type {
   ChannelDefinition,
   CheckDefinition,
@@ -80,7 +80,7 @@ export function createThreadHost({
       registering(what, problemOf(one));
       list.push(one);
     };
-  // The main thread checks the rest: it receives no functions, so a missing one is noticed here only.
+  // The main thread receives no functions, so a missing one is noticed here only. It checks the rest.
   const addFunction = <T>(what: string, list: T[]) => add(what, list, (fn) => registeredProblem.function(what, fn));
   const host: PluginHost = {
     ...{ id, signal, newId, address, now: Date.now },
@@ -100,7 +100,11 @@ export function createThreadHost({
       if (hook === "turn") throw new Uncrossable("a tap of the station turn returns a stream; register an engine instead");
       own.taps.push({ hook, fn: fn as never, ...(order !== undefined && { order }) });
     },
-    channel: add("channel", own.channels),
+    channel(definition) {
+      registering("channel");
+      checkChannel(id, definition);
+      own.channels.push(definition);
+    },
     engine: add("engine", own.engines, registeredProblem.engine),
     command: add("command", own.commands, registeredProblem.command),
     route: add("route", own.routes, registeredProblem.route),

@@ -23,7 +23,7 @@ export interface AuthenticateOptions extends AttemptsOptions {
 export interface Authenticate extends Attempts {
   /** Checks the token; reads headers only. */
   token(request: IncomingMessage): HttpProblem | undefined;
-  /** The valid token that the request presents. `undefined` if there is none, or none any more. */
+  /** The valid token that the request presents. `undefined` if it presents none, or one that is no longer valid. */
   presented(request: IncomingMessage): string | undefined;
   /** Whether the token with which a request was authorized is still valid. Does not count as an attempt. */
   trusts(request: IncomingMessage): boolean;
@@ -37,8 +37,9 @@ export function createAuthenticate(options: AuthenticateOptions): Authenticate {
   const isPrevious = createTokenCheck();
   const presented = ({ headers }: IncomingMessage): string | undefined => {
     const given = presentedToken(headers);
-    const [token, previous] = [options.token(), options.previousToken?.()];
+    const token = options.token();
     if (isToken(given, token)) return token;
+    const previous = options.previousToken?.();
     return isPrevious(given, previous) ? previous : undefined;
   };
   const isPresented = (request: IncomingMessage): boolean => presented(request) !== undefined;

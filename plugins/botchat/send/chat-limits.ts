@@ -44,7 +44,7 @@ export interface ChatLimits {
   /** Milliseconds for which the platform accepts nothing in the chat. */
   held(name: string): number;
   hold(name: string, ms: number): void;
-  /** Applies a wait that the platform demanded from an earlier process; without a name from the bot as a whole. */
+  /** Applies a wait that the platform demanded from an earlier process. Without a name, it applies to the bot as a whole. */
   holdAgain(name: string | undefined, ms: number): void;
   /** Whether the platform has ever demanded a wait. */
   wasHeld(): boolean;

@@ -19,7 +19,7 @@ interface FloodWaits {
   apply(limits: Pick<Limits, "holdAgain">): Promise<void>;
 }
 
-/** The account's limits, whose flood waits are kept. `applyWaits` applies those of an earlier process, or of the node that served the account before. */
+/** The account's limits. Their flood waits are stored. `applyWaits` applies those of an earlier process or of another node. */
 export function createKeptLimits(
   account: ChannelAccount<AccountOptions>,
   botId: string,

@@ -54,9 +54,14 @@ describe("a plugin in JavaScript", () => {
 
   test("whose declaration is wrong does not keep the commands of others away, and an unknown command names it", async () => {
     const command = '{ name: "list", run: () => ({ lines: ["listed"] }) }';
-    const call = configured({ twice: withCommands("twice", `[${command}, ${command}]`), fine: withCommands("fine", `[${command}]`) });
+    const failing = '{ name: "fail", run: () => ({ lines: ["The list is empty."], failed: true }) }';
+    const call = configured({
+      twice: withCommands("twice", `[${command}, ${command}]`),
+      fine: withCommands("fine", `[${command}, ${failing}]`),
+    });
     expect(await call("fine", "list")).toEqual({ code: 0, out: "listed\n", err: "" });
     expect(await call("fine", "list", "--json")).toMatchObject({ code: 0, out: "null\n" });
+    expect(JSON.parse((await call("fine", "fail", "--json")).out)).toMatchObject({ ok: false, error: "The list is empty." });
     const { code, err } = await call("twice", "list");
     expect(code).toBe(2);
     expect(err).toContain("The declaration of the plugin twice is invalid: its cli twice has the command list twice.\n");

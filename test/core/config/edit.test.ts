@@ -255,3 +255,15 @@ test("a file that cannot be written is reported as that, and not as one that can
   expect(error.message).toMatch(/cannot be written: ENAMETOOLONG/);
   expect(readFileSync(file, "utf8")).toBe("{}");
 });
+
+test("a file that other programs keep changing is not blamed on the disk", async () => {
+  const file = join(temporary(), "config.jsonc");
+  let writes = 0;
+  const check = () => {
+    writes += 1;
+    writeFileSync(file, `{} // ${writes}`);
+    return [];
+  };
+  const error = await thrownBy(() => editConfig(file, "log.level", "debug", { env: {}, check }));
+  expect(error).toMatchObject({ code: "config_not_written", hint: "Try again when they have finished. Nothing was changed." });
+});

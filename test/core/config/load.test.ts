@@ -58,8 +58,14 @@ describe("text", () => {
     const loaded = await load('\ufeff// top\n{ "gateway": { "port": 1, /* c */ }, }\n');
     expect(loaded.config.gateway.port).toBe(1);
     expect(loaded.problems).toEqual([]);
-    expect((await load("")).problems).toEqual([]);
+    expect((await load("")).problems.filter(({ severity }) => severity === "error")).toEqual([]);
     expect((await load("// nothing yet\n")).config.gateway.port).toBe(18_789);
+  });
+
+  test("a file without a value is a warning, because a program may have emptied it", async () => {
+    const warning = { severity: "warning", path: "", message: expect.stringContaining("the file contains no configuration") };
+    for (const text of ["", "// nothing yet\n"]) expect((await load(text)).problems).toMatchObject([warning]);
+    expect((await load("{}")).problems).toEqual([]);
   });
 
   test.each([

@@ -196,7 +196,7 @@ describe("a plugin that fails is left out, the rest runs", () => {
 
 describe("what setup registers is checked", () => {
   test.each<[string, (host: Untyped) => unknown, string]>([
-    ["a tap of a hook that does not exist", (host) => host.tap("outgoing", () => {}), "there is no hook outgoing: a tap is of ingress, "],
+    ["a tap of a hook that does not exist", (host) => host.tap("outgoing", () => {}), "there is no hook outgoing; the hooks are ingress, "],
     ["a tap of no order", (host) => host.tap("settled", () => {}, { order: "last" }), "must be early, normal or late"],
     ["a tap without a function", (host) => host.tap("settled"), "tap of settled was called without a function"],
     ["a command without run", (host) => host.command({ name: "a", summary: "A.", role: "owner" }), "the command a has no run function"],

@@ -4,8 +4,8 @@ import { setImmediate } from "node:timers/promises";
 import { expect, onTestFinished, test } from "vitest";
 import { openWorkshop, type Workshop } from "./workshop.ts";
 
-function workshop(files: Readonly<Record<string, string>>): Workshop {
-  const shop = openWorkshop(files, { runtime: "trusted", timeoutSeconds: 20 });
+function workshop(files: Readonly<Record<string, string>>, options: { readonly threads?: number } = {}): Workshop {
+  const shop = openWorkshop(files, { runtime: "trusted", timeoutSeconds: 20, ...options });
   onTestFinished(() => shop.close());
   return shop;
 }
@@ -69,6 +69,20 @@ test("a call that ends its process, or that waits for ever, is the only one that
   const beside = shop.run("a.mjs", { name: "f" }, "fine");
   expect((await late).kind).toBe("timeout");
   expect(await beside).toEqual({ message: "f" });
+});
+
+test("a module that ends every process does not start one for each of its calls at the same time", async () => {
+  const shop = workshop({}, { threads: 1 });
+  const notes = join(shop.directory, "notes");
+  shop.write(
+    "a.mjs",
+    `import { appendFileSync } from "node:fs";
+      appendFileSync(${JSON.stringify(notes)}, "(");
+      export default async () => { await new Promise((r) => setTimeout(r, 60)); appendFileSync(${JSON.stringify(notes)}, ")"); process.exit(3); };`,
+  );
+  const faults = await Promise.all([shop.fault("a.mjs"), shop.fault("a.mjs"), shop.fault("a.mjs")]);
+  expect(faults.map(({ message }) => message)).toEqual(Array(3).fill("Its process ended with code 3"));
+  expect(readFileSync(notes, "utf8")).toBe("()".repeat(5));
 });
 
 test("a gateway that closes ends the calls of a trusted module, also those that began before an edit", async () => {

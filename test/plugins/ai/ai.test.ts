@@ -596,15 +596,17 @@ describe("a busy server", () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(115);
   });
 
-  test("is asked again after the time in its message, which is not about a quota for its link to a page about billing", async () => {
-    const limit =
-      "Rate limit reached on tokens per min. Please try again in 120ms. Add a payment method at https://llm.example/account/billing.";
-    server.script(refuse(429, limit), say("Now."));
-    const began = performance.now();
-    const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
-    expect(text).toBe("Now.");
-    expect(performance.now() - began).toBeGreaterThanOrEqual(115);
-  });
+  test.each(["120ms", "120 milliseconds"])(
+    "is asked again after the time in its message, which is not about a quota for its link to a page about billing: %s",
+    async (wait) => {
+      const limit = `Rate limit reached on tokens per min. Please try again in ${wait}. Add a payment method at https://llm.example/account/billing.`;
+      server.script(refuse(429, limit), say("Now."));
+      const began = performance.now();
+      const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
+      expect(text).toBe("Now.");
+      expect(performance.now() - began).toBeGreaterThanOrEqual(115);
+    },
+  );
 
   test("that asks for too long a wait is given up for the next model at once", async () => {
     server.script(refuse(429, "slow down", { headers: { "retry-after": "3600" } }));

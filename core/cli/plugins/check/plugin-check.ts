@@ -55,9 +55,8 @@ export async function checkPlugin(
   // Without it, a plugin that calls `process.exit` would pass, because its exit code would be that of this command.
   const onExit = () => {
     rmSync(directory, { recursive: true, force: true });
-    process.exitCode = report({
-      findings: [finding("load-failed", "The plugin ended the process, as by process.exit", placeOfExit(file))],
-    });
+    const at = placeOfText(/\bprocess\.exit\b/, file);
+    process.exitCode = report({ findings: [finding("load-failed", "The plugin ended the process, as by process.exit", at)] });
   };
   process.once("exit", onExit);
   try {
@@ -69,8 +68,6 @@ export async function checkPlugin(
     await rm(directory, { recursive: true, force: true });
   }
 }
-
-const placeOfExit = (entry: string) => placeOfText(/\bprocess\.exit\b/, entry);
 
 function readOptions(text: string | undefined): unknown {
   if (text === undefined) return {};

@@ -1,0 +1,35 @@
+import { expect, test } from "vitest";
+import { createOwn, createThreadHost } from "../../../core/isolation/thread/host.ts";
+import { Type } from "../../../core/sdk/index.ts";
+
+/** A host as a plugin in JavaScript calls it. */
+type Untyped = Readonly<Record<"tap" | "channel" | "engine" | "command" | "route" | "check" | "status", (...args: unknown[]) => unknown>>;
+
+// Functions do not reach the main thread, which therefore cannot miss them.
+test.each<[string, (host: Untyped) => unknown, string]>([
+  ["a tap without its function", (host) => host.tap("settled"), "tap of settled was called without a function"],
+  [
+    "a channel",
+    (host) => host.channel({ id: "a", options: Type.Object({}), capabilities: { maxChars: 9 } }),
+    "its channel has no open function",
+  ],
+  ["nothing as a channel", (host) => host.channel(), "the id of its channel must be a to z"],
+  ["an engine without its function", (host) => host.engine({ id: "a" }), "the engine a has no run function"],
+  [
+    "a command without its function",
+    (host) => host.command({ name: "a", summary: "A.", role: "owner" }),
+    "the command a has no run function",
+  ],
+  [
+    "a route without its function",
+    (host) => host.route({ method: "GET", path: "a", access: "public" }),
+    "the route a has no handler function",
+  ],
+  ["a check without its function", (host) => host.check({ name: "a" }), "the check a has no explain function"],
+  ["a report without its function", (host) => host.status([]), "status was called without a function"],
+])("a plugin in a worker that registers %s fails with the reason", (_, register, reason) => {
+  const [own, signal] = [createOwn(), new AbortController().signal];
+  const { host } = createThreadHost({ id: "guest", own, peer: {} as never, signal, newId: () => "", address: () => "" });
+  expect(() => register(host as unknown as Untyped)).toThrow(reason);
+  expect(Object.values(own).flat()).toEqual([]);
+});
