@@ -51,7 +51,7 @@ const sideDoors = {
   sdk: ["contract", "channel", "store"],
   config: ["embedded-store"],
   state: ["sqlite/index", "ids", "identity"],
-  host: ["load", "declaration/members", "connection"],
+  host: ["load", "declaration/members", "connection", "storable"],
   http: ["callers", "client-address"],
 };
 

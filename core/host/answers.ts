@@ -135,14 +135,6 @@ function isJson(value: unknown): value is Json {
   }
 }
 
-/** Checks a key and a value of a plugin's store, as the end of a sentence. A number as key would be written as `5.0`, a promise as `{}`. */
-export function storedProblem(key: unknown, value: unknown): string | undefined {
-  if (!isText(key)) return `needs a text as key, not ${kindOf(key)}`;
-  if (isObject(value) && typeof value.then === "function") return `received a promise as value of ${key}: await it first`;
-  const isStored = value === null || ["object", "string", "number", "boolean"].includes(typeof value);
-  return isStored ? undefined : `received a value of ${key} that is not JSON: ${kindOf(value)}`;
-}
-
 /** Checks what a route's handler returns. */
 export function routeAnswerProblem(value: unknown): string | undefined {
   if (!isObject(value)) return kindOf(value);

@@ -6,11 +6,12 @@ import type { PluginHost, PluginStore } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
 import { type HookName, type HookTable, hookNames, isThenable, type PluginTap, type TapOrder } from "../stations/index.ts";
 import { type HandedDelivery, handedResult } from "../webhooks/index.ts";
-import { storedProblem, tapProblems } from "./answers.ts";
+import { tapProblems } from "./answers.ts";
 import { type Asked, unusable } from "./deadline.ts";
 import { checkChannel, registeredProblem } from "./declaration/members.ts";
 import { noticeEvent } from "./notice.ts";
 import { addUnique, type OwnRegistry } from "./registry.ts";
+import { storableKey } from "./storable.ts";
 
 export interface ScopeOptions {
   readonly store: Store;
@@ -41,32 +42,23 @@ const commandName = /^[a-z0-9_]{1,32}$/;
 export function scopedStore(store: Store, namespace: string, now: () => number): PluginStore {
   const expiry = (ttlSeconds: number | undefined) => (ttlSeconds === undefined ? {} : { expiresAt: now() + ttlSeconds * 1_000 });
   return {
-    get: async (key) => await store.get(namespace, stored("get", key, null)),
+    get: async (key) => await store.get(namespace, storableKey("get", key, null)),
     set: async (key, value, options = {}) =>
-      await store.set(namespace, stored("set", key, value), value, {
+      await store.set(namespace, storableKey("set", key, value), value, {
         ...expiry(options.ttlSeconds),
         ...(options.durable === undefined ? {} : { durable: options.durable }),
       }),
-    delete: async (key) => await store.delete(namespace, stored("delete", key, null)),
+    delete: async (key) => await store.delete(namespace, storableKey("delete", key, null)),
     list: async (options) => (await store.list(namespace, options)).map(({ key, value }) => ({ key, value })),
     async update(key, change, options = {}) {
       const checkedChange = (value: Json | null) => {
         const next = change(value);
-        if (next !== undefined) stored("update", key, next);
+        if (next !== undefined) storableKey("update", key, next);
         return next;
       };
-      return await store.update(namespace, stored("update", key, null), checkedChange, expiry(options.ttlSeconds));
+      return await store.update(namespace, storableKey("update", key, null), checkedChange, expiry(options.ttlSeconds));
     },
   };
-}
-
-/** The key. Throws if it, or the value, cannot be stored as it is. */
-function stored(call: string, key: string, value: Json | undefined): string {
-  const problem = storedProblem(key, value);
-  if (problem === undefined) return key;
-  // Its rejection has no other handler.
-  if (isThenable(value)) Promise.resolve(value).catch(() => {});
-  throw new TypeError(`store.${call} ${problem}`);
 }
 
 /** Wraps a tap so that its answer is checked against the shape its station expects. */

@@ -33,3 +33,17 @@ test.each<[string, (host: Untyped) => unknown, string]>([
   expect(() => register(host as unknown as Untyped)).toThrow(reason);
   expect(Object.values(own).flat()).toEqual([]);
 });
+
+test("a plugin in a worker that stores a promise fails with the reason", async () => {
+  const peer = { ask: async () => null } as never;
+  const { host } = createThreadHost({
+    id: "guest",
+    own: createOwn(),
+    peer,
+    signal: new AbortController().signal,
+    newId: () => "",
+    address: () => "",
+  });
+  await expect(host.store.set("count", Promise.resolve(2) as never)).rejects.toThrow("store.set received a promise as value of count");
+  await expect(host.store.update("count", (async () => 2) as never)).rejects.toThrow("store.update received a promise as value of count");
+});
