@@ -336,6 +336,14 @@ test.each(["secret", "", 7, null, undefined])(
   },
 );
 
+test("what people write to a channel is not taken for the talk of a group", () => {
+  const chat = { id: -1_009, type: "supergroup", title: "News", is_direct_messages: true };
+  const message = { message_id: 7, date: 1, chat, from: { id: 1, first_name: "Ada" }, text: "hi", direct_messages_topic: { topic_id: 5 } };
+  const press = { id: "1", from: message.from, data: "a", message };
+  for (const update of [{ message }, { edited_message: message }, { callback_query: press }])
+    expect(parse({ update_id: 1, ...update } as Json)).toEqual({ silent: "channel_direct_messages" });
+});
+
 describe("junk", () => {
   test.each([
     null,
