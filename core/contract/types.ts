@@ -322,6 +322,11 @@ export interface Part {
   readonly omitted?: readonly string[];
   /** Edit the message in `replaces` or fail: if it is gone, no new message is sent. */
   readonly inPlace?: true;
+  /**
+   * If the platform refuses the files of this part for good, its text may be sent without them. The receipt then says so in `omitted`.
+   * Without this, the part is sent complete or fails.
+   */
+  readonly mayOmitFiles?: true;
 }
 
 /** Proof that the platform accepted a part. */
@@ -329,6 +334,8 @@ export interface Receipt {
   readonly messageId: string;
   /** The ids of all messages if a part became several (an album), beginning with `messageId`. */
   readonly messageIds?: readonly string[];
+  /** What was left out, in a few words each for the trace, such as a file that the platform refused. */
+  readonly omitted?: readonly string[];
 }
 
 /** How an accepted event ends: exactly one outcome, which never changes. */

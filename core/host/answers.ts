@@ -111,7 +111,8 @@ export function turnEventProblem(value: unknown): string | undefined {
 /** Checks a receipt. Accepts any plain object, because a channel may return more fields than the receipt has. */
 export function receiptProblem(value: unknown): string | undefined {
   if (!isObject(value)) return kindOf(value);
-  return isText(value.messageId) && isAbsentOr(value.messageIds, isTextList) ? undefined : "messageId is not a text";
+  if (!isText(value.messageId) || !isAbsentOr(value.messageIds, isTextList)) return "messageId is not a text";
+  return isAbsentOr(value.omitted, isTextList) ? undefined : "omitted is not a list of texts";
 }
 
 /** Checks what `render` returns. Parts are stored in the outbox as JSON. */

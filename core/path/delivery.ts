@@ -179,6 +179,8 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
         code: row.operation === "send" ? "sent" : "removed",
         detail: `${row.part.kind}, message ${receipt.messageId}`,
       });
+      for (const detail of receipt.omitted ?? [])
+        trace.add("delivery", { plugin: row.address.channel, verdict: "pass", code: "part_omitted", detail });
       return { receipt };
     } catch (thrown) {
       const mark = contact.failed();

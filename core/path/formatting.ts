@@ -137,6 +137,7 @@ async function render(
       previews,
       about: aboutOf(context.inbound, to),
       inPlace: said.media.length === 0 && said.buttons.length === 0,
+      mayOmitFiles: said.media.length > 0 && context.inbound.request?.deliverOnly !== true,
       onOmitted: (detail) => trace.add("formatting", { plugin: to.channel, verdict: "pass", code: "part_omitted", detail }),
     });
   let sayings: readonly Saying[];
@@ -197,7 +198,7 @@ async function firstRendered(
 
 /**
  * The parts in order. `inPlace`: texts replace the preview's messages by edits. Remaining preview messages, or all of them if the reply is
- * not a text, are removed after the reply has arrived.
+ * not a text, are removed after the reply has arrived. `mayOmitFiles`: a text may be sent without the files that the platform refuses.
  */
 export async function renderSayings(
   reply: Reply,
@@ -207,14 +208,16 @@ export async function renderSayings(
     readonly previews: readonly string[];
     readonly about?: Parameters<ChannelConnection["render"]>[2];
     readonly inPlace?: boolean;
+    readonly mayOmitFiles?: boolean;
     readonly onOmitted?: (what: string) => void;
   },
 ): Promise<readonly Saying[]> {
-  const { connection, previews, about, inPlace = false, onOmitted } = options;
+  const { connection, previews, about, inPlace = false, mayOmitFiles = false, onOmitted } = options;
   const parts = await connection.render(reply, address, about);
   const taken = inPlace && previews.length > 0 && parts.every(isEditable) ? previews.slice(0, parts.length) : [];
   const sayings: Saying[] = parts.map((rendered, index) => {
-    const part = rendered.omitted === undefined ? rendered : reportOmitted(rendered, onOmitted);
+    const whole = rendered.omitted === undefined ? rendered : reportOmitted(rendered, onOmitted);
+    const part: Part = mayOmitFiles ? { ...whole, mayOmitFiles: true } : whole;
     if (index === 0 && reply.replaces !== undefined)
       return { address, operation: "send", part: { ...part, replaces: reply.replaces, inPlace: true } };
     const replaces = taken[index];

@@ -13,6 +13,10 @@ export const codes: Readonly<Record<string, CodeDefinition>> = {
   bot_rights_changed: silent("The bot's rights in the chat were changed."),
   bot_unblocked: silent("The user unblocked the bot."),
   buttons_excluded: silent("The account does not use buttons in chats of this kind.", "Set capabilities.inlineButtons of the account."),
+  channel_direct_messages: silent(
+    "The message is in the direct messages of a channel, where the bot does not reply.",
+    "Let people write to the bot itself. To stop such updates, take the right to manage direct messages from the bot.",
+  ),
   chat_type_unknown: silent("The platform sent a kind of chat that the channel does not know.", "Update the gateway."),
   command_for_another_bot: silent("The command names another bot."),
   content_unknown: silent("The message contains nothing that the channel can read.", "Send text, a file or a location."),

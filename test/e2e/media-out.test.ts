@@ -9,6 +9,7 @@ import type { OutboundMedia, TurnEvent } from "../../core/sdk/contract.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import echo from "../../plugins/echo/index.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
+import { converse } from "./conversation.ts";
 import { openChannel, openPlatform, people } from "./room.ts";
 
 test("what may be sent arrives as what it is, what may not is told, and the operator can see why", async () => {
@@ -130,4 +131,24 @@ test("an answer whose files are being fetched when /stop comes is not sent: what
   await expect
     .poll(() => [...said()].sort())
     .toEqual([expect.stringMatching(/^Here you are: it is the whole of what was asked for\.\s+\(stopped\)$/), "Stopped."]);
+});
+
+test("the words of an answer arrive without the file that the platform refuses, and the trace says why", async () => {
+  const chat = await converse({
+    async *answer() {
+      yield { type: "text", delta: "The chart says 42." } as const;
+      yield { type: "media", media: { data: Buffer.from("%PDF-1.7").toString("base64"), fileName: "chart.pdf" } } as const;
+      yield { type: "done" } as const;
+    },
+  });
+  const description = "Bad Request: not enough rights to send documents to the chat";
+  chat.platform.faults.add({ method: "sendDocument", times: 1, kind: "refuse", status: 400, description });
+  await chat.start();
+  chat.platform.act.say(chat.ada, chat.ada, "the chart, please");
+  expect(await chat.ended(1)).toEqual(["answered answered"]);
+  expect(chat.said(chat.ada).map(({ text }) => text)).toEqual(["The chart says 42.\n\n[A file of this answer could not be sent.]"]);
+  const [event] = await chat.events();
+  expect(event?.decisions).toContainEqual(
+    expect.objectContaining({ station: "delivery", code: "part_omitted", detail: `the file: sendDocument: 400 ${description}` }),
+  );
 });

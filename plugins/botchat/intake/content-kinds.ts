@@ -1,6 +1,6 @@
 /** Renders content other than text and files in words: a place, a contact, a poll, a gift, purchased or shared items. */
 import { type Fields, id, list, number, record, text } from "./fields.ts";
-import { filesOf, placeholderOf } from "./file-reference.ts";
+import { filesOf, filesOfPollMedia, placeholderOf } from "./file-reference.ts";
 
 /** How many items of one message are listed: people shared, winners, tasks. */
 const mostListed = 100;
@@ -38,9 +38,21 @@ function contact(fields: Fields): string {
   return `👤 Contact: ${[nameOf(fields), text(fields.phone_number)].filter(Boolean).join(", ")}`;
 }
 
+/** What is shown with a poll or with one of its options. */
+function pollMedia(fields: Fields | undefined): string | undefined {
+  if (fields === undefined) return undefined;
+  const [place, pin] = [record(fields.venue), record(fields.location)];
+  const files = filesOfPollMedia(fields).map(placeholderOf).join(" ");
+  return files || (place && venue(place)) || (pin && location(pin)) || text(record(fields.link)?.url);
+}
+
 function poll(fields: Fields): string {
-  const options = list(fields.options).flatMap((each) => text(record(each)?.text) ?? []);
-  return [`📊 Poll: ${text(fields.question) ?? ""}`, ...options.slice(0, mostListed).map((option) => `- ${option}`)].join("\n");
+  const options = records(fields.options).flatMap((each) => {
+    const said = [text(each.text), pollMedia(record(each.media))].filter(Boolean).join(" ");
+    return said === "" ? [] : [`- ${said}`];
+  });
+  const about = [text(fields.description), pollMedia(record(fields.media))].filter((piece) => piece !== undefined);
+  return [`📊 Poll: ${text(fields.question) ?? ""}`, ...about, ...options].join("\n");
 }
 
 function task(fields: Fields): string {

@@ -1,6 +1,7 @@
 /** Converts the platform's entities to Markdown. Offsets and lengths are UTF-16 units; entities may nest. */
 import type { Json } from "service-gateway/sdk";
 import { type Fields, list, number, record, text as textOf } from "./fields.ts";
+import { instant } from "./instant.ts";
 
 /** More than the platform ever sends; any further ones are junk. */
 const mostEntities = 1_000;
@@ -76,6 +77,11 @@ function markOf(source: string, { type, start, end, fields }: Entity): Mark | un
       close: `${inside.endsWith("\n") ? "" : "\n"}${ticks}${after}`,
       verbatim: true,
     };
+  }
+  if (type === "date_time") {
+    // Apps show the time in place of the text, which may be anything.
+    const time = instant(fields.unix_time);
+    return time === undefined ? undefined : { start, end, open: "", close: ` (${time})`, verbatim: false };
   }
   const url = type === "text_link" ? textOf(fields.url) : type === "text_mention" ? mentionUrl(fields) : undefined;
   if (url === undefined) return undefined;

@@ -61,6 +61,15 @@ function paidMedia(info: Fields | undefined): InboundMedia[] {
   });
 }
 
+/** The files shown with a poll or with one of its options. Polls do not nest. */
+export function filesOfPollMedia(media: Fields | undefined): InboundMedia[] {
+  return media === undefined ? [] : filesOf({ ...media, poll: null });
+}
+
+function poll(fields: Fields | undefined): InboundMedia[] {
+  return [fields, ...list(fields?.options).map(record)].flatMap((each) => filesOfPollMedia(record(each?.media)));
+}
+
 /** An animation also comes as a document, and a live photo as a photo, so the first kind that matches applies. */
 const kinds: readonly ((message: Fields) => InboundMedia[])[] = [
   livePhoto,
@@ -73,6 +82,7 @@ const kinds: readonly ((message: Fields) => InboundMedia[])[] = [
   (message) => sticker(record(message.sticker)),
   (message) => reference("document", record(message.document)),
   (message) => paidMedia(record(message.paid_media)),
+  (message) => poll(record(message.poll)),
 ];
 
 export function filesOf(message: Fields): InboundMedia[] {

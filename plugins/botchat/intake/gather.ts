@@ -44,8 +44,13 @@ const splitParts = 12;
 const splitSeconds = Math.ceil(splitMs / 1_000);
 const quickParts = 50;
 
+/**
+ * A name behind a slash, perhaps after the bot's own. Paths, addresses and comments in code begin with a slash too, and are ordinary text.
+ */
+const commandName = /^(?:@\w+[,:]?\s+)?\/[a-z0-9_]{1,64}(?:@\w+)?(?:[\s:]|$)/i;
+
 function isCommand(message: Fields): boolean {
-  return text(message.text)?.startsWith("/") === true;
+  return commandName.test(text(message.text) ?? "");
 }
 
 /** Plain text that can be joined with other text without losing its reply target or its original author. */
@@ -65,9 +70,11 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
     if (strand === undefined || strand.origin !== authorOf(message)) return undefined;
     const last = strand.messages.at(-1);
     const length = text(message.text)?.length;
-    if (length === undefined || isCommand(message)) return undefined;
+    if (length === undefined) return undefined;
     const now = account.now();
     const cut = length >= nearlyCut;
+    // A part may happen to begin like a command. Commands that people send behind a long text are short.
+    if (!cut && isCommand(message)) return undefined;
     const next = { ...strand, messages: [...strand.messages, number], at: now, date: dateOf(message), cut };
     const isPart =
       strand.cut && number === (last ?? 0) + 1 && next.date - strand.date <= splitSeconds && strand.messages.length < splitParts;
@@ -82,7 +89,8 @@ export async function createGatherer(account: ChannelAccount<AccountOptions>): P
     const length = text(message.text)?.length ?? 0;
     const quickMs = account.debounceMs();
     const quick = quickMs > 0 && isPlain(message);
-    const cut = length >= nearlyCut && length <= cutLength && !isCommand(message);
+    // Also behind a command: `/new` and the names of skills may be followed by a long text.
+    const cut = length >= nearlyCut && length <= cutLength;
     if (!cut && !quick) return undefined;
     const now = account.now();
     const due = now + Math.max(cut ? splitMs : 0, quick ? quickMs : 0);

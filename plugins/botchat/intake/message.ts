@@ -3,7 +3,7 @@ import type { Inbound } from "service-gateway/sdk";
 import type { ChannelInbound, InboundChat, Silent } from "service-gateway/sdk/channel";
 import { type Content, parseContent } from "./content.ts";
 import { readEntities } from "./entities.ts";
-import { type Fields, id, number, record, text } from "./fields.ts";
+import { type Fields, id, list, number, record, text } from "./fields.ts";
 import { joinTexts, type Version } from "./gathered.ts";
 import { type BotIdentity, labelOf, parseChat, parseSender, senderOf, threadOf } from "./place.ts";
 import { namedInRich } from "./rich-message.ts";
@@ -14,10 +14,22 @@ function repliedTo(message: Fields): Fields | undefined {
   return reply === undefined || record(reply.forum_topic_created) ? undefined : reply;
 }
 
+/** The task of a checklist, or the option of a poll, that a message replies to. */
+function answeredItem(message: Fields, answered: Fields | undefined): string | undefined {
+  const task = id(message.reply_to_checklist_task_id);
+  const option = text(message.reply_to_poll_option_id);
+  const items =
+    task !== undefined ? record(answered?.checklist)?.tasks : option !== undefined ? record(answered?.poll)?.options : undefined;
+  const found = list(items)
+    .map(record)
+    .find((each) => (task === undefined ? text(each?.persistent_id) === option : id(each?.id) === task));
+  return text(found?.text);
+}
+
 function parseReply(message: Fields): Inbound["replyTo"] {
   const reply = repliedTo(message);
   const outside = record(message.external_reply);
-  const quote = text(record(message.quote)?.text);
+  const quote = text(record(message.quote)?.text) ?? answeredItem(message, reply ?? outside);
   const story = record(message.reply_to_story);
   if (story !== undefined && reply === undefined && outside === undefined)
     return { ...labelled(record(story.chat)), text: "<media:story>" };

@@ -5,7 +5,7 @@ import { record } from "./fields.ts";
 import { newestVersions } from "./gathered.ts";
 import { parseMembership } from "./membership.ts";
 import { parseMessages } from "./message.ts";
-import { type BotIdentity, isUnknownChat } from "./place.ts";
+import { type BotIdentity, isChannelInbox, isUnknownChat } from "./place.ts";
 import { type ButtonScope, parsePress } from "./press.ts";
 import { parseReaction } from "./reaction.ts";
 
@@ -25,6 +25,7 @@ export function parseUpdate(
   const update = record(raw);
   if (update === undefined) return undefined;
   if (isUnknownChat(update)) return { silent: "chat_type_unknown" };
+  if (isChannelInbox(update)) return { silent: "channel_direct_messages" };
   const versions = newestVersions([raw, ...more]);
   if (versions.length > 0) return parseMessages(versions, bot);
   const press = record(update.callback_query);

@@ -82,6 +82,14 @@ export function isUnknownChat(update: Fields): boolean {
   return id(chat?.id) !== undefined && !chatTypes.has(chat?.type);
 }
 
+/**
+ * Whether the chat contains the direct messages of a channel: a supergroup by its type, but each of its topics is the private conversation of
+ * one person, and the platform takes no reply without the topic.
+ */
+export function isChannelInbox(update: Fields): boolean {
+  return chatOf(update)?.is_direct_messages === true;
+}
+
 /** The chat and its topic, if any: the unit in which updates must be handled in order. */
 export function laneOf(raw: Json, account: string): string {
   const update = record(raw) ?? {};

@@ -2,6 +2,7 @@
 import type { InboundMedia, Json } from "service-gateway/sdk";
 import { type Fields, id, list, number, record, text } from "./fields.ts";
 import { filesOf, placeholderOf } from "./file-reference.ts";
+import { instant } from "./instant.ts";
 
 /** The platform's own limit of nesting. Anything deeper is junk, which must not overflow the stack. */
 const deepest = 20;
@@ -33,6 +34,8 @@ function inline(value: Json | undefined, reading: Reading, depth: number): strin
   if (span.type === "mathematical_expression") return `$${text(span.expression) ?? ""}$`;
   if (span.type === "button") return `[button: ${inline(record(span.button)?.text, reading, depth + 1)}]`;
   const said = inline(span.text, reading, depth + 1);
+  const time = span.type === "date_time" ? instant(span.unix_time) : undefined;
+  if (time !== undefined) return `${said} (${time})`;
   const url = span.type === "url" ? text(span.url) : undefined;
   if (url !== undefined) return url === said ? said : `[${said}](${url})`;
   const [open, close] = (typeof span.type === "string" && Object.hasOwn(marks, span.type) ? marks[span.type] : undefined) ?? ["", ""];

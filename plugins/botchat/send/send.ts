@@ -6,6 +6,7 @@ import type { Keyboards } from "./keyboards.ts";
 import { bodyOf, type PartBody } from "./part-body.ts";
 import type { Shown } from "./shown.ts";
 import { attachFiles, messageIdsOf } from "./uploads.ts";
+import { withoutFiles } from "./without-files.ts";
 
 type Payload = Record<string, unknown>;
 
@@ -132,7 +133,18 @@ export function createSender(api: BotApi, { keyboards, shown }: { readonly keybo
       if (edited !== undefined) return edited;
     }
     if (part.inPlace === true) throw new ChannelError("message_gone", { detail: "the message to change is gone, or is not the bot's" });
-    const fields = { ...sendTarget(address), ...body.payload, ...replyFields(part.replyTo) };
+    if (part.mayOmitFiles !== true || body.files === undefined) return await sendNew(body, part, address, signal);
+    try {
+      return await sendNew(body, part, address, signal);
+    } catch (error) {
+      const rest = withoutFiles(body, error);
+      if (rest === undefined) throw error;
+      return { ...(await sendNew(rest.body, part, address, signal)), omitted: [rest.omitted] };
+    }
+  }
+
+  async function sendNew(body: PartBody, { replyTo }: Part, address: Address, signal: AbortSignal): Promise<Receipt> {
+    const fields = { ...sendTarget(address), ...body.payload, ...replyFields(replyTo) };
     const payload = body.files === undefined ? fields : await attachFiles(fields, body.files);
     const [messageId, ...others] = messageIdsOf(await attempt(body.method, payload, body.plain, signal));
     if (messageId === undefined) {

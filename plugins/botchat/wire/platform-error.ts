@@ -32,7 +32,7 @@ const badRequests: readonly (readonly [RegExp, string])[] = [
   [/VOICE_MESSAGES_FORBIDDEN|VIDEO_MESSAGES_FORBIDDEN/i, "voice_forbidden"],
   [/IMAGE_PROCESS_FAILED|PHOTO_INVALID|PHOTO_EXT_INVALID|PHOTO_SAVE_FILE_INVALID/i, "photo_refused"],
   [
-    /wrong file|failed to get http url content|wrong type of the web page|type of file mismatch|file is too big|file must be non-empty/i,
+    /wrong (?:remote )?file|failed to get http url content|wrong type of the web page|type of file mismatch|file is too big|file must be non-empty/i,
     "media_refused",
   ],
 ];
@@ -59,7 +59,13 @@ function reasonOfRefusal(method: string, { error_code: code, description }: Refu
   return badRequests.find(([pattern]) => pattern.test(description))?.[1] ?? "bad_request";
 }
 
-/** The error for a refusal. It is always `not-sent`, because the platform answered that it did nothing. */
+/**
+ * A server in between did not get the platform's answer in time, such as the proxy of a Bot API server to which a large file is sent. The
+ * platform may have performed the call.
+ */
+const timeoutStatuses: ReadonlySet<number> = new Set([504, 524]);
+
+/** The error for a refusal. Except for a time-out, it is `not-sent`, because the platform answered that it did nothing. */
 export function refusalError(method: string, refused: Refused): ChannelError {
   const reason = reasonOfRefusal(method, refused);
   const { [reason]: own } = codes;
@@ -67,7 +73,7 @@ export function refusalError(method: string, refused: Refused): ChannelError {
   const movedTo = refused.parameters?.migrate_to_chat_id;
   return new ChannelError(reason, {
     retryable: refused.error_code === 429 || refused.error_code >= 500,
-    fate: "not-sent",
+    fate: timeoutStatuses.has(refused.error_code) ? "unknown" : "not-sent",
     detail: `${method}: ${refused.error_code} ${refused.description}`,
     ...(own !== undefined && { hint: own.hint }),
     ...(typeof seconds === "number" && seconds >= 0 && { retryAfterMs: seconds * 1_000 }),
@@ -77,10 +83,12 @@ export function refusalError(method: string, refused: Refused): ChannelError {
 
 /** The error for an answer that is not the platform's JSON, such as a proxy's page or truncated data. */
 export function junkError(method: string, status: number): ChannelError {
-  const refused = status >= 400;
+  // The proxy of a Bot API server has a limit of its own for what is sent.
+  if (status === 413) return new ChannelError("too_large", { detail: `${method}: a proxy refuses a call of this size (status 413)` });
+  const refused = status >= 400 && !timeoutStatuses.has(status);
   return new ChannelError(status >= 500 ? "platform_error" : "bad_answer", {
     retryable: status >= 500 || status === 429 || !refused,
-    // With a success status, the platform may have performed the call.
+    // With a success status or after a time-out, the platform may have performed the call.
     fate: refused ? "not-sent" : "unknown",
     detail: `${method}: the answer (status ${status}) is not the platform's: check apiRoot and proxy`,
   });

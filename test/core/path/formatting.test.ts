@@ -91,6 +91,16 @@ test("an answer with buttons is sent anew", async () => {
   expect(steps((await format([text()], { reply: { ...said, buttons } })).formatted.sayings)).toEqual(["send", "remove 1"]);
 });
 
+test("a text may go without its files, unless the message is sent complete or not at all", async () => {
+  const reply: Reply = { ...said, media: [{ path: "/a.png" }] };
+  const completeReply: CompleteReply = async (same) => ({ reply: same, problems: [] });
+  const flags = async (inbound: Inbound) =>
+    (await format([text()], { reply, completeReply, inbound })).formatted.sayings.map(({ part }) => part.mayOmitFiles);
+  expect(await flags(message("hi"))).toEqual([true, undefined]);
+  expect(await flags({ ...message("hi"), request: { deliverOnly: true } as never })).toEqual([undefined, undefined]);
+  expect((await format([text()])).formatted.sayings[0]?.part).not.toHaveProperty("mayOmitFiles");
+});
+
 test("what a channel leaves out stands in the trace, and not in the outbox", async () => {
   const { formatted, decisions } = await format([text({ omitted: ["the button x: too long"] })]);
   expect(decisions).toContainEqual(expect.objectContaining({ plugin: "irc", code: "part_omitted", detail: "the button x: too long" }));

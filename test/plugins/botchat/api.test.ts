@@ -159,6 +159,24 @@ describe("what the platform refuses did not happen", () => {
     expect(await failure(say(await answering(refusal(code, description))))).toMatchObject({ reason, retryable, fate: "not-sent" });
   });
 
+  test("after a time-out of a server in between, the platform may have performed the call", async () => {
+    const answers = [
+      refusal(504, "Gateway Timeout"),
+      json(504, "<html>504 Gateway Time-out</html>"),
+      json(524, "<html>A timeout occurred</html>"),
+    ];
+    for (const answer of answers)
+      expect(await failure(say(await answering(answer)))).toMatchObject({ reason: "platform_error", retryable: true, fate: "unknown" });
+  });
+
+  test("a proxy that refuses a large file says so by its status", async () => {
+    expect(await failure(say(await answering(json(413, "<html>413 Request Entity Too Large</html>"))))).toMatchObject({
+      reason: "too_large",
+      retryable: false,
+      fate: "not-sent",
+    });
+  });
+
   test("a 404 of getMe is about the bot, whatever else is said; that of another method is not", async () => {
     const api = await answering(refusal(404, "Not Found: nothing of the kind"));
     expect(await failure(api.call("getMe", {}))).toMatchObject({ reason: "unauthorized" });

@@ -120,6 +120,13 @@ describe("a rich message names the bot", () => {
   ])("%s", (_name, span, named) => expect(mention(span)).toBe(named));
 });
 
+test("a date in a rich message has its time behind the text", () => {
+  const words = ["call me ", { type: "date_time", text: "tomorrow", unix_time: 1_647_531_900, date_time_format: "wDT" }];
+  expect(parseContent({ rich_message: { blocks: [{ type: "paragraph", text: words }] } } as Fields)).toMatchObject({
+    text: "call me tomorrow (Thu 2022-03-17 15:45 UTC)",
+  });
+});
+
 describe("junk in a rich message", () => {
   test("thousands of levels of blocks, and text in text without end, come to an end", async () => {
     let blocks: Json = [{ type: "paragraph", text: "x" }];

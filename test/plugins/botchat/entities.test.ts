@@ -12,6 +12,20 @@ const at = (source: string, type: string, text: string, more: object = {}) => ({
   ...more,
 });
 
+describe("a date, of which apps show the time and not the text", () => {
+  const source = "call me tomorrow";
+  const said = (unix_time: unknown) =>
+    entitiesToMarkdown(source, [at(source, "date_time", "tomorrow", { unix_time, date_time_format: "wDT" })]);
+
+  test("has its time behind the text", () => {
+    expect(said(1_647_531_900)).toBe("call me tomorrow (Thu 2022-03-17 15:45 UTC)");
+  });
+
+  test.each([undefined, "1647531900", -1, 1e12])("of %s is text", (time) => {
+    expect(said(time)).toBe(source);
+  });
+});
+
 describe("entities become Markdown", () => {
   test.each([
     ["bold", "a word b", [["bold", "word"]], "a **word** b"],

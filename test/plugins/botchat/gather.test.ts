@@ -64,6 +64,32 @@ describe("what belongs together", () => {
     expect(place(update(2, { message_id: 8, text: "end", ...more })).gather?.key).not.toBe("m:-5:7");
   });
 
+  test.each([
+    ["a comment of a program", "// adds two numbers"],
+    ["a path", "/usr/lib/node"],
+    ["the name of a skill", "/digest the following"],
+    ["a command", "/new"],
+  ])("a long text that begins with %s is cut as any other, also where a later part begins so", async (_name, begin) => {
+    const { place } = await gatherer();
+    const part = begin.padEnd(4_050, " x");
+    for (const id of [7, 8, 9])
+      expect(place(update(id, { message_id: id, text: part })).gather).toEqual({ key: "m:-5:7", due: 2_500, extend: true });
+    expect(place(update(10, { message_id: 10, text: "/* the end */" })).gather).toEqual({ key: "m:-5:7", due: 1_000, extend: true });
+  });
+
+  test.each([
+    ["/usr/lib and", true],
+    ["// or", true],
+    ["/status", false],
+    ["/model: small", false],
+    ["/status@house_bot", false],
+    ["@house_bot /new", false],
+  ])("%s goes with a quick message before it: %s", async (text, together) => {
+    const { place } = await gatherer({ debounceMs: 500 });
+    place(update(1, { message_id: 7, text: "look into" }));
+    expect(place(update(2, { message_id: 8, text })).gather?.key === "m:-5:7").toBe(together);
+  });
+
   const forwardOf = (sender_user: object, date: number) => ({ forward_origin: { type: "user", sender_user, date } });
   test.each([
     ["of the same person, written as its continuation", forwardOf(ada, 5_001), true],

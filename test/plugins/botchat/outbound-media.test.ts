@@ -268,6 +268,51 @@ describe("what the platform does not take", () => {
     expect(methods()).toEqual([]);
   });
 
+  describe("a text goes without the files that the platform refuses, where it may", () => {
+    const buttons = [[{ text: "ok", value: "ok" }]];
+    const withText = (text: string, more: Partial<Reply>) =>
+      render(text, more).map((part) => sender.send({ ...part, mayOmitFiles: true }, direct, never));
+
+    test.each([
+      ["sendPhoto", 400, "Bad Request: not enough rights to send photos to the chat"],
+      ["sendPhoto", 400, "Bad Request: wrong remote file identifier specified: Wrong string length"],
+      ["sendPhoto", 413, "Request Entity Too Large"],
+    ])("%s: %i %s", async (method, status, description) => {
+      platform.faults.add({ method, times: 1, kind: "refuse", status, description });
+      const [receipt] = await Promise.all(withText("**look** at <this>", { media: [file("1.png", "image/png")], buttons }));
+      expect(shown(receipt?.messageId)).toMatchObject({
+        text: "look at <this>\n\n[A file of this answer could not be sent.]",
+        entities: [{ type: "bold", offset: 0, length: 4 }],
+        reply_markup: { inline_keyboard: [[{ text: "ok" }]] },
+      });
+      expect(receipt?.omitted).toEqual([`the file: sendPhoto: ${status} ${description}`]);
+    });
+
+    test("that of an album, and of a file that is gone", async () => {
+      refuse("sendMediaGroup", "Bad Request: not enough rights to send photos to the chat");
+      const [album] = await Promise.all(withText("our garden", { media: [file("1.png", "image/png"), file("2.png", "image/png")] }));
+      expect(shown(album?.messageId).text).toBe("our garden\n\n[2 files of this answer could not be sent.]");
+      const [gone] = await Promise.all(withText("look", { media: [{ path: join(directory, "none.pdf"), mimeType: "application/pdf" }] }));
+      expect(shown(gone?.messageId).text).toBe("look\n\n[A file of this answer could not be sent.]");
+    });
+
+    test.each([
+      ["without a text", "", "Bad Request: not enough rights to send photos to the chat"],
+      ["where no text may be sent either", "look", "Bad Request: not enough rights to send text messages to the chat"],
+      ["where it may come later", "look", "Too Many Requests: retry after 1", 429],
+    ])("not %s", async (_name, text, description, status = 400) => {
+      platform.faults.add({ method: "sendPhoto", times: 1, kind: "refuse", status, description });
+      await expect(Promise.all(withText(text, { media: [file("1.png", "image/png")] }))).rejects.toMatchObject({ fate: "not-sent" });
+      expect(methods()).toEqual(["sendPhoto"]);
+    });
+
+    test("not where the message is sent complete or not at all", async () => {
+      refuse("sendPhoto", "Bad Request: not enough rights to send photos to the chat");
+      await expect(send("look", { media: [file("1.png", "image/png")] })).rejects.toMatchObject({ reason: "no_rights" });
+      expect(methods()).toEqual(["sendPhoto"]);
+    });
+  });
+
   test("an address that nobody fetched is not handed on", async () => {
     await expect(send("", { media: [{ url: "https://example.com/a.png" }] })).rejects.toMatchObject({ reason: "media_refused" });
     expect(methods()).toEqual([]);

@@ -258,6 +258,54 @@ describe("what else a message says", () => {
   });
 });
 
+test("a poll is told with its description, and with what is shown beside it and its options", () => {
+  const poll = {
+    question: "Which one?",
+    description: "For the kitchen",
+    media: { photo: [{ file_id: "p", width: 1, height: 1 }] },
+    options: [
+      { text: "oak", media: { sticker: { file_id: "s", emoji: "🌳" } } },
+      { text: "here", media: { location: { latitude: 1, longitude: 2 } } },
+      { text: "that", media: { link: { url: "https://example.com" } } },
+      { text: "none", media: { poll: { media: { photo: [{ file_id: "x" }] } } } },
+    ],
+  };
+  expect(parse(message({ poll }))).toMatchObject({
+    text: "📊 Poll: Which one?\nFor the kitchen\n<media:image>\n- oak <media:sticker> 🌳\n- here 📍 1.000000, 2.000000\n- that https://example.com\n- none",
+    media: [
+      { kind: "image", ref: "p" },
+      { kind: "sticker", ref: "s" },
+    ],
+  });
+});
+
+test("a reply to a task of a checklist, or to an option of a poll, quotes it", () => {
+  const to = (reply: object) => ({ message_id: 3, date: 1, chat: privateChat, from: ada, ...reply });
+  const checklist = to({
+    checklist: {
+      title: "Buy",
+      tasks: [
+        { id: 1, text: "milk" },
+        { id: 2, text: "tea" },
+      ],
+    },
+  });
+  const poll = to({
+    poll: {
+      question: "When?",
+      options: [
+        { persistent_id: "a", text: "now" },
+        { persistent_id: "b", text: "later" },
+      ],
+    },
+  });
+  const quoteOf = (more: object) => said(message({ text: "x", ...more }))?.replyTo?.quote;
+  expect(quoteOf({ reply_to_message: checklist, reply_to_checklist_task_id: 2 })).toBe("tea");
+  expect(quoteOf({ reply_to_message: poll, reply_to_poll_option_id: "b" })).toBe("later");
+  expect(quoteOf({ reply_to_message: checklist, reply_to_checklist_task_id: 9 })).toBeUndefined();
+  expect(quoteOf({ reply_to_message: checklist })).toBeUndefined();
+});
+
 describe("a button press and a reaction", () => {
   test("a press is a mention, its message is the one with the button, never the id of the press", () => {
     const query = {
@@ -335,6 +383,14 @@ test.each(["secret", "", 7, null, undefined])(
     }
   },
 );
+
+test("what people write to a channel is not taken for the talk of a group", () => {
+  const chat = { id: -1_009, type: "supergroup", title: "News", is_direct_messages: true };
+  const message = { message_id: 7, date: 1, chat, from: { id: 1, first_name: "Ada" }, text: "hi", direct_messages_topic: { topic_id: 5 } };
+  const press = { id: "1", from: message.from, data: "a", message };
+  for (const update of [{ message }, { edited_message: message }, { callback_query: press }])
+    expect(parse({ update_id: 1, ...update } as Json)).toEqual({ silent: "channel_direct_messages" });
+});
 
 describe("junk", () => {
   test.each([

@@ -225,6 +225,19 @@ describe.concurrent("when the platform does not answer as it should", () => {
     expect(lastStatus(account)).toMatchObject({ state: "failed", code: "unauthorized", detail: "the platform rejects the bot token" });
   });
 
+  test("404 at the start: the address is named before the token", async () => {
+    const platform = await openPlatform();
+    // As the platform answers an address that ends in /bot.
+    platform.faults.add({ method: "getMe", times: 1, kind: "refuse", status: 404, description: "Not Found" });
+    const account = createTestAccount({ botToken: token, apiRoot: platform.url, polling: quick });
+    await expect(openConnection(account).start()).rejects.toMatchObject({ reason: "unauthorized" });
+    expect(lastStatus(account)).toMatchObject({
+      state: "failed",
+      detail: "the server at apiRoot does not know the bot (404)",
+      hint: expect.stringMatching(/^Check apiRoot: it ends before \/bot/),
+    });
+  });
+
   test("401 later: the account stops with the remedy", async () => {
     const { platform, account } = await start();
     platform.faults.add({ method: "getUpdates", times: 1, kind: "refuse", status: 401, description: "Unauthorized" });
