@@ -50,7 +50,10 @@ export const devicesCli: CliDefinition = {
       run: async (call) =>
         answerAbout(
           await open(call).revoke(call.args[0] ?? ""),
-          ({ name, id }) => `${name} (${id}) is revoked: its token is no longer valid.`,
+          ({ name, id, approvedAt }) =>
+            approvedAt === undefined
+              ? `The request of ${name} (${id}) is denied.`
+              : `${name} (${id}) is revoked: its token is no longer valid.`,
           "There is no device with this id; `devices list` shows them.",
         ),
     },

@@ -38,7 +38,8 @@ const script = `
     }
   });
   async function call(path, options) {
-    const response = await fetch("/devices/pair" + path, options);
+    // The address of the page, because a proxy may serve the gateway below a path.
+    const response = await fetch(location.pathname.replace(/\\/$/, "") + path, options);
     const body = await response.json();
     if (!response.ok) throw Object.assign(new Error(body.error), { status: response.status });
     return body;

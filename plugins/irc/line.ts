@@ -23,4 +23,5 @@ export function parseLine(text: string): Line {
 }
 
 /** Without colours, bold and other formatting. */
-export const withoutFormatting = (text: string): string => text.replace(/\cC(?:\d{1,2}(?:,\d{1,2})?)?|\p{Cc}/gu, "");
+export const withoutFormatting = (text: string): string =>
+  text.replaceAll("\t", " ").replace(/\cC(?:\d{1,2}(?:,\d{1,2})?)?|\cD(?:[\da-f]{6}(?:,[\da-f]{6})?)?|\p{Cc}/giu, "");

@@ -1,12 +1,21 @@
 /** What the bot does on a network: it signs in, joins, listens and speaks. */
 import type { ChannelAccount, LineLink, LineProtocol } from "service-gateway/sdk/channel";
 import { type Line, parseLine } from "./line.ts";
-import { messageOf, renderReply } from "./message.ts";
+import { fold, messageOf, renderReply } from "./message.ts";
 import type { Options } from "./options.ts";
 import { type Here, signInHandlers } from "./sign-in.ts";
 
+/** Numerics besides 4xx and 5xx that say that a message was dropped: too many recipients in a short time, and one who is asked first (mode +g). */
+const dropped: readonly string[] = ["707", "716"];
+/** Numerics that say that the same message is taken later. */
+const tooFast: readonly string[] = ["439", "707"];
+
 export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProtocol<Line> {
-  const keys = new Map((options.channelKeys ?? "").split(/\s+/).map((pair) => [pair.split("=", 1)[0], pair.slice(pair.indexOf("=") + 1)]));
+  const pairs = (options.channelKeys ?? "")
+    .split(/\s+/)
+    .map((pair) => [pair.split("=", 1)[0] ?? "", pair.slice(pair.indexOf("=") + 1)] as const);
+  const keys = new Map(pairs.map(([room, key]) => [fold(room), key]));
+  let hadSasl = false;
   let lastCtcp = Number.NEGATIVE_INFINITY;
 
   function ctcp({ nick, params: [, text = ""] }: Line, { link }: Here): void {
@@ -28,13 +37,18 @@ export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProt
   /** An error names what it is about behind the bot's nick. */
   function refused({ command, params: [, about = "", ...words] }: Line, link: LineLink): void {
     const code = command === "401" || command === "403" ? "chat_not_found" : "irc_refused";
-    if (/^[45]\d\d$/.test(command)) link.reject(about, code, { detail: `${words.at(-1)} (${command})` });
+    const later = tooFast.includes(command) ? { retryable: true, fate: "not-sent" as const } : {};
+    if (/^[45]\d\d$/.test(command) || dropped.includes(command))
+      link.reject(about, code, { detail: `${words.at(-1)} (${command})`, ...later });
   }
 
   return {
     read: parseLine,
     begin(link) {
-      const here: Here = { link, caps: new Set() };
+      const signedIn = () => {
+        hadSasl = true;
+      };
+      const here: Here = { link, caps: new Set(), hadSasl, signedIn };
       if (options.serverPassword !== undefined) link.write(`PASS :${options.serverPassword}`);
       for (const line of ["CAP LS 302", `NICK ${options.nick}`, `USER ${options.nick} 0 * :${options.nick}`]) link.write(line);
       return {
@@ -48,7 +62,8 @@ export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProt
         },
         JOIN: ({ nick, params: [room = ""] }) => link.inRoom(room, nick),
         PART: ({ nick, params: [room = ""] }) => link.outOfRoom(room, "The server took it out", nick),
-        KICK: ({ nick, params: [room = "", who = "", why] }) => link.outOfRoom(room, `${nick} removed it: ${why}`, who),
+        KICK: ({ nick, params: [room = "", who = "", why = ""] }) =>
+          link.outOfRoom(room, why ? `${nick} removed it: ${why}` : `${nick} removed it`, who),
         NICK: ({ nick, params: [next = ""] }) => link.renamed(nick, next),
         QUIT: ({ nick }) => link.left(nick),
         354: ({ params: [, user, host, , account] }) => link.answer(`${user}@${host} ${account}`),
@@ -63,7 +78,7 @@ export function ircProtocol({ options, now }: ChannelAccount<Options>): LineProt
     otherwise: refused,
     name: { wanted: options.nick, ask: (nick) => `NICK ${nick}` },
     nameLetters: "[]\\`^{|}",
-    rooms: { names: options.channels, join: (room) => `JOIN ${room} ${keys.get(room) ?? ""}`.trim() },
+    rooms: { names: options.channels, join: (room) => `JOIN ${room} ${keys.get(fold(room)) ?? ""}`.trim() },
     ping: (token) => `PING :${token}`,
     goodbye: "QUIT",
     message: (text, to) => `PRIVMSG ${to} :${text}`,

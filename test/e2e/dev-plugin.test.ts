@@ -171,6 +171,14 @@ test.concurrent("a save replaces the plugin, a broken one keeps the last good ve
   platform.act.say(bela, bela, "four");
   await answered(platform, bela, "fourth surely heard four [fourth]");
   expect(greetings(), "the account of the channel was never opened again").toBe(1);
+
+  // A version that writes into its folder does not replace itself for ever.
+  const writes = `let closed = false;\n    appendFileSync(new URL("runs.txt", import.meta.url), "run\\n");`;
+  save(
+    index,
+    plugin("fifth", (source) => source.replace("let closed = false;", writes).replace("{ existsSync }", "{ appendFileSync, existsSync }")),
+  );
+  await dev.until(/runs\.txt changes whenever the plugin is replaced, so its changes do not replace the plugin any more\./);
   await stop(dev);
 });
 

@@ -5,7 +5,7 @@
 import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type AgentSettings, expandPath } from "../../config/index.ts";
-import type { Json } from "../../contract/index.ts";
+import { type Json, reasonOf } from "../../contract/index.ts";
 import type { EngineTool, PluginLog } from "../../sdk/contract.ts";
 import { plainName } from "../conversation/envelope.ts";
 import { nameBefore } from "../conversation/name-before.ts";
@@ -25,6 +25,8 @@ export interface Skills {
 }
 
 const mostSkills = 100;
+/** Of more folders than these the rest is not looked at, whatever the agent may use. */
+const mostFolders = 1_000;
 /** Larger files are read up to this size. */
 const mostBytes = 64 * 1_024;
 const mostNameChars = 64;
@@ -34,42 +36,62 @@ interface Known {
   /** Version of the file, which changes when the file does. */
   readonly version: string;
   readonly skill: Skill | undefined;
+  /** Permissions can change while the version stays. */
+  readonly unreadable?: true;
 }
 
 export function createSkills({
   directory,
   log,
+  most = mostSkills,
 }: {
   /** The configuration's directory, to which a relative workspace path is resolved. */
   readonly directory: string;
   readonly log: Pick<PluginLog, "warn">;
+  /** How many skills an agent has at most. */
+  readonly most?: number;
 }): Skills {
   let known = new Map<string, Known>();
+  const crowded = new Set<string>();
 
   async function read(folder: string, file: string): Promise<Skill | undefined> {
     const found = await stat(file).catch(() => undefined);
     if (found?.isFile() !== true) return undefined;
     const version = `${found.mtimeMs} ${found.size}`;
     const before = known.get(file);
-    if (before?.version === version) return before.skill;
-    const skill = parseSkill(await readText(file).catch(() => ""), { folder, file });
-    if (skill === undefined) log.warn({ file }, "a skill is left out: it needs a description in its front matter");
-    known.set(file, { version, skill });
-    return skill;
+    const isNew = before?.version !== version;
+    if (!isNew && before.unreadable === undefined) return before.skill;
+    try {
+      const skill = parseSkill(await readText(file), { folder, file });
+      if (skill === undefined) log.warn({ file }, "a skill is left out: it needs a description in its front matter");
+      known.set(file, { version, skill });
+      return skill;
+    } catch (error) {
+      if (isNew) log.warn({ file, error: reasonOf(error) }, "a skill is left out: its file cannot be read");
+      known.set(file, { version, skill: undefined, unreadable: true });
+      return undefined;
+    }
   }
 
   return {
     async of({ workspace, skills: allowed }, place) {
       if (workspace === undefined || allowed?.length === 0 || place?.length === 0) return [];
       const root = join(expandPath(workspace, directory), "skills");
-      const folders = (await readdir(root).catch(() => [])).sort().slice(0, mostSkills);
-      if (known.size > 10 * mostSkills) known = new Map();
+      const folders = (await readdir(root).catch(() => [])).sort().slice(0, mostFolders);
+      if (known.size > 10 * mostFolders) known = new Map();
       const found = new Map<string, Skill>();
       for (const skill of await Promise.all(folders.map((folder) => read(folder, join(root, folder, "SKILL.md"))))) {
         const isMeant = skill !== undefined && [allowed, place].every((names) => names === undefined || names.includes(skill.name));
         if (isMeant && !found.has(skill.name)) found.set(skill.name, skill);
       }
-      return [...found.values()];
+      if (found.size > most && !crowded.has(root)) {
+        crowded.add(root);
+        log.warn(
+          { workspace, skills: found.size, most },
+          "an agent has more skills than a model is offered: list those that it needs in `skills`",
+        );
+      }
+      return [...found.values()].slice(0, most);
     },
   };
 }

@@ -15,8 +15,13 @@ interface Named {
 /** Part of the check of the agents. */
 export async function wrongSkills(patient: Patient): Promise<readonly Finding[]> {
   const { config, directory } = patient.loaded;
-  const unlisted = new Set<string>();
-  const skills = createSkills({ directory, log: { warn: (fields) => unlisted.add(String((fields as { readonly file?: string }).file)) } });
+  const unlisted = new Map<string, string | undefined>();
+  const warn = (fields: object) => {
+    const { file, error } = fields as { readonly file?: string; readonly error?: string };
+    if (file !== undefined) unlisted.set(file, error);
+  };
+  // All of them, so that a name which is not offered is not called unknown.
+  const skills = createSkills({ directory, log: { warn }, most: Number.POSITIVE_INFINITY });
   const everywhere = new Set<string>();
   const named: (Named & { readonly known: ReadonlySet<string> })[] = [];
   for (const id of agentIds(config)) {
@@ -32,14 +37,11 @@ export async function wrongSkills(patient: Patient): Promise<readonly Finding[]>
   const missing = named.flatMap(({ path, names, known }) => names.filter((name) => !known.has(name)).map((name) => [path, name] as const));
   const base = { check: "agents", verdict: "warn" } as const;
   return [
-    ...[...unlisted].map((file): Finding => {
-      const fix = "Begin it with a line of three dashes, `description: what it is for`, and another line of three dashes.";
-      return {
-        ...base,
-        path: file,
-        reason: `the skill in ${visibleLine(file, 300)} is not offered to models: it has no description`,
-        fix,
-      };
+    ...[...unlisted].map(([file, error]): Finding => {
+      const described = "Begin it with a line of three dashes, `description: what it is for`, and another line of three dashes.";
+      const why = error === undefined ? "it has no description" : `it cannot be read (${error})`;
+      const fix = error === undefined ? described : "Let the user of the gateway read the file.";
+      return { ...base, path: file, reason: `the skill in ${visibleLine(file, 300)} is not offered to models: ${why}`, fix };
     }),
     // A section that several agents or accounts inherit is in the file once.
     ...[...new Map(missing.map((one) => [one.join("\n"), one])).values()].map(([path, name]): Finding => {

@@ -19,7 +19,7 @@ interface Options {
 
 export async function createPlugin({ terminal }: CommandContext, [name]: readonly [string], options: Options): Promise<number> {
   const { kind, transport, dir, json } = options;
-  checkPluginName(name);
+  checkPluginName(name, kind);
   if (transport !== undefined && kind !== "channel") throw new HostError("usage", { reason: "--transport is for channels" });
   const directory = resolve(dir ?? name);
   checkUnused(directory);

@@ -9,6 +9,7 @@ import type { CommandContext } from "../context.ts";
 import { followEvents, startNow } from "../events/follow.ts";
 import { stateOptions } from "../state-options.ts";
 import { renderChain } from "../why/chain.ts";
+import { createOutputFiles } from "./output-files.ts";
 import { watchFolder } from "./watch-folder.ts";
 
 export interface DevPlugin {
@@ -45,7 +46,15 @@ export function createDevPlugin(named: string, context: Pick<CommandContext, "te
       if (failed !== undefined) terminal.line(`${terminal.style("red", failed)} It starts as soon as you fix it.`);
       for (const line of await withoutAccount(gateway)) terminal.line(line);
       terminal.line(`Files of ${shown(folder)} take effect when they are saved.`);
-      watchFolder(folder, { signal, now }, (savedAt) => void replace(gateway, savedAt));
+      const files = createOutputFiles(now);
+      const state = realpathSync(gateway.stateDirectory);
+      const isForeign = (file: string) => file === state;
+      watchFolder(folder, { signal, now, isForeign }, (savedAt, changed) => {
+        const { saved, outputs } = files.divide(changed);
+        for (const file of outputs)
+          terminal.line(`${shown(file)} changes whenever the plugin is replaced, so its changes do not replace the plugin any more.`);
+        if (saved.length > 0) void files.during(replace(gateway, savedAt));
+      });
       void printEvents(gateway, context, signal);
     },
   };

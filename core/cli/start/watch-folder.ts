@@ -7,14 +7,19 @@ import { join } from "node:path";
 const debounceMs = 30;
 
 /** Libraries, and what editors and version control keep beside the files. */
-const isForeign = (name: string): boolean => name === "node_modules" || name.startsWith(".") || /[~#]$/.test(name);
+const isOfTools = (name: string): boolean => name === "node_modules" || name.startsWith(".") || /[~#]$/.test(name);
 
-/** `savedAt`: when the last of the files was saved, in epoch milliseconds. Stops with the signal, and does not keep the process. */
+/**
+ * `savedAt`: when the last of the files was saved, in epoch milliseconds. `isForeign` names more paths that are left out. Stops with the signal, and
+ * does not keep the process.
+ */
 export function watchFolder(
   folder: string,
-  { signal, now }: { readonly signal: AbortSignal; readonly now: () => number },
-  onSaved: (savedAt: number) => void,
+  options: { readonly signal: AbortSignal; readonly now: () => number; isForeign(path: string): boolean },
+  onSaved: (savedAt: number, files: readonly string[]) => void,
 ): void {
+  const { signal, now } = options;
+  const isForeign = (directory: string, name: string) => isOfTools(name) || options.isForeign(join(directory, name));
   const watchers = new Map<string, FSWatcher>();
   let paths = new Set<string>();
   let timer: NodeJS.Timeout | undefined;
@@ -23,7 +28,7 @@ export function watchFolder(
   function watchOne(directory: string): void {
     if (watchers.has(directory)) return;
     const watcher = watch(directory, { persistent: false, signal }, (_, name) => {
-      if (name === null || isForeign(name)) return;
+      if (name === null || isForeign(directory, name)) return;
       paths.add(join(directory, name));
       clearTimeout(timer);
       timer = setTimeout(() => void report(), debounceMs);
@@ -34,7 +39,7 @@ export function watchFolder(
     watcher.on("error", () => watcher.close());
     watcher.on("close", () => watchers.delete(directory));
     for (const entry of readdirSync(directory, { withFileTypes: true }))
-      if (entry.isDirectory() && !isForeign(entry.name)) watchOne(join(directory, entry.name));
+      if (entry.isDirectory() && !isForeign(directory, entry.name)) watchOne(join(directory, entry.name));
   }
 
   async function savedAt(path: string): Promise<number> {
@@ -53,7 +58,7 @@ export function watchFolder(
     const saved = [...paths];
     paths = new Set();
     const times = await Promise.all(saved.map(savedAt));
-    if (!signal.aborted) onSaved(Math.max(...times));
+    if (!signal.aborted) onSaved(Math.max(...times), saved);
   }
 
   watchOne(folder);

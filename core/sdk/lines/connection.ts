@@ -62,7 +62,7 @@ export function connectLines(
     isOpen = true;
   });
   socket.on("error", (error) => {
-    failure = untrusted(error) ?? error;
+    failure = untrusted(error) ?? withoutTls(error) ?? error;
   });
   socket.on("close", () => resolve(failure));
   return {
@@ -97,6 +97,13 @@ const unknownAuthorities: readonly unknown[] = [
   "UNABLE_TO_GET_ISSUER_CERT_LOCALLY",
   "UNABLE_TO_VERIFY_LEAF_SIGNATURE",
 ];
+
+/** OpenSSL's own message names a file of its source, and the port of another protocol is the commonest mistake. */
+function withoutTls(cause: Error): ChannelError | undefined {
+  if (!cause.message.includes("wrong version number")) return undefined;
+  const hint = "Set port to the port for TLS; only a server on this machine or in a network that is yours can do without TLS.";
+  return new ChannelError("network", { detail: "The server does not speak TLS on this port", hint, retryable: true, cause });
+}
 
 /** Node's own message ends in advice about options of Node. */
 function untrusted(cause: NodeJS.ErrnoException): ChannelError | undefined {

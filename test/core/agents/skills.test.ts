@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
@@ -10,15 +10,16 @@ function workspace(files: Readonly<Record<string, string>>) {
   const directory = mkdtempSync(join(tmpdir(), "skills-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const warnings: object[] = [];
+  const file = (name: string) => join(directory, "agent", "skills", name, "SKILL.md");
   const put = (name: string, text: string) => {
     mkdirSync(join(directory, "agent", "skills", name), { recursive: true });
-    writeFileSync(join(directory, "agent", "skills", name, "SKILL.md"), text);
+    writeFileSync(file(name), text);
   };
   for (const [name, text] of Object.entries(files)) put(name, text);
   const skills = createSkills({ directory, log: { warn: (fields) => warnings.push(fields) } });
   const names = async (allowed?: readonly string[], place?: readonly string[]) =>
     (await skills.of({ workspace: "agent", ...(allowed && { skills: allowed }) }, place)).map(({ name }) => name);
-  return { skills, put, names, warnings };
+  return { skills, put, names, warnings, file };
 }
 
 const bread = "---\nname: bread\ndescription: Bakes bread.\n---\nKnead for ten minutes.\n";
@@ -47,6 +48,27 @@ test("one without a description is left out, and told once as long as it stays s
   expect(warnings).toMatchObject([{ file: expect.stringContaining("mute") }]);
   put("mute", "---\nname: mute\ndescription: Says nothing, at last described.\n---\n");
   expect(await names()).toEqual(["mute", "tea"]);
+});
+
+test("one whose file cannot be read is reported as such, once, and is there as soon as it can be read", async () => {
+  const { names, put, warnings, file } = workspace({ tea, bread });
+  // A file that exists and cannot be read, also for the superuser.
+  rmSync(file("bread"));
+  symlinkSync("/proc/self/mem", file("bread"));
+  for (let turn = 0; turn < 3; turn += 1) expect(await names()).toEqual(["tea"]);
+  expect(warnings).toEqual([{ file: file("bread"), error: expect.stringMatching(/EIO|ENOENT/) }]);
+  rmSync(file("bread"));
+  put("bread", bread);
+  expect(await names()).toEqual(["bread", "tea"]);
+});
+
+test("an agent whose skills are listed has them in a folder of many; one that lists none is offered a hundred, and the log says so", async () => {
+  const many = Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`task-${index}`, tea]));
+  const { names, warnings } = workspace({ ...many, zest: "---\ndescription: Grates zest.\n---\n" });
+  expect(await names(["zest"])).toEqual(["zest"]);
+  expect(warnings).toEqual([]);
+  for (let turn = 0; turn < 2; turn += 1) expect(await names()).toHaveLength(100);
+  expect(warnings).toEqual([{ workspace: "agent", skills: 121, most: 100 }]);
 });
 
 test.each([

@@ -3,6 +3,9 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { pluginKinds } from "../../../core/cli/plugins/commands.ts";
 import { ownCopy } from "../../../core/cli/plugins/own-copy.ts";
+import { checkPluginName } from "../../../core/cli/plugins/plugin-name.ts";
+import { hooksSchema } from "../../../core/config/schema/hooks.ts";
+import { reservedPaths } from "../../../core/webhooks/mapping/mapping-rules.ts";
 import { temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 
@@ -98,6 +101,19 @@ describe("plugins create", () => {
     expect(code).toBe(2);
     expect(err).toMatch(new RegExp(`^error: "${name}" cannot be the name of a plugin: .*${reason}`));
     expect(existsSync(folder)).toBe(false);
+  });
+
+  test("refuses a preset that is called like an endpoint of the gateway or a key of hooks, which its deliveries would never reach", () => {
+    // Keys of presets that a bundled plugin brings.
+    const ofMail = ["gmail", "imap"];
+    const own = [...reservedPaths, ...Object.keys(hooksSchema.properties)].filter(
+      (name) => /^[a-z]+$/.test(name) && !ofMail.includes(name),
+    );
+    expect(own).toContain("agent");
+    for (const name of own) {
+      expect(() => checkPluginName(name, "preset"), name).toThrow(`"${name}" cannot be the name of a plugin: `);
+      if (name !== "path") expect(() => checkPluginName(name, "engine"), name).not.toThrow();
+    }
   });
 
   test("a kind that does not exist, or none, is wrong usage", async () => {

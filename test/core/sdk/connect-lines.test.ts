@@ -77,6 +77,20 @@ test("a certificate that is not trusted says what to set; one that cannot be rea
   );
 });
 
+test("a server that answers TLS in plain text says which option is wrong, and not where OpenSSL noticed it", async () => {
+  const server = createServer((socket) => void socket.on("error", () => {}).write(":irc.test NOTICE * :*** Looking up your hostname\r\n"));
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const reason = await connectLines({ host: "127.0.0.1", port, tls: true }, () => {}).lost;
+  expect(reason).toMatchObject({
+    reason: "network",
+    retryable: true,
+    message: "The server does not speak TLS on this port",
+    hint: expect.stringContaining("Set port to the port for TLS"),
+  });
+});
+
 test("a server that is away is a reason, not an exception", async () => {
   const connection = connectLines({ host: "127.0.0.1", port: 1, tls: false }, () => {});
   connection.write("hello");

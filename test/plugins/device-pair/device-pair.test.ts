@@ -165,9 +165,14 @@ test("approved on the command line, it may fetch its token for as long as the op
   const room = await openRoom({ plugin: { requestTtlSeconds: 86_400 } });
   const { body } = await room.ask(await room.code());
   const store = await openSqliteStore({ directory: room.gateway.stateDirectory, now: Date.now });
-  const approve = devicesCli.commands.find(({ name }) => name === "approve");
-  const call = { args: [undefined], store: scopedStore(store, "plugin:device-pair", Date.now), now: Date.now };
-  expect((await approve?.run(call as unknown as CliCall))?.lines).toEqual([`Laptop (${body.id}) is approved.`]);
+  const kept = scopedStore(store, "plugin:device-pair", Date.now);
+  const run = async (command: string, id: unknown) => {
+    const call = { args: [id], store: kept, now: Date.now } as unknown as CliCall;
+    return (await devicesCli.commands.find(({ name }) => name === command)?.run(call))?.lines;
+  };
+  expect(await run("approve", undefined)).toEqual([`Laptop (${body.id}) is approved.`]);
+  const other = (await room.ask(await room.code(), "Phone")).body.id;
+  expect(await run("revoke", other), "it never had a token").toEqual([`The request of Phone (${other}) is denied.`]);
   await store.close();
   room.wait(80_000);
   expect(await room.collect(body.id, body.secret)).toMatchObject({ status: 200 });
@@ -270,7 +275,7 @@ test("the page loads nothing from elsewhere, and its policy allows its own scrip
   expect(text).not.toMatch(/https?:/);
 });
 
-test("the page asks, waits for the approval and shows the token", async () => {
+test("the page asks, waits for the approval and shows the token, also behind a proxy that serves the gateway below a path", async () => {
   const room = await openRoom();
   const { url } = room.gateway;
   const html = await (await fetch(`${url}/devices/pair`)).text();
@@ -292,7 +297,11 @@ test("the page asks, waits for the approval and shows the token", async () => {
     FormData: function FormData() {
       return Object.entries(fields);
     },
-    fetch: (path: string, init: RequestInit) => fetch(url + path, init),
+    location: { pathname: "/gateway-of-ada/devices/pair" },
+    fetch: (path: string, init: RequestInit) => {
+      expect(path).toMatch(/^\/gateway-of-ada\/devices\/pair/);
+      return fetch(url + path.replace("/gateway-of-ada", ""), init);
+    },
     setTimeout: (done: () => void) => setTimeout(done, 20),
   });
   const submitted = submit({ preventDefault() {} });

@@ -77,12 +77,19 @@ describe("what it is told", () => {
 });
 
 describe("the pace", () => {
+  test("a word of some thousand letters, such as a token in a webhook, is a piece like any other, at once", () => {
+    const startedAt = performance.now();
+    expect(pieces(`${"a".repeat(2_500)} b c d e${" ".repeat(2_500)}`)).toHaveLength(2);
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+
   test("pieces are a few words each, and joined they are the text", () => {
     const text = "  One two three, four\n\nfive\tsix seven. ";
     expect(pieces(text).join("")).toBe(text);
     expect(pieces(text).length).toBeGreaterThan(2);
     expect(pieces("")).toEqual([]);
     expect(pieces(" \n ").join("")).toBe(" \n ");
+    expect(pieces("a b c d e \n")).toEqual(["a b c", " d e \n"]);
   });
 
   test("with a delay the text grows in order, piece by piece", async () => {

@@ -1,4 +1,5 @@
 /** What a server does seldom: refusals, collisions, accounts, silence, and texts that are meant to deceive. */
+import { definePlugin } from "service-gateway/sdk";
 import { createTestHost, type TestHostOptions } from "service-gateway/testkit";
 import { aroundEach, describe, test } from "vitest";
 import irc from "../../../plugins/irc/index.ts";
@@ -21,9 +22,18 @@ async function open(server: ScriptedServer, options: object = {}) {
     irc: { server: "127.0.0.1", port: server.port, tls: false, nick: "bot", everyMs: 1, dmPolicy: "open", allowFrom: ["*"], ...options },
   };
   const config = { channels, session: { dmScope: "per-channel-peer" } };
-  const host = await createTestHost({ plugins: [irc], answer, config, allowErrors: [/./] });
+  const ends: string[] = [];
+  const watch = definePlugin({
+    id: "watch",
+    version: "1.0.0",
+    host: "^0.1.0",
+    setup(host) {
+      host.tap("settled", ({ reason }) => void ends.push(reason));
+    },
+  });
+  const host = await createTestHost({ plugins: [irc, watch], answer, config, allowErrors: [/./] });
   onTestFinished(() => host.close());
-  return { state: async () => (await host.accounts()).find(({ channel }) => channel === "irc") };
+  return { ends, state: async () => (await host.accounts()).find(({ channel }) => channel === "irc") };
 }
 
 const message = (text: string, tags = "") => `${tags}:ada!a@127.0.0.1 PRIVMSG bot :${text}`;
@@ -81,9 +91,57 @@ describe.concurrent("signing in", () => {
   });
 });
 
-test.concurrent("a channel that asks for a key is joined with it, the others without", async () => {
+describe.concurrent("a nick that is taken, on a server that takes only short ones,", () => {
+  /** The server of the nick `breadbots`, which another has, and of names with at most `most` letters. */
+  async function serveShort(most: number) {
+    const server = await serve();
+    server.script = (line, socket) => {
+      const [, nick = ""] = /^NICK (.*)$/.exec(line) ?? [];
+      const [code, why] = nick === "breadbots" ? [433, "Nickname already in use"] : [432, `Nickname too long, max. ${most} characters`];
+      if (nick === "" || (nick !== "breadbots" && nick.length <= most)) return false;
+      socket.write(`:irc.test ${code} * ${nick} :${why}\r\n`);
+      return true;
+    };
+    return { server, ...(await open(server, { nick: "breadbots" })) };
+  }
+
+  test("is replaced by one that is short enough", async () => {
+    const { server, state } = await serveShort(9);
+    await connected(state);
+    expect(await state()).toMatchObject({ identity: { username: "bread_2" }, code: "name_taken" });
+    // After the welcome the server refuses the wanted nick in any way it likes.
+    for (let count = 0; count < 3; count += 1) server.send(":irc.test 432 bread_2 breadbots :Erroneous nickname");
+    server.send(":ada!a@127.0.0.1 PRIVMSG bread_2 :hi");
+    await expect.poll(() => server.said.length).toBe(1);
+  });
+
+  test("is waited for if no other is short enough: the account is not given up", async () => {
+    const { state } = await serveShort(5);
+    const detail = "The nick breadbots is taken, and the server does not take bread_3 instead: Nickname too long, max. 5 characters.";
+    await expect.poll(state).toMatchObject({ state: "waiting", code: "sign_in_refused", detail: expect.stringContaining(detail) });
+  });
+});
+
+test.concurrent("a server that is back before its services is tried again by a bot that had signed in, and never joined without", async () => {
   const server = await serve();
-  const { state } = await open(server, { channels: ["#bread", "#open", "#cake"], channelKeys: "#cake=cr=am #bread=crust" });
+  const { state } = await open(server, { saslPassword: "correct horse" });
+  await connected(state);
+  server.script = (line, socket) => {
+    if (line !== "CAP LS 302") return false;
+    socket.write(":irc.test CAP * LS :server-time\r\n");
+    return true;
+  };
+  server.cut();
+  await expect.poll(state, { timeout: 5_000 }).toMatchObject({
+    state: "waiting",
+    code: "sign_in_refused",
+    detail: expect.stringContaining("The server offers no SASL, and saslPassword is set. The next attempt is in"),
+  });
+});
+
+test.concurrent("a channel that asks for a key is joined with it in any spelling of its name, the others without", async () => {
+  const server = await serve();
+  const { state } = await open(server, { channels: ["#bread", "#open", "#cake"], channelKeys: "#Cake=cr=am #bread=crust" });
   await connected(state);
   const joins = () => server.lines.filter((line) => line.startsWith("JOIN"));
   await expect.poll(joins).toEqual(["JOIN #bread crust", "JOIN #open", "JOIN #cake cr=am"]);
@@ -171,13 +229,31 @@ describe.concurrent("who a sender is", () => {
   });
 });
 
+test.concurrent("a message that the server drops has not been sent: later for too many recipients, never for one who has to be asked", async () => {
+  const server = await serve();
+  const { state, ends } = await open(server, { retry: { minDelayMs: 10, maxDelayMs: 50 } });
+  await connected(state);
+  const answers = [":irc.test 707 bot ada :Targets changing too fast, message dropped", ":irc.test 439 bot ada :Target change too fast"];
+  server.script = (line, socket) => {
+    const next = line.startsWith("PRIVMSG ada ") ? answers.shift() : undefined;
+    if (next !== undefined) socket.write(`${next}\r\n`);
+    if (line.startsWith("PRIVMSG eve ")) socket.write(":irc.test 716 bot eve :is in +g mode (server-side ignore.)\r\n");
+    return next !== undefined;
+  };
+  server.send(message("hi"));
+  await expect.poll(() => server.said).toEqual([{ target: "ada", text: "heard: hi" }]);
+  expect(answers).toEqual([]);
+  server.send(":eve!e@127.0.0.1 PRIVMSG bot :hi");
+  await expect.poll(() => ends).toEqual(["answered", "irc_refused"]);
+});
+
 test.concurrent("formatting is left out, and an action is told as one", async () => {
   const server = await serve();
   const { state } = await open(server);
   await connected(state);
-  server.send(message("\u0002bold\u000f \u00034,5red\u0003"));
+  server.send(message("\u0002bold\u000f \u00034,5red\u0003\tand \u0004ff8000,00FF00orange\u0004"));
   server.send(message("\u0001ACTION waves\u0001"));
-  await expect.poll(() => server.said.map(({ text }) => text)).toEqual(["heard: bold red", "heard: * ada waves"]);
+  await expect.poll(() => server.said.map(({ text }) => text)).toEqual(["heard: bold red and orange", "heard: * ada waves"]);
 });
 
 describe.concurrent("a server that misbehaves", () => {
