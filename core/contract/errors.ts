@@ -52,7 +52,10 @@ export function reasonOf(thrown: unknown): string {
 
 /** The text with one mark at its end, so that another sentence may follow. */
 export function asSentence(text: string): string {
-  const bare = text.replace(/[.\s]+$/, "");
+  let end = text.length;
+  // A server may send thousands of dots, of which an expression would try each as the beginning of the end.
+  while (end > 0 && /[.\s]/.test(text.charAt(end - 1))) end -= 1;
+  const bare = text.slice(0, end);
   return /[!?…]$/.test(bare) ? bare : `${bare}.`;
 }
 
