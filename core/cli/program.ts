@@ -30,12 +30,18 @@ const usageExit = 2;
 /** Runs one command line and resolves with its exit code. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   const terminal = createTerminal(process);
-  // In `service logs | head`, the reader closes the pipe early.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   let exitCode = 0;
-  const { program, addPlugins } = createProgram(terminal, (code) => {
+  let isServing = false;
+  const onExit = (code: number) => {
     exitCode = code;
-  });
+  };
+  const onServe = () => {
+    isServing = true;
+  };
+  const { program, addPlugins } = createProgram(terminal, onExit, onServe);
+  // In `service logs | head`, the reader closes the pipe early. A gateway goes on without a reader, or on a full disk: it has its log.
+  process.stdout.on("error", (error: NodeJS.ErrnoException) => isServing || process.exit(error.code === "EPIPE" ? 0 : 1));
+  process.stderr.on("error", () => {});
   try {
     await addPlugins(argv);
     await program.parseAsync(argv.length === 0 ? ["--help"] : [...argv], { from: "user" });
@@ -70,7 +76,7 @@ interface Program {
 }
 
 /** Defines the commands; nothing runs before a command line is parsed. */
-export function createProgram(terminal: Terminal, onExit: (code: number) => void): Program {
+export function createProgram(terminal: Terminal, onExit: (code: number) => void, onServe = () => {}): Program {
   const program = new ProgramCommand(programCommand)
     .description("Connects webhooks and chat platforms to an AI agent.")
     .option("--config <file>", "configuration file (default: SERVICE_CONFIG, else ~/.service/config.jsonc)")
@@ -96,6 +102,7 @@ export function createProgram(terminal: Terminal, onExit: (code: number) => void
   const handle =
     <A extends readonly unknown[], O>(load: () => Promise<Run<A, O>>, { looks = true } = {}) =>
     async (...received: readonly unknown[]): Promise<void> => {
+      if (!looks) onServe();
       const command = received.at(-1) as Command;
       const options = command.optsWithGlobals() as O & { readonly config?: string; readonly state?: string };
       const [run, { createContext }] = await Promise.all([load(), import("./context.ts")]);
