@@ -19,6 +19,7 @@ import { addEvents } from "./events/commands.ts";
 import { addHooks } from "./hooks/commands.ts";
 import { addMessages } from "./message/commands.ts";
 import { addOperations } from "./operations.ts";
+import { watchReaders } from "./output/readers.ts";
 import { createTerminal, type Terminal } from "./output/terminal.ts";
 import { addPluginCommands } from "./plugins/commands.ts";
 import { addSessions } from "./sessions/commands.ts";
@@ -31,17 +32,9 @@ const usageExit = 2;
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   const terminal = createTerminal(process);
   let exitCode = 0;
-  let isServing = false;
-  const onExit = (code: number) => {
+  const { program, addPlugins } = createProgram({ ...terminal, ...watchReaders(process) }, (code) => {
     exitCode = code;
-  };
-  const onServe = () => {
-    isServing = true;
-  };
-  const { program, addPlugins } = createProgram(terminal, onExit, onServe);
-  // In `service logs | head`, the reader closes the pipe early. A gateway goes on without a reader, or on a full disk: it has its log.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => isServing || process.exit(error.code === "EPIPE" ? 0 : 1));
-  process.stderr.on("error", () => {});
+  });
   try {
     await addPlugins(argv);
     await program.parseAsync(argv.length === 0 ? ["--help"] : [...argv], { from: "user" });
@@ -76,7 +69,7 @@ interface Program {
 }
 
 /** Defines the commands; nothing runs before a command line is parsed. */
-export function createProgram(terminal: Terminal, onExit: (code: number) => void, onServe = () => {}): Program {
+export function createProgram(terminal: Terminal & { serve?(): void }, onExit: (code: number) => void): Program {
   const program = new ProgramCommand(programCommand)
     .description("Connects webhooks and chat platforms to an AI agent.")
     .option("--config <file>", "configuration file (default: SERVICE_CONFIG, else ~/.service/config.jsonc)")
@@ -102,7 +95,7 @@ export function createProgram(terminal: Terminal, onExit: (code: number) => void
   const handle =
     <A extends readonly unknown[], O>(load: () => Promise<Run<A, O>>, { looks = true } = {}) =>
     async (...received: readonly unknown[]): Promise<void> => {
-      if (!looks) onServe();
+      if (!looks) terminal.serve?.();
       const command = received.at(-1) as Command;
       const options = command.optsWithGlobals() as O & { readonly config?: string; readonly state?: string };
       const [run, { createContext }] = await Promise.all([load(), import("./context.ts")]);
