@@ -5,6 +5,7 @@ import { setTimeout as wait } from "node:timers/promises";
 import { HostError } from "../contract/errors.ts";
 import { renderLogLine } from "../log/log-line.ts";
 import type { CommandContext } from "./context.ts";
+import { requireAccess } from "./other-user.ts";
 import { parseSince } from "./output/times.ts";
 
 interface LogsOptions {
@@ -24,6 +25,7 @@ const lookEveryMs = 250;
 
 export async function showLogs(context: CommandContext, _: readonly [], options: LogsOptions): Promise<number> {
   const directory = await context.stateDirectory();
+  requireAccess(directory);
   const file = join(directory, "logs", "gateway.log");
   if (!existsSync(file) && options.follow !== true) throw new HostError("log_missing", { file });
   const since = options.since === undefined ? undefined : parseSince(options.since, context.now());
