@@ -1,4 +1,4 @@
-/** What happens when nobody reads the output any more. */
+/** Handles the end of the program that reads the output, such as a pager. */
 
 /** In `service logs | head`, the reader closes the pipe early, and the command ends. `serve` makes it go on instead. */
 export function watchReaders({ stdout, stderr }: Pick<NodeJS.Process, "stdout" | "stderr">): { serve(): void } {
