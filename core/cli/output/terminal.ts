@@ -1,7 +1,8 @@
 /** Output of the commands: colours only on a terminal, and one format for errors. */
-import { stripVTControlCharacters, styleText } from "node:util";
+import { styleText } from "node:util";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import { visible } from "../../log/visible.ts";
+import { columnsOf } from "./width.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
@@ -20,8 +21,6 @@ export interface Terminal {
   error(thrown: unknown): void;
 }
 
-const visibleLength = (text: string) => [...stripVTControlCharacters(text)].length;
-
 export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, "stdout" | "stderr">): Terminal {
   const style = (format: Style, text: string) => styleText(format, text, { stream: stdout });
   const line = (text = "") => void stdout.write(`${text}\n`);
@@ -32,12 +31,12 @@ export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, "stdout"
     style,
     table(rows, { indent = "" } = {}) {
       const widths = rows.reduce<readonly number[]>(
-        (known, row) => row.map((cell, column) => Math.max(known[column] ?? 0, visibleLength(cell))),
+        (known, row) => row.map((cell, column) => Math.max(known[column] ?? 0, columnsOf(cell))),
         [],
       );
       for (const row of rows) {
         const cells = row.map((cell, column) =>
-          column === row.length - 1 ? cell : cell + " ".repeat((widths[column] ?? 0) - visibleLength(cell)),
+          column === row.length - 1 ? cell : cell + " ".repeat((widths[column] ?? 0) - columnsOf(cell)),
         );
         line(`${indent}${cells.join("  ")}`.trimEnd());
       }
