@@ -1,5 +1,5 @@
 /** The file of the log. It never stops the process or grows its memory, and its name always leads to the newest lines. */
-import { closeSync, fstatSync, mkdirSync, openSync, renameSync, statSync, write, writeSync } from "node:fs";
+import { closeSync, existsSync, fstatSync, mkdirSync, openSync, renameSync, statSync, write, writeSync } from "node:fs";
 import { dirname } from "node:path";
 
 /** The destination of the lines. */
@@ -86,7 +86,8 @@ export function openLogFile(file: string): Sink {
 
 function open(file: string): OpenFile | undefined {
   try {
-    mkdirSync(dirname(file), { recursive: true, mode: 0o700 });
+    // Not the directory above: when that is gone, so is the state, and what is left of it must not look like one.
+    if (!existsSync(dirname(file))) mkdirSync(dirname(file), { mode: 0o700 });
     const handle = openSync(file, "a", 0o600);
     const { size, dev, ino } = fstatSync(handle);
     return { handle, device: dev, inode: ino, bytes: size };

@@ -14,7 +14,7 @@ beforeEach(() => {
 });
 afterEach(() => {
   vi.useRealTimers();
-  rmSync(directory, { recursive: true });
+  rmSync(directory, { recursive: true, force: true });
 });
 
 const text = (name = file) => (existsSync(name) ? readFileSync(name, "utf8") : "");
@@ -40,6 +40,14 @@ describe("the file of the log", () => {
     await until(() => expect(text()).toBe("after\n"));
     log.close();
     expect([statSync(join(directory, "logs")).mode & 0o777, statSync(file).mode & 0o777]).toEqual([0o700, 0o600]);
+  });
+
+  test("a state directory that was removed does not come back with the next line", ({ expect }) => {
+    const log = openLogFile(file);
+    rmSync(directory, { recursive: true });
+    log.write("after\n");
+    log.close();
+    expect(existsSync(directory)).toBe(false);
   });
 
   test("a file that cannot be opened ends nothing: what was logged waits, and is written when it can be", async ({ expect }) => {
