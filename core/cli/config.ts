@@ -17,8 +17,8 @@ import { findStore } from "../host/find-store.ts";
 import { isEmbedded } from "../stores/place.ts";
 import type { Synced } from "../stores/shared-config.ts";
 import type { CommandContext } from "./context.ts";
-import { isStateForbidden } from "./other-user.ts";
 import { type Declared, declaredSchemas, readDeclarations, readyPlugins } from "./plugins/declarations.ts";
+import { isStateForbidden } from "./running-gateway.ts";
 
 interface ConfigOptions {
   readonly json?: boolean;

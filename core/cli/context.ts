@@ -11,9 +11,8 @@ import type { StoreFinding } from "../sdk/store.ts";
 import type { Store } from "../state/store.ts";
 import type { StateOptions } from "../stores/options.ts";
 import type { StatePlace } from "../stores/place.ts";
-import { requireAccess } from "./other-user.ts";
 import type { Terminal } from "./output/terminal.ts";
-import { findGateway, type RunningGateway, runningConfigFile } from "./running-gateway.ts";
+import { findGateway, type RunningGateway, requireAccess, runningConfigFile } from "./running-gateway.ts";
 
 export interface CommandContext {
   readonly terminal: Terminal;

@@ -5,8 +5,8 @@ import { setTimeout as wait } from "node:timers/promises";
 import { HostError } from "../contract/errors.ts";
 import { renderLogLine } from "../log/log-line.ts";
 import type { CommandContext } from "./context.ts";
-import { requireAccess } from "./other-user.ts";
 import { parseSince } from "./output/times.ts";
+import { requireAccess } from "./running-gateway.ts";
 
 interface LogsOptions {
   readonly follow?: boolean;

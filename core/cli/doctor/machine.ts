@@ -9,7 +9,7 @@ import { checkListening, type ListenAddress } from "../../http/listening.ts";
 import { isOnlyHere } from "../../http/reach.ts";
 import { lockProblem } from "../../state/lock.ts";
 import { isEmbedded } from "../../stores/place.ts";
-import { isStateForbidden } from "../other-user.ts";
+import { isStateForbidden } from "../running-gateway.ts";
 import { type Finding, ok, orOk, withoutStop } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 

@@ -7,9 +7,8 @@ import type { GatewayDescription } from "../../gateway/gateway.ts";
 import type { StatePlace } from "../../stores/place.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "../accounts.ts";
 import type { CommandContext } from "../context.ts";
-import { isStateForbidden } from "../other-user.ts";
 import { type Declared, readDeclarations } from "../plugins/declarations.ts";
-import type { RunningGateway } from "../running-gateway.ts";
+import { isStateForbidden, type RunningGateway } from "../running-gateway.ts";
 
 export interface Patient {
   readonly context: CommandContext;

@@ -1,7 +1,6 @@
 import { styleText } from "node:util";
 import { expect, test } from "vitest";
-import { createTerminal } from "../../../core/cli/output/terminal.ts";
-import { columnsOf } from "../../../core/cli/output/width.ts";
+import { columnsOf, createTerminal } from "../../../core/cli/output/terminal.ts";
 
 test.each([
   ["Ada (1001)", 10],
