@@ -18,6 +18,7 @@ import { isEmbedded } from "../stores/place.ts";
 import type { Synced } from "../stores/shared-config.ts";
 import type { CommandContext } from "./context.ts";
 import { type Declared, declaredSchemas, readDeclarations, readyPlugins } from "./plugins/declarations.ts";
+import { isStateForbidden } from "./running-gateway.ts";
 
 interface ConfigOptions {
   readonly json?: boolean;
@@ -75,8 +76,18 @@ async function change(
   terminal.line(`${path} ${changed ? done : already}.`);
   for (const problem of problems) terminal.note(renderProblem(problem));
   // Without a running gateway the next start reads the file anyway.
-  if (changed && waitsForStart(path) && (await gateway()) !== null) terminal.note("Takes effect after a restart.");
+  if (changed && waitsForStart(path) && (await mayRun(gateway))) terminal.note("Takes effect after a restart.");
   return 0;
+}
+
+/** The configuration may belong to this user, and the state to another one. */
+async function mayRun(gateway: CommandContext["gateway"]): Promise<boolean> {
+  try {
+    return (await gateway()) !== null;
+  } catch (error) {
+    if (isStateForbidden(error)) return true;
+    throw error;
+  }
 }
 
 /** Makes the file equal to the configuration in the store, if it is kept there. */

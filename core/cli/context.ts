@@ -12,7 +12,7 @@ import type { Store } from "../state/store.ts";
 import type { StateOptions } from "../stores/options.ts";
 import type { StatePlace } from "../stores/place.ts";
 import type { Terminal } from "./output/terminal.ts";
-import { findGateway, type RunningGateway, runningConfigFile } from "./running-gateway.ts";
+import { findGateway, type RunningGateway, requireAccess, runningConfigFile } from "./running-gateway.ts";
 
 export interface CommandContext {
   readonly terminal: Terminal;
@@ -29,7 +29,10 @@ export interface CommandContext {
   stateDirectory(): Promise<string>;
   /** Where the state is: the state directory and the store. */
   place(): Promise<StatePlace>;
-  /** Whether a gateway has ever run on this state. A database that a store's plugin opens counts as used. */
+  /**
+   * Whether a gateway has ever run on this state. A database that a store's plugin opens counts as used. Throws `state_forbidden`, as
+   * `gateway` does, if the state directory belongs to another user.
+   */
   hasState(): Promise<boolean>;
   /**
    * Opens the state, even if a gateway is running on it. Throws `state_missing` if no gateway has ever run there, unless `create` is true.
@@ -84,7 +87,10 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
     const { store, url } = section;
     return { directory: found, store, ...(url === undefined ? {} : { url }), ...(node === undefined ? {} : { node }) };
   };
-  const hasState = async (): Promise<boolean> => (await import("../stores/place.ts")).isUsed(await place());
+  const hasState = async (): Promise<boolean> => {
+    requireAccess(await stateDirectory());
+    return (await import("../stores/place.ts")).isUsed(await place());
+  };
   const options = async (at?: StatePlace): Promise<StateOptions> => {
     const [found, { stateOptions }] = await Promise.all([at ?? place(), import("./state-options.ts")]);
     return stateOptions(found, { env, configDirectory: dirname(configFile.file), load: async () => (await glance()).plugins });
@@ -115,6 +121,7 @@ export function createContext({ terminal, config, state, looks }: ContextOptions
       return await checkStore(await options());
     },
     async gateway() {
+      requireAccess(await stateDirectory());
       return await findGateway(await stateDirectory());
     },
   };

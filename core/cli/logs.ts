@@ -6,6 +6,7 @@ import { HostError } from "../contract/errors.ts";
 import { renderLogLine } from "../log/log-line.ts";
 import type { CommandContext } from "./context.ts";
 import { parseSince } from "./output/times.ts";
+import { requireAccess } from "./running-gateway.ts";
 
 interface LogsOptions {
   readonly follow?: boolean;
@@ -24,15 +25,16 @@ const lookEveryMs = 250;
 
 export async function showLogs(context: CommandContext, _: readonly [], options: LogsOptions): Promise<number> {
   const directory = await context.stateDirectory();
+  requireAccess(directory);
   const file = join(directory, "logs", "gateway.log");
   if (!existsSync(file) && options.follow !== true) throw new HostError("log_missing", { file });
   const since = options.since === undefined ? undefined : parseSince(options.since, context.now());
   const print = printer(context, options);
-  const past = existsSync(file) ? readPast(file, since) : { lines: [], end: 0 };
-  const fitting = past.lines.filter((text) => fits(text, { least: leastOf(options), since }));
+  const wanted = { least: leastOf(options), since };
   // With a time given, all lines since then are shown.
-  const { lines = since === undefined ? usualLines : fitting.length } = options;
-  for (const line of fitting.slice(Math.max(0, fitting.length - lines))) print(line);
+  const { lines = since === undefined ? usualLines : Number.POSITIVE_INFINITY } = options;
+  const past = existsSync(file) ? readPast(file, lines, (text) => fits(text, wanted)) : { lines: [], end: 0 };
+  for (const line of past.lines.slice(Math.max(0, past.lines.length - lines))) print(line);
   if (options.follow === true) await follow(file, past.end, print);
   return 0;
 }
@@ -63,12 +65,14 @@ interface Past {
   readonly end: number;
 }
 
-function readPast(file: string, since: number | undefined): Past {
-  if (since === undefined) return readTail(file, tailBytes);
+/** Reads on in the file before this one if the end of it has too few lines: it may have just been rotated. */
+function readPast(file: string, lines: number, fit: (line: string) => boolean): Past {
+  const tail = readTail(file, tailBytes);
+  const fitting = tail.lines.filter(fit);
+  if (fitting.length >= lines) return { ...tail, lines: fitting };
   const current = readTail(file, Number.POSITIVE_INFINITY);
-  const earlier = `${file}.1`;
-  if (!existsSync(earlier)) return current;
-  return { ...current, lines: [...readTail(earlier, Number.POSITIVE_INFINITY).lines, ...current.lines] };
+  const earlier = existsSync(`${file}.1`) ? readTail(`${file}.1`, Number.POSITIVE_INFINITY).lines : [];
+  return { ...current, lines: [...earlier, ...current.lines].filter(fit) };
 }
 
 function readTail(file: string, bytes: number): Past {
@@ -93,25 +97,58 @@ function readRange(file: string, from: number, to: number): string {
 
 /** Runs until it is interrupted. It polls, because a watcher misses changes on some file systems and the renaming of the file. */
 async function follow(file: string, from: number, print: (line: string) => void): Promise<void> {
-  let at = from;
-  let inode = existsSync(file) ? statSync(file).ino : 0;
+  let followed = openFollowed(file, from);
+  let isReplaced = false;
   for (;;) {
     await wait(lookEveryMs);
-    if (!existsSync(file)) continue;
-    const stat = statSync(file);
-    // The log was rotated: the file is a new one.
-    if (stat.ino !== inode || stat.size < at) at = 0;
-    inode = stat.ino;
-    while (at < stat.size) {
-      const text = readRange(file, at, Math.min(at + chunkBytes, stat.size));
-      const end = text.lastIndexOf("\n") + 1;
-      if (end === 0 && text.length < chunkBytes) break;
-      const lines = end === 0 ? text : text.slice(0, end);
-      lines
-        .split("\n")
-        .filter((line) => line !== "")
-        .forEach(print);
-      at += Buffer.byteLength(lines);
+    const current = statSync(file, { throwIfNoEntry: false });
+    if (followed !== undefined) printNew(followed, print);
+    if (current === undefined || (current.ino === followed?.inode && current.dev === followed.device)) continue;
+    // The gateway may still write its last lines to the file that was rotated: they are read at the next look.
+    if (followed !== undefined && !isReplaced) isReplaced = true;
+    else {
+      if (followed !== undefined) closeSync(followed.handle);
+      followed = openFollowed(file, 0);
+      isReplaced = false;
+      if (followed !== undefined) printNew(followed, print);
     }
+  }
+}
+
+interface Followed {
+  /** Leads to the same file after that was renamed or removed. */
+  readonly handle: number;
+  readonly device: number;
+  readonly inode: number;
+  at: number;
+  /** The beginning of a line whose end is not written yet. */
+  rest: readonly Buffer[];
+}
+
+function openFollowed(file: string, at: number): Followed | undefined {
+  try {
+    const handle = openSync(file, "r");
+    const { dev, ino } = fstatSync(handle);
+    return { handle, device: dev, inode: ino, at, rest: [] };
+  } catch {
+    return undefined;
+  }
+}
+
+function printNew(followed: Followed, print: (line: string) => void): void {
+  // The file was emptied.
+  if (fstatSync(followed.handle).size < followed.at) Object.assign(followed, { at: 0, rest: [] });
+  for (;;) {
+    const chunk = Buffer.alloc(chunkBytes);
+    const length = readSync(followed.handle, chunk, 0, chunkBytes, followed.at);
+    if (length === 0) return;
+    followed.at += length;
+    const end = chunk.lastIndexOf("\n", length - 1) + 1;
+    if (end > 0) {
+      const lines = Buffer.concat([...followed.rest, chunk.subarray(0, end)]).toString("utf8");
+      followed.rest = [];
+      for (const line of lines.split("\n")) if (line !== "") print(line);
+    }
+    if (end < length) followed.rest = [...followed.rest, chunk.subarray(end, length)];
   }
 }

@@ -19,7 +19,7 @@ import { addEvents } from "./events/commands.ts";
 import { addHooks } from "./hooks/commands.ts";
 import { addMessages } from "./message/commands.ts";
 import { addOperations } from "./operations.ts";
-import { createTerminal, type Terminal } from "./output/terminal.ts";
+import { createTerminal, type Terminal, watchReaders } from "./output/terminal.ts";
 import { addPluginCommands } from "./plugins/commands.ts";
 import { addSessions } from "./sessions/commands.ts";
 import { packageVersion } from "./version.ts";
@@ -30,10 +30,8 @@ const usageExit = 2;
 /** Runs one command line and resolves with its exit code. */
 export async function runCommandLine(argv: readonly string[]): Promise<number> {
   const terminal = createTerminal(process);
-  // In `service logs | head`, the reader closes the pipe early.
-  process.stdout.on("error", (error: NodeJS.ErrnoException) => process.exit(error.code === "EPIPE" ? 0 : 1));
   let exitCode = 0;
-  const { program, addPlugins } = createProgram(terminal, (code) => {
+  const { program, addPlugins } = createProgram({ ...terminal, ...watchReaders(process) }, (code) => {
     exitCode = code;
   });
   try {
@@ -70,7 +68,7 @@ interface Program {
 }
 
 /** Defines the commands; nothing runs before a command line is parsed. */
-export function createProgram(terminal: Terminal, onExit: (code: number) => void): Program {
+export function createProgram(terminal: Terminal & { serve?(): void }, onExit: (code: number) => void): Program {
   const program = new ProgramCommand(programCommand)
     .description("Connects webhooks and chat platforms to an AI agent.")
     .option("--config <file>", "configuration file (default: SERVICE_CONFIG, else ~/.service/config.jsonc)")
@@ -96,6 +94,7 @@ export function createProgram(terminal: Terminal, onExit: (code: number) => void
   const handle =
     <A extends readonly unknown[], O>(load: () => Promise<Run<A, O>>, { looks = true } = {}) =>
     async (...received: readonly unknown[]): Promise<void> => {
+      if (!looks) terminal.serve?.();
       const command = received.at(-1) as Command;
       const options = command.optsWithGlobals() as O & { readonly config?: string; readonly state?: string };
       const [run, { createContext }] = await Promise.all([load(), import("./context.ts")]);

@@ -1,7 +1,8 @@
 /** A gateway in another process. It is found by the file in its state directory, and called over HTTP. */
-import { readFileSync } from "node:fs";
+import { accessSync, constants, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { HostError } from "../contract/errors.ts";
 import { parseExactJson } from "../http/exact-json.ts";
 
 const addressFile = "gateway.json";
@@ -134,5 +135,27 @@ export function isAlive(pid: number): boolean {
     return true;
   } catch (error) {
     return (error as NodeJS.ErrnoException).code === "EPERM";
+  }
+}
+
+/**
+ * Throws `state_forbidden` if this user may not read the state directory, as without sudo beside a gateway with a user of its own.
+ * Otherwise it would look as if there was no state and no gateway.
+ */
+export function requireAccess(directory: string): void {
+  if (isForbidden(directory, constants.R_OK | constants.X_OK) || isForbidden(join(directory, addressFile), constants.R_OK))
+    throw new HostError("state_forbidden", { directory });
+}
+
+export const isStateForbidden = (error: unknown): boolean => error instanceof HostError && error.code === "state_forbidden";
+
+/** A path that does not exist is not forbidden. */
+function isForbidden(path: string, mode: number): boolean {
+  try {
+    accessSync(path, mode);
+    return false;
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    return code === "EACCES" || code === "EPERM";
   }
 }

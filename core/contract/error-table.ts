@@ -30,6 +30,10 @@ export const errorTable = {
     text: "Another gateway (process {pid}) uses the state directory {directory}.",
     hint: "Stop it, or set SERVICE_STATE_DIR to another directory.",
   },
+  state_forbidden: {
+    text: "This user may not read the state directory {directory}.",
+    hint: "Run the command as the user of the gateway or as root, or pass another directory with --state.",
+  },
   state_unreadable: {
     text: "The state directory {directory} cannot be used: {reason}.",
     hint: "Check its owner, its mode and the free space.",

@@ -9,6 +9,7 @@ import { checkListening, type ListenAddress } from "../../http/listening.ts";
 import { isOnlyHere } from "../../http/reach.ts";
 import { lockProblem } from "../../state/lock.ts";
 import { isEmbedded } from "../../stores/place.ts";
+import { isStateForbidden } from "../running-gateway.ts";
 import { type Finding, ok, orOk, withoutStop } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 
@@ -20,6 +21,7 @@ export function checkState({ stateDirectory, state }: Patient): readonly Finding
   const found: Finding[] = [];
   const base = { check: "state", path: stateDirectory };
   if (state instanceof HostError) found.push({ ...base, verdict: "fail", reason: withoutStop(state.message), fix: state.hint });
+  if (isStateForbidden(state)) return found;
   // A database elsewhere may be examined from a machine on which no gateway has run.
   if (!existsSync(stateDirectory)) return orOk(found, "state", `there is no ${stateDirectory} yet; the first gateway creates it`);
   const lock = lockProblem(stateDirectory);
@@ -86,7 +88,9 @@ function nearestExisting(path: string): string {
 }
 
 export async function checkGateway(patient: Patient): Promise<readonly Finding[]> {
-  const { gateway, description, loaded, stateDirectory } = patient;
+  const { gateway, description, loaded, stateDirectory, state } = patient;
+  // Whether one runs is unknown.
+  if (isStateForbidden(state)) return [];
   if (gateway === null) return [...(await checkPort(loaded.config.gateway)), ...leftBehind(stateDirectory)];
   if (description === null) return [await silentGateway(gateway)];
   const found: Finding[] = [];

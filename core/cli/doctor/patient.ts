@@ -8,7 +8,7 @@ import type { StatePlace } from "../../stores/place.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "../accounts.ts";
 import type { CommandContext } from "../context.ts";
 import { type Declared, readDeclarations } from "../plugins/declarations.ts";
-import type { RunningGateway } from "../running-gateway.ts";
+import { isStateForbidden, type RunningGateway } from "../running-gateway.ts";
 
 export interface Patient {
   readonly context: CommandContext;
@@ -36,10 +36,10 @@ export async function gather(context: CommandContext, loaded: LoadedConfig): Pro
   const stateDirectory = await context.stateDirectory();
   const declared = await readDeclarations(loaded, stateDirectory, context.terminal);
   const accounts = await configuredAccounts(loaded, declared, context.env);
-  const gateway = await context.gateway();
+  const gateway = await context.gateway().catch(nullIfForbidden);
   const [description, probes, state] = await Promise.all([
     gateway?.describe() ?? null,
-    probeAccounts(context, accounts, { names: true }),
+    probeAccounts({ ...context, gateway: async () => gateway }, accounts, { names: true }),
     readState(context, [...new Set(accounts.map(({ channel }) => channel))]),
   ]);
   return {
@@ -56,9 +56,15 @@ export async function gather(context: CommandContext, loaded: LoadedConfig): Pro
   };
 }
 
+/** The check of the state reports it. */
+function nullIfForbidden(error: unknown): null {
+  if (isStateForbidden(error)) return null;
+  throw error;
+}
+
 async function readState(context: CommandContext, channels: readonly string[]): Promise<Patient["state"]> {
-  if (!(await context.hasState())) return undefined;
   try {
+    if (!(await context.hasState())) return undefined;
     const store = await context.openState();
     try {
       const pairing = createPairing({ store, now: context.now });

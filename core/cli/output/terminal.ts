@@ -20,8 +20,6 @@ export interface Terminal {
   error(thrown: unknown): void;
 }
 
-const visibleLength = (text: string) => [...stripVTControlCharacters(text)].length;
-
 export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, "stdout" | "stderr">): Terminal {
   const style = (format: Style, text: string) => styleText(format, text, { stream: stdout });
   const line = (text = "") => void stdout.write(`${text}\n`);
@@ -32,12 +30,12 @@ export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, "stdout"
     style,
     table(rows, { indent = "" } = {}) {
       const widths = rows.reduce<readonly number[]>(
-        (known, row) => row.map((cell, column) => Math.max(known[column] ?? 0, visibleLength(cell))),
+        (known, row) => row.map((cell, column) => Math.max(known[column] ?? 0, columnsOf(cell))),
         [],
       );
       for (const row of rows) {
         const cells = row.map((cell, column) =>
-          column === row.length - 1 ? cell : cell + " ".repeat((widths[column] ?? 0) - visibleLength(cell)),
+          column === row.length - 1 ? cell : cell + " ".repeat((widths[column] ?? 0) - columnsOf(cell)),
         );
         line(`${indent}${cells.join("  ")}`.trimEnd());
       }
@@ -47,6 +45,33 @@ export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, "stdout"
       const text = thrown instanceof HostError ? thrown.message : `${reasonOf(thrown)}.`;
       stderr.write(`${red("error:")} ${visible(text)}\n`);
       if (thrown instanceof HostError && thrown.hint !== "") stderr.write(`       ${visible(thrown.hint)}\n`);
+    },
+  };
+}
+
+/** Characters of East Asia, flags, and emoji that are drawn as pictures take two columns. */
+const wide =
+  /[\u1100-\u115F\u2E80-\u303E\u3041-\uA4CF\uA960-\uA97F\uAC00-\uD7A3\uF900-\uFAFF\uFE30-\uFE6F\uFF01-\uFF60\uFFE0-\uFFE6\u{1B000}-\u{1B2FF}\u{20000}-\u{3FFFD}\p{Emoji_Presentation}\p{Regional_Indicator}]|\uFE0F/u;
+const invisible = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
+
+/** How many columns a text takes on a terminal. */
+export function columnsOf(styled: string): number {
+  const text = stripVTControlCharacters(styled);
+  if (/^[\x20-\x7e]*$/.test(text)) return text.length;
+  // An accent, or the parts of one emoji, belong to the character before.
+  const characters = [...new Intl.Segmenter().segment(text)];
+  return characters.reduce((sum, { segment }) => sum + (invisible.test(segment) ? 0 : wide.test(segment) ? 2 : 1), 0);
+}
+
+/** In `service logs | head`, the reader closes the pipe early, and the command ends. `serve` makes it go on instead. */
+export function watchReaders({ stdout, stderr }: Pick<NodeJS.Process, "stdout" | "stderr">): { serve(): void } {
+  let isServing = false;
+  stdout.on("error", (error: NodeJS.ErrnoException) => isServing || process.exit(error.code === "EPIPE" ? 0 : 1));
+  stderr.on("error", () => {});
+  return {
+    /** A gateway goes on without a reader, and on a full disk: it has its log. */
+    serve() {
+      isServing = true;
     },
   };
 }

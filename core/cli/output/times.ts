@@ -32,6 +32,12 @@ export function renderAgo(at: number, now: number): string {
 const units: Readonly<Record<string, number>> = { s: second, m: minute, min: minute, h: 60 * minute, d: day, w: 7 * day };
 const dated = /^\d{4}-\d{2}-\d{2}(?:[T ]\d{2}:\d{2}(?::\d{2})?(?:Z|[+-]\d{2}:\d{2})?)?$/;
 
+/** JavaScript would read February 31 as a day in March. */
+function isDay(text: string): boolean {
+  const [year, month, date] = text.slice(0, 10).split("-").map(Number);
+  return dated.test(text) && new Date(Date.UTC(year ?? 0, (month ?? 0) - 1, date)).getUTCDate() === date;
+}
+
 /** Parses a distance back from now, a day or a time; local time unless the text says otherwise. Throws `usage`. */
 export function parseSince(text: string, now: number): number {
   const wanted = text.trim().toLowerCase();
@@ -46,7 +52,7 @@ export function parseSince(text: string, now: number): number {
     return midnight.getTime();
   }
   // JavaScript would read a date alone as UTC.
-  const at = dated.test(text.trim())
+  const at = isDay(text.trim())
     ? Date.parse(text.trim().length === 10 ? `${text.trim()}T00:00` : text.trim().replace(" ", "T"))
     : Number.NaN;
   if (Number.isNaN(at)) throw new HostError("usage", { reason: `--since: "${text}" is not a time: write ${sinceForms}` });

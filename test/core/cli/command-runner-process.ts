@@ -31,8 +31,9 @@ process.stderr.write = (chunk: string | Uint8Array) => {
   hear({ err: text });
   return true;
 };
-// Each command listens to it, because each has the process for itself.
+// Each command listens to them, because each has the process for itself.
 process.stdout.setMaxListeners(0);
+process.stderr.setMaxListeners(0);
 
 /** What would keep a process alive, besides the runner's own. */
 const open = (): number => process.getActiveResourcesInfo().length;

@@ -107,6 +107,26 @@ describe.concurrent("gateway", () => {
     expect((await run(["status"], { home })).out).toMatch(/^gateway +not running/);
   });
 
+  test("goes on when the reader of its output ends, as a pager or a terminal does, and closes as usual", async () => {
+    const { home, state } = homeWith({ gateway: { port: 0 }, hooks: { enabled: true, token: "a-token-0123456789abcdef" } });
+    const gateway = start(["gateway"], { home });
+    const url = ready.exec(await gateway.until(ready))?.[1] ?? "";
+    gateway.child.stdout?.destroy();
+    gateway.child.stderr?.destroy();
+    const headers = { authorization: "Bearer a-token-0123456789abcdef", "content-type": "application/json" };
+    // Its end is a line of the log.
+    const answer = await fetch(`${url}/hooks/agent`, {
+      method: "POST",
+      headers: { ...headers, prefer: "wait=20" },
+      body: '{"message":"ring"}',
+    });
+    expect(await answer.json()).toMatchObject({ outcome: "silent" });
+    await expect.poll(() => readFileSync(join(state, "logs", "gateway.log"), "utf8")).toContain("event ended");
+    gateway.child.kill("SIGTERM");
+    expect((await gateway.finished).code).toBe(0);
+    expect(existsSync(join(state, "gateway.json"))).toBe(false);
+  });
+
   test("with nothing configured it says what is missing and what to run, and takes the file over as soon as it is written", async () => {
     const home = temporaryHome();
     // The default port belongs to a gateway that somebody may run here.

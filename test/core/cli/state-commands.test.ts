@@ -338,9 +338,26 @@ describe("without a gateway", () => {
     await following.until(/before/);
     appendFileSync(file, line(30, "too quiet") + line(40, "appended"));
     await following.until(/appended/);
+    // Longer than what is read at once, and its characters take several bytes.
+    appendFileSync(file, line(40, `long ${"ä".repeat(70_000)}`) + line(40, "after the long one"));
+    await following.until(/after the long one/);
+    appendFileSync(file, line(40, "the last one there"));
     renameSync(file, `${file}.1`);
     writeFileSync(file, line(50, "in the next file"));
-    expect(await following.until(/in the next file/)).not.toContain("too quiet");
+    const shown = await following.until(/in the next file/);
+    expect(shown).toContain("the last one there");
+    expect(shown).not.toContain("too quiet");
+  });
+
+  test("logs right after a rotation shows as many lines as ever, and --level finds lines that are far back", async () => {
+    const home = temporaryHome();
+    const directory = join(home, ".service", "logs");
+    mkdirSync(directory, { recursive: true });
+    const line = (level: number, msg: string) => `${JSON.stringify({ level, time: 1_795_000_000_000, msg })}\n`;
+    writeFileSync(join(directory, "gateway.log.1"), line(50, "far back") + line(30, "x".repeat(1_100_000)) + line(30, "before"));
+    writeFileSync(join(directory, "gateway.log"), line(30, "after"));
+    expect((await run(["logs", "-n", "2"], { home })).out).toMatch(/^[^\n]*before\n[^\n]*after\n$/);
+    expect((await run(["logs", "--level", "error"], { home })).out).toContain("far back");
   });
 
   test("logs shows what came from outside, it does not obey it", async () => {
