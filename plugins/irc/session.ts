@@ -5,7 +5,7 @@ import { fold, messageOf, renderReply } from "./message.ts";
 import type { Options } from "./options.ts";
 import { type Here, signInHandlers } from "./sign-in.ts";
 
-/** Numerics besides 4xx and 5xx that say that a message was dropped: too many recipients in a short time, and one who is asked first (mode +g). */
+/** Numerics besides 4xx and 5xx for a message that was dropped: too many recipients in a short time, one who is asked first (mode +g). */
 const dropped: readonly string[] = ["707", "716"];
 /** Numerics that say that the same message is taken later. */
 const tooFast: readonly string[] = ["439", "707"];

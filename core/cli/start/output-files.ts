@@ -8,7 +8,7 @@ const oftenEnough = 5;
 const isSource = (path: string): boolean => /\.[cm]?[jt]sx?$|[\\/]package\.json$/.test(path);
 
 export interface OutputFiles {
-  /** Divides files that changed: those that were saved, and those that are recognized as outputs by this change. Later changes of these are left out. */
+  /** Divides files that changed: those that were saved, and those that this change shows to be outputs, which are left out from now on. */
   divide(changed: readonly string[]): { readonly saved: readonly string[]; readonly outputs: readonly string[] };
   /** Watches a replacement of the plugin. */
   during(replacement: Promise<void>): Promise<void>;
