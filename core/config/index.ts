@@ -32,7 +32,7 @@ export { digestOf } from "./reading/digest.ts";
 export { readConfigText } from "./reading/file.ts";
 export { rememberSecrets } from "./reading/known-secrets.ts";
 export { keepLastGood } from "./reading/last-good.ts";
-export { type CheckedConfig, checkConfig, type LoadedConfig, loadConfig } from "./reading/load.ts";
+export { type CheckedConfig, checkConfig, type LoadedConfig, loadConfig, requireValue } from "./reading/load.ts";
 export { locateConfig, locateState } from "./reading/locate.ts";
 export { watchConfig } from "./reading/watch.ts";
 export { accessSchema } from "./schema/channels.ts";

@@ -3,7 +3,7 @@
  * here and gone after `close()`; two gateways in one process share nothing.
  */
 import { createHeartbeat, eventQueue, type Heartbeat } from "../agents/index.ts";
-import { type GatewayConfig, loadConfig } from "../config/index.ts";
+import { type GatewayConfig, loadConfig, requireValue } from "../config/index.ts";
 import type { Accepted, RawEvent } from "../contract/index.ts";
 import { checkListening, HttpProblem, type HttpServer } from "../http/index.ts";
 import { createDuties } from "../state/index.ts";
@@ -183,6 +183,7 @@ function registerRoutes(
     end: (how) => options.onAsked?.(how) ?? false,
     checkStart: async () => {
       const next = await loadConfig({ file: current.loaded.file, named: current.loaded.found, env: base.environment });
+      requireValue(next, current.loaded);
       checkStateSettings(next, base.secrets);
       const { host, port } = next.config.gateway;
       // Its own port is free once it has ended; any other one shows whether the host is one of this machine.

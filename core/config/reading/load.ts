@@ -61,6 +61,14 @@ export async function loadConfig(options: {
   return { ...checked, ...(found && checked.isEmpty && { problems: [emptyFile] }), found, digest: digestOf(text) };
 }
 
+/**
+ * Throws `config_empty` if a file that had a value has none now. Programs that write to the file itself empty it first, and may take a while:
+ * `sops -d secret > config.jsonc`.
+ */
+export function requireValue({ file, isEmpty }: LoadedConfig, before: Pick<LoadedConfig, "isEmpty">): void {
+  if (isEmpty && !before.isEmpty) throw new HostError("config_empty", { file });
+}
+
 /** A program may have emptied the file, which a running gateway refuses (`config_empty`). */
 const emptyFile: Problem = {
   severity: "warning",

@@ -9,7 +9,7 @@ import { HostError, reasonOf } from "../../contract/index.ts";
 import type { Environment } from "../secrets.ts";
 import { digestOf } from "./digest.ts";
 import { readConfigText } from "./file.ts";
-import { type LoadedConfig, loadConfig } from "./load.ts";
+import { type LoadedConfig, loadConfig, requireValue } from "./load.ts";
 
 export type ConfigChange =
   | { readonly loaded: LoadedConfig; readonly error?: never }
@@ -76,8 +76,7 @@ export function watchConfig(
     try {
       const loaded = await loadConfig({ file: path, env });
       digest = loaded.digest;
-      // Programs that write to the file itself empty it first, and may take a while: `sops -d secret > config.jsonc`.
-      if (loaded.isEmpty && !isEmpty) throw new HostError("config_empty", { file: path });
+      requireValue(loaded, { isEmpty });
       isEmpty = loaded.isEmpty;
       await notify({ loaded });
     } catch (thrown) {

@@ -249,12 +249,12 @@ describe.concurrent("gateway", () => {
     });
   });
 
-  test("a restart to a port in use, or to an address of another machine, is refused before anything ends", async () => {
+  test("a restart to a port in use, to an address of another machine, or with an emptied file is refused before anything ends", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     onTestFinished(() => void other.close());
     const { port } = other.address() as AddressInfo;
-    const { home } = homeWith({ gateway: { port: 0 } });
+    const { home, state } = homeWith({ gateway: { port: 0 } });
     const gateway = startGateway(["gateway"], { home });
     await gateway.until(ready);
     await run(["config", "set", "gateway.port", String(port)], { home });
@@ -265,6 +265,8 @@ describe.concurrent("gateway", () => {
     await run(["config", "set", "gateway.port", "0"], { home });
     await run(["config", "set", "gateway.host", "192.0.2.1"], { home });
     expect(await run(["restart"], { home })).toMatchObject({ code: 1, err: expect.stringContaining("Cannot listen on 192.0.2.1:0") });
+    writeFileSync(join(state, "config.jsonc"), "");
+    expect(await run(["restart"], { home })).toMatchObject({ code: 1, err: expect.stringContaining("contains no configuration") });
     expect(await run(["status"], { home })).toMatchObject({
       out: expect.stringMatching(new RegExp(`ready.*process ${gateway.child.pid}`)),
     });
