@@ -13,6 +13,7 @@ import { renderJsonSchema } from "../config/showing/json-schema.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
 import { accountProblems, channelsOf, optionProblems, unknownChannels } from "../gateway/config-problems.ts";
 import { hookProblems } from "../gateway/hook-problems.ts";
+import { sectionProblems } from "../gateway/section-problems.ts";
 import { findStore } from "../host/find-store.ts";
 import { isEmbedded } from "../stores/place.ts";
 import type { Synced } from "../stores/shared-config.ts";
@@ -185,7 +186,7 @@ export async function pluginProblems(
     const enabled = getPath(checked.written, ["plugins", "entries", id, "enabled"]);
     if (state === "off" && (enabled === false || enabled === undefined)) return [];
     const accounts = definition.channel === undefined ? [] : await accountProblems(definition.channel, checked, env);
-    return [...optionProblems(definition, checked.checkable), ...accounts];
+    return [...optionProblems(definition, checked.checkable), ...(await sectionProblems(definition, checked)), ...accounts];
   });
   return [
     ...(await Promise.all(own)).flat(),

@@ -14,6 +14,7 @@ import {
 import type { Log } from "../log/index.ts";
 import type { ChannelDefinition, PluginDefinition } from "../sdk/contract.ts";
 import { hookProblems } from "./hook-problems.ts";
+import { sectionProblems } from "./section-problems.ts";
 
 /** Problems that the plugin's own schema finds in its options. */
 export function optionProblems({ id, options }: PluginDefinition, config: GatewayConfig): readonly Problem[] {
@@ -89,6 +90,7 @@ export async function pluginProblems(
 ): Promise<readonly Problem[]> {
   const own = plugins.map(async (plugin) => [
     ...optionProblems(plugin, checked.checkable),
+    ...(await sectionProblems(plugin, checked)),
     ...(plugin.channel === undefined ? [] : await accountProblems(plugin.channel, checked, env)),
   ]);
   return [

@@ -12,6 +12,7 @@ import type { Base } from "./base.ts";
 import { unopenedChannels } from "./config-problems.ts";
 import type { HookSide } from "./hook-side.ts";
 import type { Runtime } from "./runtime.ts";
+import { sectionProblems } from "./section-problems.ts";
 import type { Tokens } from "./tokens.ts";
 
 export interface Readiness {
@@ -139,7 +140,15 @@ export function createDescribing(
   const { runtime, plugins, hookSide, hookTokens, life, address } = parts;
   const clean = cleaner(base);
   const channels = () => [...runtime.registry.channels.values()].map(({ definition }) => definition);
-  const found = async () => [...hookSide.problems(), ...(await unopenedChannels(channels(), current.loaded, environment))];
+  const sections = async () => {
+    const found = await Promise.all([...runtime.registry.plugins.values()].map((plugin) => sectionProblems(plugin, current.loaded)));
+    return found.flat().map((problem) => ({ ...current.loaded.locate(problem.path), ...problem }));
+  };
+  const found = async () => [
+    ...hookSide.problems(),
+    ...(await unopenedChannels(channels(), current.loaded, environment)),
+    ...(await sections()),
+  ];
   const started = config();
   const watchedNow = createWatched(runtime.registry.watched, base.log);
   return {

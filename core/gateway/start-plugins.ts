@@ -7,6 +7,7 @@ import type { Log } from "../log/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
 import type { Runtime } from "./runtime.ts";
+import { timezoneOf } from "./section-problems.ts";
 import type { Undo } from "./undo.ts";
 
 export interface StartOptions {
@@ -56,6 +57,8 @@ export async function bringUpPlugins(parts: {
       settings: (id) => presetSettings(parts.config(), id),
       secret: (value, path) => parts.secrets.resolve(value, path),
     },
+    sections: (key) => (parts.config() as unknown as Readonly<Record<string, Json | undefined>>)[key],
+    timezone: () => timezoneOf(parts.config()),
     config: parts.config,
     configDirectory: loaded.directory,
     disabled: loaded.disabled,

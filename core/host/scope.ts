@@ -27,6 +27,11 @@ export interface ScopeOptions {
   readonly owner: () => Promise<Address | undefined>;
   /** Takes a duty that one node of the store at a time fulfils. */
   readonly takeDuty: (name: string) => Promise<boolean>;
+  /** The section of the configuration that the plugin declares. */
+  readonly section?: string;
+  /** The current settings of a top-level section. */
+  readonly sections: (key: string) => Json | undefined;
+  readonly timezone: () => string;
   readonly handIn: (delivery: HandedDelivery) => Promise<Accepted>;
   readonly presets: {
     /** The user's current settings for a preset. */
@@ -132,6 +137,19 @@ export function createScope(
         },
       };
     },
+    section() {
+      registering("section", options.section === undefined ? "it declares no section" : undefined);
+      const key = options.section ?? "";
+      return {
+        settings: () => options.sections(key),
+        onChange(fn) {
+          registering("onChange");
+          registry.changes.push({ plugin: id, definition: fn });
+        },
+      };
+    },
+    timezone: async () => options.timezone(),
+    sharesStore: async () => options.store.nodes !== undefined,
     tap(hook, fn, tapOptions) {
       registering("tap", tapProblem(hook, fn, tapOptions));
       taps.push({ hook, fn: checked({ plugin: id, doing: hook }, fn) as PluginTap["fn"], ...tapOptions });

@@ -95,6 +95,11 @@ export function createThreadHost({
     preset() {
       throw new Uncrossable("host.preset reads settings and secrets at once, which needs the main thread");
     },
+    section() {
+      throw new Uncrossable("host.section reads settings at once, which needs the main thread");
+    },
+    timezone: () => peer.ask("host.timezone", []),
+    sharesStore: () => peer.ask("host.sharesStore", []),
     tap(hook, fn, { order } = {}) {
       registering("tap", registeredProblem.function(`tap of ${hook}`, fn));
       if (hook === "turn") throw new Uncrossable("a tap of the station turn returns a stream; register an engine instead");

@@ -47,6 +47,8 @@ async function bringUp(
     takeDuty: async () => true,
     handIn: async () => ({ eventId: "e", duplicate: false }),
     presets: { settings: () => undefined, secret: String },
+    sections: () => undefined,
+    timezone: () => "UTC",
     config: () => checked.config,
     configDirectory: directory,
     disabled: checked.disabled,

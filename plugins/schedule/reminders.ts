@@ -1,0 +1,168 @@
+/** Reminders: created, listed and cancelled in a chat. */
+import { randomBytes } from "node:crypto";
+import type { Address, Inbound, PluginHost, Route } from "service-gateway/sdk";
+import type { Agenda, Entry } from "./agenda.ts";
+import { type Asker, fingerprint, type Kept, type Plan, reminderPrefix, type Times } from "./plan.ts";
+import { durationMs, instantOf, isTimeZone, nextAfter, nextTimes, shortestGapMs, timesProblem } from "./times.ts";
+import { sayTime } from "./wording.ts";
+
+const mostOfChat = 50;
+const leastGapMs = 5 * 60_000;
+const mostChars = 4_000;
+
+/** What a model or person asks for. */
+export interface Asked {
+  readonly text: string;
+  readonly at?: string;
+  readonly in?: string;
+  readonly cron?: string;
+  readonly timezone?: string;
+  readonly kind?: Plan["kind"];
+}
+
+/** Where and for whom. */
+export interface Situation {
+  readonly inbound: Inbound;
+  readonly route: Pick<Route, "agentId" | "sessionKey">;
+}
+
+export type Answer<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly code: string; readonly error: string };
+
+export interface Reminders {
+  remind(
+    asked: Asked,
+    situation: Situation,
+  ): Promise<Answer<{ readonly id: string; readonly kind: Plan["kind"]; readonly next: readonly string[] }>>;
+  /** Those of the chat, in all of its topics. */
+  of(inbound: Inbound): readonly Entry[];
+  cancel(id: string, inbound: Inbound): Promise<Answer<{ readonly cancelled: string }>>;
+  /** The sender's zone, else that of the configuration, else that of the host. */
+  timezoneOf(inbound: Inbound): Promise<string>;
+  /** `undefined` removes it. Resolves with `false` for an unknown zone. */
+  setTimezone(inbound: Inbound, timezone: string | undefined): Promise<boolean>;
+}
+
+const refuse = (code: string, error: string) => ({ ok: false, code, error }) as const;
+
+/** Characters that are not mistaken for one another. */
+const letters = "23456789ABCDEFGHJKMNPQRSTVWXYZ";
+
+const newCode = () => [...randomBytes(4)].map((byte) => letters[byte % letters.length]).join("");
+
+const zoneKey = ({ channel, sender }: Inbound) => `timezone:${channel}:${sender.id}`;
+
+export const addressOf = ({ channel, account, chat }: Inbound): Address => ({
+  ...{ channel, account, chat: chat.id },
+  ...(chat.thread === undefined ? {} : { thread: chat.thread }),
+});
+
+function askerOf({ sender, chat }: Inbound): Asker | undefined {
+  if (chat.kind === "system") return undefined;
+  const title = chat.title === undefined ? {} : { chatTitle: chat.title };
+  return { id: sender.id, ...(sender.name !== undefined && { name: sender.name }), chatKind: chat.kind, ...title };
+}
+
+export function createReminders({
+  host,
+  agenda,
+}: {
+  readonly host: Pick<PluginHost, "store" | "timezone" | "now">;
+  readonly agenda: Pick<Agenda, "entries" | "change">;
+}): Reminders {
+  let work: Promise<unknown> = Promise.resolve();
+  /** Two calls of one turn may run at once, and only one of them may be the fiftieth. */
+  const queued = <T>(task: () => Promise<T>): Promise<T> => {
+    const next = work.then(task);
+    work = next.catch(() => {});
+    return next;
+  };
+
+  const ofChat = ({ channel, account, chat }: Inbound): readonly Entry[] =>
+    agenda
+      .entries()
+      .filter(
+        ({ plan: { key, to } }) =>
+          key.startsWith(reminderPrefix) && to?.channel === channel && to.account === account && to.chat === chat.id,
+      );
+
+  async function timezoneOf(inbound: Inbound): Promise<string> {
+    const own = await host.store.get(zoneKey(inbound));
+    return typeof own === "string" ? own : await host.timezone();
+  }
+
+  async function remind(asked: Asked, { inbound, route }: Situation): ReturnType<Reminders["remind"]> {
+    const asker = askerOf(inbound);
+    if (inbound.authority !== "channel" || asker === undefined)
+      return refuse("no_chat", "Reminders can only be set in a chat, by a message of a person. Nothing was set.");
+    const now = host.now();
+    const timezone = asked.timezone ?? (await timezoneOf(inbound));
+    const times = timesIn(asked, { timezone, now });
+    if ("ok" in times) return times;
+    const text = asked.text.trim();
+    if (text === "" || text.length > mostChars)
+      return refuse("text_invalid", `The text must have 1 to ${mostChars} characters. Nothing was set.`);
+    const existing = ofChat(inbound);
+    if (existing.length >= mostOfChat)
+      return refuse(
+        "too_many_reminders",
+        `This chat already has ${existing.length} reminders, and at most ${mostOfChat} are allowed. Cancel one first.`,
+      );
+    let id = newCode();
+    while (agenda.entries().some(({ plan }) => plan.name === id)) id = newCode();
+    const kind = asked.kind ?? "say";
+    const plan: Plan = {
+      ...{ key: `${reminderPrefix}${id}`, name: id, times, timezone, kind, message: text },
+      ...{ agent: route.agentId, sessionKey: route.sessionKey, to: addressOf(inbound), asker, ifMissed: "run-once" },
+    };
+    const kept: Kept = { plan, times: fingerprint(plan), anchor: now, due: nextAfter(plan, now, now) };
+    await agenda.change(plan.key, () => kept);
+    return { ok: true, id, kind, next: nextTimes(plan, { after: now, anchor: now, count: 3 }).map((at) => sayTime(at, timezone)) };
+  }
+
+  return {
+    remind: (asked, situation) => queued(() => remind(asked, situation)),
+    of: ofChat,
+    async cancel(id, inbound) {
+      const found = ofChat(inbound).find(({ plan }) => plan.name === id.trim().toUpperCase());
+      if (found === undefined) return refuse("reminder_unknown", `This chat has no reminder ${id.trim()}.`);
+      await agenda.change(found.plan.key, () => null);
+      return { ok: true, cancelled: found.plan.name };
+    },
+    timezoneOf,
+    async setTimezone(inbound, timezone) {
+      if (timezone === undefined) await host.store.delete(zoneKey(inbound));
+      else if (isTimeZone(timezone)) await host.store.set(zoneKey(inbound), timezone, { durable: true });
+      else return false;
+      return true;
+    },
+  };
+}
+
+/** The times that were asked for, or why they cannot be used. Each refusal of a time says what time it is. */
+function timesIn(asked: Asked, { timezone, now }: { readonly timezone: string; readonly now: number }): Times | ReturnType<typeof refuse> {
+  const given = [asked.at, asked.in, asked.cron].filter((one) => one !== undefined && one !== "");
+  if (given.length !== 1) return refuse("time_missing", "Give exactly one of at, in and cron. Nothing was set.");
+  if (!isTimeZone(timezone))
+    return refuse("timezone_unknown", `${timezone} is not a time zone. Use a name such as Europe/Berlin. Nothing was set.`);
+  const present = `It is ${sayTime(now, timezone)} now. Nothing was set.`;
+  if (asked.in !== undefined && asked.in !== "") {
+    const ms = durationMs(asked.in);
+    if (ms === undefined) return refuse("time_invalid", `in must be a time such as 30m, 2h or 1d. ${present}`);
+    return { at: new Date(now + ms).toISOString() };
+  }
+  if (asked.at !== undefined && asked.at !== "") {
+    const at = instantOf(asked.at, timezone);
+    if (at === undefined) return refuse("time_invalid", `at must be a date and time such as 2027-03-01T09:00. ${present}`);
+    if (at <= now) return refuse("time_past", `${sayTime(at, timezone)} is in the past. ${present}`);
+    return { at: asked.at };
+  }
+  const times = { cron: asked.cron ?? "" };
+  const problem = timesProblem(times, timezone, now);
+  if (problem !== undefined) return refuse("time_invalid", `cron ${problem.message}. ${problem.hint} ${present}`);
+  if (shortestGapMs({ times, timezone }, now) < leastGapMs)
+    return refuse(
+      "too_often",
+      "Reminders must be at least 5 minutes apart. The operator can configure a schedule that runs more often. Nothing was set.",
+    );
+  return times;
+}
