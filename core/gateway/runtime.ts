@@ -13,6 +13,7 @@ import {
   createDescribe,
   createFactsOfAnswers,
   createGroupContext,
+  createOfferedTools,
   createRouter,
   createRunningOnNodes,
   createSkills,
@@ -74,6 +75,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
     tools: (inbound, route, visit) => acting.tools(inbound, route, visit),
+    offered: createOfferedTools({ registry, config, log, now }),
     acting: (inbound, route) => acting.hint(inbound, route),
   });
   const waitingEvents = createWaitingEvents({ store, now });
@@ -180,7 +182,7 @@ function createTurns(
     registry,
     account,
     ...parts
-  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "tools" | "acting"> & {
+  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "tools" | "offered" | "acting"> & {
     readonly registry: Registry;
     readonly account: Accounts["get"];
   },

@@ -18,7 +18,7 @@ export interface Instance {
   close(): Promise<void>;
 }
 
-export interface InstanceOptions extends Omit<ScopeOptions, "registry" | "signal" | "log" | "section"> {
+export interface InstanceOptions extends Omit<ScopeOptions, "registry" | "signal" | "log"> {
   readonly log: Log;
   readonly config: () => GatewayConfig;
   /** Milliseconds that a plugin has for its `setup`. */
@@ -31,12 +31,7 @@ export function createInstance(definition: PluginDefinition, options: InstanceOp
   const { log, setupMs } = options;
   const own = createOwnRegistry();
   const stop = new AbortController();
-  const scope = createScope(id, {
-    ...options,
-    registry: own,
-    signal: stop.signal,
-    ...(definition.section === undefined ? {} : { section: definition.section.key }),
-  });
+  const scope = createScope(id, { ...options, registry: own, signal: stop.signal });
 
   async function run(doing: string, ms: number, fn: () => void | Promise<void>): Promise<void> {
     try {

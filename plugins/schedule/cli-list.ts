@@ -11,7 +11,7 @@ function rowOf({ name, type, state, kind, times, next, last, problem }: PlanView
     name,
     type,
     state,
-    kind,
+    kind ?? "",
     times === undefined ? "" : timesText(times),
     next[0] === undefined ? "" : `next ${next[0].text}`,
     problem ?? ended,

@@ -6,6 +6,7 @@ import { createOperations, type Operations } from "./routes.ts";
 
 export { remindersCommand, timezoneCommand } from "./commands.ts";
 export { readRun } from "./event.ts";
+export { offerTools } from "./tools.ts";
 export { watchedOf } from "./view.ts";
 
 export interface Engine {

@@ -59,7 +59,11 @@ export interface Progress {
 }
 
 /** A value in the store. The plan of a schedule is in the configuration. */
-export type Kept = Progress & { readonly plan?: Plan };
+export type Kept = Progress & {
+  readonly plan?: Plan;
+  /** The call of the tool that created it. */
+  readonly call?: string;
+};
 
 /** Settings of `schedules.<name>`, checked by the schema. */
 export interface ScheduleSettings {

@@ -24,6 +24,8 @@ export interface Asked {
 export interface Situation {
   readonly inbound: Inbound;
   readonly route: Pick<Route, "agentId" | "sessionKey">;
+  /** The same when the call is repeated after a crash, which then finds its reminder. */
+  readonly key?: string;
 }
 
 export type Answer<T> = ({ readonly ok: true } & T) | { readonly ok: false; readonly code: string; readonly error: string };
@@ -85,13 +87,20 @@ export function createReminders({
           key.startsWith(reminderPrefix) && to?.channel === channel && to.account === account && to.chat === chat.id,
       );
 
+  function confirmed(plan: Plan, { due, anchor }: Kept): Awaited<ReturnType<Reminders["remind"]>> {
+    const next = due === null ? [] : nextTimes(plan, { after: due - 1, anchor, count: 3 });
+    return { ok: true, id: plan.name, kind: plan.kind, next: next.map((at) => sayTime(at, plan.timezone)) };
+  }
+
   async function timezoneOf(inbound: Inbound): Promise<string> {
     const own = await host.store.get(zoneKey(inbound));
     return typeof own === "string" ? own : await host.timezone();
   }
 
-  async function remind(asked: Asked, { inbound, route }: Situation): ReturnType<Reminders["remind"]> {
+  async function remind(asked: Asked, { inbound, route, key }: Situation): ReturnType<Reminders["remind"]> {
     const asker = askerOf(inbound);
+    const before = key === undefined ? undefined : agenda.entries().find(({ kept }) => kept.call === key);
+    if (before !== undefined) return confirmed(before.plan, before.kept);
     if (inbound.authority !== "channel" || asker === undefined)
       return refuse("no_chat", "Reminders can only be set in a chat, by a message of a person. Nothing was set.");
     const now = host.now();
@@ -114,9 +123,10 @@ export function createReminders({
       ...{ key: `${reminderPrefix}${id}`, name: id, times, timezone, kind, message: text },
       ...{ agent: route.agentId, sessionKey: route.sessionKey, to: addressOf(inbound), asker, ifMissed: "run-once" },
     };
-    const kept: Kept = { plan, times: fingerprint(plan), anchor: now, due: nextAfter(plan, now, now) };
+    const due = nextAfter(plan, now, now);
+    const kept: Kept = { plan, times: fingerprint(plan), anchor: now, due, ...(key === undefined ? {} : { call: key }) };
     await agenda.change(plan.key, () => kept);
-    return { ok: true, id, kind, next: nextTimes(plan, { after: now, anchor: now, count: 3 }).map((at) => sayTime(at, timezone)) };
+    return confirmed(plan, kept);
   }
 
   return {

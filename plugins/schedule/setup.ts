@@ -5,7 +5,7 @@ import type { Engine } from "./engine.ts";
 const reminderPrefix = "reminder:";
 
 export function setUpSchedules(host: PluginHost): void {
-  const section = host.section();
+  const section = host.section("schedules");
   const load = () => import("./engine.ts");
   let starting: Promise<Engine> | undefined;
   let running: { readonly engine: Engine; readonly watched: typeof import("./engine.ts")["watchedOf"] } | undefined;
@@ -57,6 +57,10 @@ export function setUpSchedules(host: PluginHost): void {
     role: "allowed",
     control: true,
     run: async (call) => (await load()).timezoneCommand(call, { reminders: (await engine()).reminders, now: host.now() }),
+  });
+  host.toolSource({
+    id: "reminders",
+    offer: async (turn) => (await load()).offerTools(turn, { reminders: async () => (await engine()).reminders, now: host.now }),
   });
   const nameIn = (body: unknown) => String((body as { readonly name?: unknown } | null)?.name ?? "");
   host.route({ method: "GET", path: "plans", access: "gateway", handler: async () => (await engine()).operations.list() });

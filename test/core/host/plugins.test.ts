@@ -47,7 +47,7 @@ async function bringUp(
     takeDuty: async () => true,
     handIn: async () => ({ eventId: "e", duplicate: false }),
     presets: { settings: () => undefined, secret: String },
-    sections: () => undefined,
+    section: () => undefined,
     timezone: () => "UTC",
     config: () => checked.config,
     configDirectory: directory,
