@@ -142,7 +142,13 @@ export function createDescribing(
   const channels = () => [...runtime.registry.channels.values()].map(({ definition }) => definition);
   const sections = async () => {
     const found = await Promise.all([...runtime.registry.plugins.values()].map((plugin) => sectionProblems(plugin, current.loaded)));
-    return found.flat().map((problem) => ({ ...current.loaded.locate(problem.path), ...problem }));
+    const { refused = [], locate } = current.loaded;
+    // A new part of a section that has an error was reported when the file was read.
+    const isNew = ({ path, message }: Problem) => !refused.some((one) => one.path === path && one.message === message);
+    return found
+      .flat()
+      .filter(isNew)
+      .map((problem) => ({ ...locate(problem.path), ...problem }));
   };
   const found = async () => [
     ...hookSide.problems(),

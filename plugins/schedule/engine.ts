@@ -4,9 +4,7 @@ import { type Agenda, createAgenda } from "./agenda.ts";
 import { createReminders, type Reminders } from "./reminders.ts";
 import { createOperations, type Operations } from "./routes.ts";
 
-export { remindersCommand, timezoneCommand } from "./commands.ts";
-export { readRun } from "./event.ts";
-export { offerTools } from "./tools.ts";
+export { remindersCommand } from "./reminders-command.ts";
 export { watchedOf } from "./view.ts";
 
 export interface Engine {

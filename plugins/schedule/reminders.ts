@@ -3,8 +3,10 @@ import { randomBytes } from "node:crypto";
 import type { Address, Inbound, PluginHost, Route } from "service-gateway/sdk";
 import type { Agenda, Entry } from "./agenda.ts";
 import { type Asker, fingerprint, type Kept, type Plan, reminderPrefix, type Times } from "./plan.ts";
-import { durationMs, instantOf, isTimeZone, nextAfter, nextTimes, shortestGapMs, timesProblem } from "./times.ts";
-import { sayTime } from "./wording.ts";
+import { durationMs, instantOf, nextAfter, nextTimes, shortestGapMs, timesProblem } from "./times.ts";
+import { type PlanView, viewOf } from "./view.ts";
+import { isTimeZone, sayTime } from "./wording.ts";
+import { timezoneOf } from "./zones.ts";
 
 const mostOfChat = 50;
 const leastGapMs = 5 * 60_000;
@@ -38,10 +40,8 @@ export interface Reminders {
   /** Those of the chat, in all of its topics. */
   of(inbound: Inbound): readonly Entry[];
   cancel(id: string, inbound: Inbound): Promise<Answer<{ readonly cancelled: string }>>;
-  /** The sender's zone, else that of the configuration, else that of the host. */
-  timezoneOf(inbound: Inbound): Promise<string>;
-  /** `undefined` removes it. Resolves with `false` for an unknown zone. */
-  setTimezone(inbound: Inbound, timezone: string | undefined): Promise<boolean>;
+  /** The same, as people and models read them. */
+  views(inbound: Inbound): readonly PlanView[];
 }
 
 const refuse = (code: string, error: string) => ({ ok: false, code, error }) as const;
@@ -50,8 +50,6 @@ const refuse = (code: string, error: string) => ({ ok: false, code, error }) as 
 const letters = "23456789ABCDEFGHJKMNPQRSTVWXYZ";
 
 const newCode = () => [...randomBytes(4)].map((byte) => letters[byte % letters.length]).join("");
-
-const zoneKey = ({ channel, sender }: Inbound) => `timezone:${channel}:${sender.id}`;
 
 export const addressOf = ({ channel, account, chat }: Inbound): Address => ({
   ...{ channel, account, chat: chat.id },
@@ -92,11 +90,6 @@ export function createReminders({
     return { ok: true, id: plan.name, kind: plan.kind, next: next.map((at) => sayTime(at, plan.timezone)) };
   }
 
-  async function timezoneOf(inbound: Inbound): Promise<string> {
-    const own = await host.store.get(zoneKey(inbound));
-    return typeof own === "string" ? own : await host.timezone();
-  }
-
   async function remind(asked: Asked, { inbound, route, key }: Situation): ReturnType<Reminders["remind"]> {
     const asker = askerOf(inbound);
     const before = key === undefined ? undefined : agenda.entries().find(({ kept }) => kept.call === key);
@@ -104,7 +97,7 @@ export function createReminders({
     if (inbound.authority !== "channel" || asker === undefined)
       return refuse("no_chat", "Reminders can only be set in a chat, by a message of a person. Nothing was set.");
     const now = host.now();
-    const timezone = asked.timezone ?? (await timezoneOf(inbound));
+    const timezone = asked.timezone ?? (await timezoneOf(host, inbound));
     const times = timesIn(asked, { timezone, now });
     if ("ok" in times) return times;
     const text = asked.text.trim();
@@ -132,18 +125,12 @@ export function createReminders({
   return {
     remind: (asked, situation) => queued(() => remind(asked, situation)),
     of: ofChat,
+    views: (inbound) => ofChat(inbound).map(viewOf),
     async cancel(id, inbound) {
       const found = ofChat(inbound).find(({ plan }) => plan.name === id.trim().toUpperCase());
       if (found === undefined) return refuse("reminder_unknown", `This chat has no reminder ${id.trim()}.`);
       await agenda.change(found.plan.key, () => null);
       return { ok: true, cancelled: found.plan.name };
-    },
-    timezoneOf,
-    async setTimezone(inbound, timezone) {
-      if (timezone === undefined) await host.store.delete(zoneKey(inbound));
-      else if (isTimeZone(timezone)) await host.store.set(zoneKey(inbound), timezone, { durable: true });
-      else return false;
-      return true;
     },
   };
 }

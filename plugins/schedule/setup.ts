@@ -40,7 +40,7 @@ export function setUpSchedules(host: PluginHost): void {
       .catch((error: unknown) => host.log.error({ error: String(error) }, "the schedules could not follow the configuration"));
   });
   host.tap("ingress", (event) =>
-    event.source === host.id ? load().then(({ readRun }) => readRun(event, host, section.settings())) : undefined,
+    event.source === host.id ? import("./event.ts").then(({ readRun }) => readRun(event, host, section.settings())) : undefined,
   );
   host.command({
     name: "reminders",
@@ -56,11 +56,11 @@ export function setUpSchedules(host: PluginHost): void {
     args: "[ZONE]",
     role: "allowed",
     control: true,
-    run: async (call) => (await load()).timezoneCommand(call, { reminders: (await engine()).reminders, now: host.now() }),
+    run: async (call) => (await import("./timezone-command.ts")).timezoneCommand(call, host),
   });
   host.toolSource({
     id: "reminders",
-    offer: async (turn) => (await load()).offerTools(turn, { reminders: async () => (await engine()).reminders, now: host.now }),
+    offer: async (turn) => (await import("./tools.ts")).offerTools(turn, { host, reminders: async () => (await engine()).reminders }),
   });
   const nameIn = (body: unknown) => String((body as { readonly name?: unknown } | null)?.name ?? "");
   host.route({ method: "GET", path: "plans", access: "gateway", handler: async () => (await engine()).operations.list() });

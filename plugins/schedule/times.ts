@@ -1,6 +1,7 @@
 /** Computes when a plan runs. The only importer of croner, which is loaded when the first plan needs it. */
 import { Cron } from "croner";
 import type { Plan, Times } from "./plan.ts";
+import { isTimeZone } from "./wording.ts";
 
 const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 86_400_000 };
 
@@ -8,15 +9,6 @@ const unitMs: Readonly<Record<string, number>> = { m: 60_000, h: 3_600_000, d: 8
 export function durationMs(text: string): number | undefined {
   const [, count, unit = ""] = /^\s*([1-9]\d{0,5})\s*([mhd])\s*$/.exec(text) ?? [];
   return count === undefined ? undefined : Number(count) * (unitMs[unit] ?? 0);
-}
-
-export function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 // With five fields only, nothing runs more often than each minute.

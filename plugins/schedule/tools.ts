@@ -1,8 +1,8 @@
 /** The tools of the agent: `remind`, `reminders` and `cancel_reminder`. */
 import { type Json, type PluginHost, Type } from "service-gateway/sdk";
 import type { Asked, Reminders } from "./reminders.ts";
-import { viewOf } from "./view.ts";
 import { sayTime } from "./wording.ts";
+import { timezoneOf } from "./zones.ts";
 
 type Source = Parameters<PluginHost["toolSource"]>[0];
 type ToolTurn = Parameters<Source["offer"]>[0];
@@ -69,10 +69,10 @@ function askedIn(args: Json): Asked | string {
 /** For turns that a person caused in a chat; others have no place for a reminder. */
 export async function offerTools(
   { inbound }: ToolTurn,
-  { reminders, now }: { readonly reminders: () => Promise<Reminders>; readonly now: () => number },
+  { host, reminders }: { readonly host: Pick<PluginHost, "store" | "timezone" | "now">; readonly reminders: () => Promise<Reminders> },
 ): Promise<Offer> {
   if (inbound.authority !== "channel") return { tools: [] };
-  const timezone = await (await reminders()).timezoneOf(inbound);
+  const timezone = await timezoneOf(host, inbound);
   const tools: readonly Tool[] = [
     {
       ...outlines.remind,
@@ -85,12 +85,12 @@ export async function offerTools(
     {
       ...outlines.reminders,
       async run({ turn }: ToolCall) {
-        const found = (await reminders()).of(turn.inbound).map(viewOf);
+        const found = (await reminders()).views(turn.inbound);
         const listed = found.map(({ name, message = "", kind = "say", next, times, state }) => ({
           ...{ id: name, text: message, kind, state, next: next.map((one) => one.text) },
           ...(times !== undefined && "cron" in times && { cron: times.cron }),
         }));
-        return { ok: true, now: sayTime(now(), timezone), reminders: listed };
+        return { ok: true, now: sayTime(host.now(), timezone), reminders: listed };
       },
     },
     {
@@ -102,7 +102,7 @@ export async function offerTools(
     },
   ];
   // The time itself is in the line above each message; here it would change the prompt with every turn, which providers could not cache.
-  const offset = /\((UTC[^)]*)\)$/.exec(sayTime(now(), timezone))?.[1];
+  const offset = /\((UTC[^)]*)\)$/.exec(sayTime(host.now(), timezone))?.[1];
   const note = `The time zone of the sender is ${timezone}${offset === undefined ? "" : `, ${offset} now`}; the times in square brackets are in UTC. Times without a zone mean the sender's.`;
   return { tools, notes: [note] };
 }

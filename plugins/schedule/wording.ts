@@ -1,4 +1,4 @@
-/** Times and durations as people read them. */
+/** Times, durations and time zones as people read and write them. */
 
 const weekday = { weekday: "short", year: "numeric", month: "2-digit", day: "2-digit", hour: "2-digit", minute: "2-digit" } as const;
 
@@ -11,7 +11,7 @@ export function sayTime(at: number, timezone: string): string {
     timeZoneName: "shortOffset",
   }).formatToParts(at);
   const part = (type: Intl.DateTimeFormatPartTypes) => parts.find((one) => one.type === type)?.value ?? "";
-  const offset = part("timeZoneName").replace("GMT", "UTC");
+  const offset = part("timeZoneName").replace("GMT", "UTC").replace(/\+0$/, "");
   const zone = timezone === offset ? timezone : `${timezone} (${offset})`;
   return `${part("weekday")} ${part("year")}-${part("month")}-${part("day")} ${part("hour")}:${part("minute")} ${zone}`;
 }
@@ -26,4 +26,13 @@ export function sayDuration(ms: number): string {
   const [name, size] = units.find(([, unit]) => ms >= unit) ?? ["minute", 60_000];
   const count = Math.max(1, Math.floor(ms / size));
   return `${count} ${name}${count === 1 ? "" : "s"}`;
+}
+
+export function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
 }
