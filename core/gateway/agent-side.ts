@@ -29,8 +29,8 @@ import type { createOutboundFiles } from "./outbound-files.ts";
 const ackMaxChars = 300;
 
 /**
- * A person reads every word beside the token. A heartbeat or webhook that says little more than the token stays silent. A turn that a plugin
- * requests is no heartbeat, so the token is a text like any other.
+ * A person reads every word beside the token. A heartbeat or webhook that says little more than the token stays silent. In a turn that a
+ * plugin requests, the token is a text like any other.
  */
 export function ackMaxCharsFor(config: GatewayConfig, inbound: Inbound): number {
   if (isPluginTurn(inbound)) return noHeartbeat;

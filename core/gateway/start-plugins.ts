@@ -1,13 +1,12 @@
 /** Starts the plugins of a gateway, each with its host, and adds their commands to the chat commands. */
 import { join } from "node:path";
-import { defaultAgentId, type GatewayConfig, type LoadedConfig, mcpServersOf, type Secrets } from "../config/index.ts";
+import { defaultAgentId, type GatewayConfig, type LoadedConfig, mcpServersOf, type Secrets, timezoneOf } from "../config/index.ts";
 import { type Json, reasonOf } from "../contract/index.ts";
 import { createPlugins, keepPluginCodes, type Loader, type Plugins, type ScopeOptions } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
 import type { Runtime } from "./runtime.ts";
-import { timezoneOf } from "./section-problems.ts";
 import type { Undo } from "./undo.ts";
 
 export interface StartOptions {

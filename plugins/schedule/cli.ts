@@ -9,6 +9,7 @@ export const schedulesCli: CliDefinition = {
       name: "list",
       summary: "List schedules and reminders, with their next and last runs.",
       example: "list",
+      prepares: true,
       run: async (call) => (await import("./cli-list.ts")).listPlans(call),
     },
     {
@@ -37,6 +38,7 @@ export const schedulesCli: CliDefinition = {
       args: ["<name>"],
       summary: "Explain when one runs next, how its last run ended, and why it does not run.",
       example: "why morning",
+      prepares: true,
       run: async (call) => (await import("./cli-list.ts")).explainPlan(call),
     },
   ],

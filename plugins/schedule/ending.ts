@@ -69,10 +69,10 @@ export function createEndings(options: {
     const count = failures === 1 ? "could not run" : `has failed ${failures} times in a row`;
     const key = `${plan.key}:${eventId}`;
     host.log.warn({ plan: plan.key, event: eventId, reason, failures }, "a run of a schedule or reminder failed");
-    // The owner is told elsewhere than in the place of the plan, which may be what fails.
+    // The owner is notified elsewhere than in the place of the plan, which may be what fails.
     const text = `The ${titleOf(plan)} ${count}: ${reason}. \`service why ${eventId}\` shows why.`;
-    const told = await host.notifyOwner(text, { key });
-    if (!told) host.log.warn({ plan: plan.key }, "the owner could not be told: the default agent has had no conversation yet");
+    const isNotified = await host.notifyOwner(text, { key });
+    if (!isNotified) host.log.warn({ plan: plan.key }, "the owner could not be notified: the default agent has had no conversation yet");
     // Where the policy has refused the run, it would refuse the notice.
     if (outcome === "failed" && plan.asker !== undefined && plan.kind === "ask" && plan.to !== undefined)
       await host.notify(plan.to, `The ${titleOf(plan)} could not be answered: "${plan.message.slice(0, 200)}"`, { key: `${key}:asker` });

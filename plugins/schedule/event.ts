@@ -21,7 +21,7 @@ interface RunBody {
 type StoredEvent = Parameters<Parameters<PluginHost["tap"]>[1]>[0] & RawEvent & { readonly id: string; readonly acceptedAt: number };
 
 export interface Run extends Omit<RunBody, "plan"> {
-  /** Tells runs of one planned time apart: absent for the run of a plan, of which there is one. */
+  /** Distinguishes runs of one planned time. Absent for the planned run, of which there is one. */
   readonly by?: string;
 }
 

@@ -11,7 +11,7 @@ export interface Verdict {
   readonly run: Run;
   /** The next planned time. */
   readonly next: number | null;
-  /** What the owner is told, because nobody would notice otherwise. */
+  /** A text for the owner, who would not notice otherwise. */
   readonly tellOwner?: string;
 }
 
@@ -35,16 +35,16 @@ function missed(
 ): Omit<Verdict, "next"> {
   const when = sayTime(planned, plan.timezone);
   const { ifMissed, graceMs = Number.POSITIVE_INFINITY, timezone, to } = plan;
-  const told = `The ${titleOf(plan)} was due at ${when}, but the gateway was not running.`;
+  const wasDue = `The ${titleOf(plan)} was due at ${when}, but the gateway was not running.`;
   const further = next === null ? "It will not run again." : `Its next run is at ${sayTime(next, timezone)}.`;
   const skipped = (detail: string): Run => ({ planned, skipped: { code: "schedule_missed", detail } });
   if (ifMissed === "run-once" && lateMs <= graceMs) return { run: { planned, lateMs } };
   if (ifMissed === "tell") {
-    const notice = `${told} ${further}`;
-    return to === undefined ? { run: skipped(told), tellOwner: notice } : { run: { planned, notice } };
+    const notice = `${wasDue} ${further}`;
+    return to === undefined ? { run: skipped(wasDue), tellOwner: notice } : { run: { planned, notice } };
   }
   const detail =
-    ifMissed === "skip" ? told : `${told} It would begin ${sayDuration(lateMs)} late, and graceMinutes is ${graceMs / 60_000}.`;
-  // The only run of a plan is gone, which nobody may have noticed.
-  return { run: skipped(detail), ...(next === null && ifMissed === "run-once" && { tellOwner: `${told} ${further}` }) };
+    ifMissed === "skip" ? wasDue : `${wasDue} It would begin ${sayDuration(lateMs)} late, and graceMinutes is ${graceMs / 60_000}.`;
+  // Without a notice, the loss of the only run of a plan could go unnoticed.
+  return { run: skipped(detail), ...(next === null && ifMissed === "run-once" && { tellOwner: `${wasDue} ${further}` }) };
 }

@@ -63,6 +63,8 @@ export type Kept = Progress & {
   readonly plan?: Plan;
   /** The call of the tool that created it. */
   readonly call?: string;
+  /** Who asked for it, where `service privacy` looks for people. */
+  readonly by?: { readonly channel: string; readonly senderId: string };
 };
 
 /** Settings of `schedules.<name>`, checked by the schema. */

@@ -1,8 +1,10 @@
 /** Reminders: created, listed and cancelled in a chat. */
 import { randomBytes } from "node:crypto";
 import type { Address, Inbound, PluginHost, Route } from "service-gateway/sdk";
-import type { Agenda, Entry } from "./agenda.ts";
+import type { Agenda } from "./agenda.ts";
+import type { Entry } from "./book.ts";
 import { type Asker, fingerprint, type Kept, type Plan, reminderPrefix, type Times } from "./plan.ts";
+import { createQueue } from "./queue.ts";
 import { durationMs, instantOf, nextAfter, nextTimes, shortestGapMs, timesProblem } from "./times.ts";
 import { type PlanView, viewOf } from "./view.ts";
 import { isTimeZone, sayTime } from "./wording.ts";
@@ -69,13 +71,8 @@ export function createReminders({
   readonly host: Pick<PluginHost, "store" | "timezone" | "now">;
   readonly agenda: Pick<Agenda, "entries" | "change">;
 }): Reminders {
-  let work: Promise<unknown> = Promise.resolve();
   /** Two calls of one turn may run at once, and only one of them may be the fiftieth. */
-  const queued = <T>(task: () => Promise<T>): Promise<T> => {
-    const next = work.then(task);
-    work = next.catch(() => {});
-    return next;
-  };
+  const queue = createQueue();
 
   const ofChat = ({ channel, account, chat }: Inbound): readonly Entry[] =>
     agenda
@@ -117,13 +114,14 @@ export function createReminders({
       ...{ agent: route.agentId, sessionKey: route.sessionKey, to: addressOf(inbound), asker, ifMissed: "run-once" },
     };
     const due = nextAfter(plan, now, now);
-    const kept: Kept = { plan, times: fingerprint(plan), anchor: now, due, ...(key === undefined ? {} : { call: key }) };
+    const by = { channel: inbound.channel, senderId: inbound.sender.id };
+    const kept: Kept = { plan, times: fingerprint(plan), anchor: now, due, by, ...(key === undefined ? {} : { call: key }) };
     await agenda.change(plan.key, () => kept);
     return confirmed(plan, kept);
   }
 
   return {
-    remind: (asked, situation) => queued(() => remind(asked, situation)),
+    remind: (asked, situation) => queue.add(() => remind(asked, situation)),
     of: ofChat,
     views: (inbound) => ofChat(inbound).map(viewOf),
     async cancel(id, inbound) {

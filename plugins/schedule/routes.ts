@@ -1,6 +1,7 @@
 /** What the command line asks of the running gateway. */
 import type { Json, RouteAnswer } from "service-gateway/sdk";
-import type { Agenda, Entry } from "./agenda.ts";
+import type { Agenda } from "./agenda.ts";
+import type { Entry } from "./book.ts";
 import { fingerprint, type Kept, titleOf } from "./plan.ts";
 import { nextAfter } from "./times.ts";
 import { viewOf, viewsOf } from "./view.ts";

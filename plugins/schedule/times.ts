@@ -108,7 +108,9 @@ function atProblem(at: string, timezone: string, now: number): TimesProblem | un
 
 function cronProblem(cron: string, timezone: string, now: number): TimesProblem | undefined {
   const given = `is ${JSON.stringify(cron)}`;
+  const fields = cron.trim().split(/\s+/).length;
   const hint = "Write minute, hour, day of month, month and day of week, such as 0 8 * * 1-5: at 8:00 from Monday to Friday.";
+  if (fields !== 5 && !cron.startsWith("@")) return { key: "cron", message: `${given}, which does not have five fields`, hint };
   try {
     if (cronOf(cron, timezone).nextRun(new Date(now)) !== null) return undefined;
     return { key: "cron", message: `${given}, which names no time that ever comes`, hint };

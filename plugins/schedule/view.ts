@@ -1,6 +1,7 @@
 /** What people and programs see of the plans. */
 import type { PluginHost } from "service-gateway/sdk";
-import type { Agenda, Entry } from "./agenda.ts";
+import type { Agenda } from "./agenda.ts";
+import type { Entry } from "./book.ts";
 import { type LastRun, type Plan, reminderPrefix, type Times } from "./plan.ts";
 import { nextTimes } from "./times.ts";
 import { sayTime } from "./wording.ts";

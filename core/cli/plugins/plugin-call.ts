@@ -1,8 +1,9 @@
 /** What a plugin's command receives. Each part is created when the command first uses it. */
+
+import { timezoneOf } from "../../config/agents.ts";
 import { programCommand } from "../../contract/command.ts";
 import { PluginError } from "../../contract/errors.ts";
 import type { Json } from "../../contract/types.ts";
-import { timezoneOf } from "../../gateway/section-problems.ts";
 import { scopedStore } from "../../host/scope.ts";
 import { visible } from "../../log/visible.ts";
 import type { CliCall, PluginStore } from "../../sdk/contract.ts";

@@ -34,7 +34,7 @@ const scheduleSchema = Type.Object(
       description: "own: a conversation of the schedule's own, with its last 20 runs. main: the agent's main session.",
     }),
     to: text(
-      "Place of the reply: a channel and a chat, such as botchat:42, and a topic: botchat:-100123:topic:7. Absent: the reply is sent nowhere.",
+      "Place of the reply: a channel and a chat, as CHANNEL:CHAT, and a topic: CHANNEL:CHAT:topic:ID. Absent: the reply is sent nowhere.",
     ),
     account: text("Account of the channel in `to`. Default: the channel's first account."),
     ifMissed: Type.Enum(["run-once", "skip", "tell"], {

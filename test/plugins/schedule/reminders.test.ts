@@ -129,7 +129,7 @@ describe("the tools", () => {
     [{ text: "x" }, "time_missing", "exactly one of at, in and cron"],
     [{ text: "x", in: "5m", at: "2030-01-01T09:00" }, "time_missing", "exactly one of at, in and cron"],
     [{ text: "x", in: "soon" }, "time_invalid", "in must be a time such as 30m"],
-    [{ text: "x", cron: "often" }, "time_invalid", "which is not a cron expression"],
+    [{ text: "x", cron: "often" }, "time_invalid", "which does not have five fields"],
     [{ text: "x", cron: "*/2 * * * *" }, "too_often", "at least 5 minutes apart"],
     [{ text: "x", in: "5m", timezone: "Mars/Base" }, "timezone_unknown", "Mars/Base is not a time zone"],
     [{ text: "", in: "5m" }, "invalid_arguments", "text is missing"],

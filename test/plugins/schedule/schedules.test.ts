@@ -208,7 +208,7 @@ describe("a schedule with an error", () => {
   test.each<readonly [string, object, string]>([
     ["no time", { message: "x" }, "schedules.bad: has none of cron, every and at"],
     ["two times", { every: "1h", cron: "0 8 * * *", message: "x" }, "schedules.bad: has more than one of cron, every and at"],
-    ["a cron of four fields", { cron: "0 8 * *", message: "x" }, 'schedules.bad.cron: is "0 8 * *", which is not a cron expression'],
+    ["a cron of four fields", { cron: "0 8 * *", message: "x" }, 'schedules.bad.cron: is "0 8 * *", which does not have five fields'],
     ["an unknown zone", { every: "1h", timezone: "Mars/Base", message: "x" }, 'schedules.bad.timezone: is "Mars/Base"'],
     ["a time in the past", { at: "2020-01-01T08:00", message: "x" }, "which is in the past"],
     ["nothing to say it to", { every: "1h", kind: "say", message: "x" }, "schedules.bad.to: is missing"],

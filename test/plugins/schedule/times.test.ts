@@ -61,8 +61,8 @@ test("the intervals of every keep their start", () => {
 });
 
 test.each<readonly [Times, string]>([
-  [{ cron: "0 8 * *" }, "is not a cron expression"],
-  [{ cron: "* * * * * *" }, "is not a cron expression"],
+  [{ cron: "0 8 * *" }, "does not have five fields"],
+  [{ cron: "* * * * * *" }, "does not have five fields"],
   [{ cron: "61 8 * * *" }, "is not a cron expression"],
   [{ cron: "0 0 30 2 *" }, "names no time that ever comes"],
   [{ at: "2026-02-30T10:00" }, "is not a date and time"],
