@@ -10,6 +10,7 @@ export {
   defaultAgentId,
   knownAgentId,
   mcpServersOf,
+  type ToolSettings,
   timezoneOf,
 } from "./agents.ts";
 export { checkOpen } from "./checking/channels.ts";

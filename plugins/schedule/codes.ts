@@ -31,10 +31,6 @@ export const codes = {
   },
   time_past: { meaning: "The time of a reminder is in the past.", hint: "Name a later time." },
   timezone_unknown: { meaning: "There is no such time zone.", hint: "Use a name of the IANA database, such as Europe/Berlin." },
-  too_often: {
-    meaning: "Reminders must be at least 5 minutes apart.",
-    hint: "The operator can configure a schedule that runs more often.",
-  },
   too_many_reminders: { meaning: "The chat has 50 reminders, the most that are allowed.", hint: "Cancel one: /reminders." },
   reminder_unknown: { meaning: "The chat has no reminder with this id.", hint: "/reminders shows those that it has." },
 } as const satisfies Readonly<Record<string, CodeDefinition>>;

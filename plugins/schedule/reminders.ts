@@ -154,10 +154,11 @@ function timesIn(asked: Asked, { timezone, now }: { readonly timezone: string; r
   const times = { cron: asked.cron ?? "" };
   const problem = timesProblem(times, timezone, now);
   if (problem !== undefined) return refuse("time_invalid", `cron ${problem.message}. ${problem.hint} ${present}`);
-  if (shortestGapMs({ times, timezone }, now) < leastGapMs)
-    return refuse(
-      "too_often",
-      "Reminders must be at least 5 minutes apart. The operator can configure a schedule that runs more often. Nothing was set.",
-    );
   return times;
+}
+
+/** Why an owner is asked before a reminder is set; `undefined` if none is. */
+export function approvalReason({ cron, timezone = "UTC" }: Pick<Asked, "cron" | "timezone">, now: number): string | undefined {
+  if (cron === undefined || timesProblem({ cron }, timezone, now) !== undefined) return undefined;
+  return shortestGapMs({ times: { cron }, timezone }, now) < leastGapMs ? "It repeats more often than every 5 minutes." : undefined;
 }

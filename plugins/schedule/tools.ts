@@ -17,7 +17,9 @@ const remindParameters = Type.Object(
     text: text("What to remind of, written to the person: it is sent as it is."),
     at: Type.Optional(text("The time, such as 2027-03-01T09:00 in the sender's time zone.")),
     in: Type.Optional(text("Time from now, such as 30m, 2h or 1d.")),
-    cron: Type.Optional(text("Repeated times as a cron expression of five fields, such as 0 9 * * 1-5; at least 5 minutes apart.")),
+    cron: Type.Optional(
+      text("Repeated times as a cron expression of five fields, such as 0 9 * * 1-5. More often than every 5 minutes, an owner is asked."),
+    ),
     timezone: Type.Optional(text("IANA time zone, if the person named another one.")),
     kind: Type.Optional(
       Type.Enum(["say", "ask"], {
@@ -76,6 +78,11 @@ export async function offerTools(
   const tools: readonly Tool[] = [
     {
       ...outlines.remind,
+      async needsApproval(args: Json) {
+        const asked = askedIn(args);
+        if (typeof asked === "string" || asked.cron === undefined) return false;
+        return (await import("./reminders.ts")).approvalReason(asked, host.now()) ?? false;
+      },
       async run({ args, turn, key }: ToolCall) {
         const asked = askedIn(args);
         if (typeof asked === "string") return wrong(asked);

@@ -45,7 +45,7 @@ test("list, explain, run and pause what a running gateway has, and a person's re
     err: expect.stringContaining("no enabled schedule or reminder nothing"),
   });
   expect((await command.text("privacy", "export", "loopback:bela")).out).toContain("Water the plants");
-  await command.text("privacy", "erase", "loopback:bela", "--yes");
+  await command.text("privacy", "erase", "loopback:bela");
   expect((await command.text("privacy", "export", "loopback:bela")).out).not.toContain("0 9 * * *");
 });
 

@@ -130,7 +130,6 @@ describe("the tools", () => {
     [{ text: "x", in: "5m", at: "2030-01-01T09:00" }, "time_missing", "exactly one of at, in and cron"],
     [{ text: "x", in: "soon" }, "time_invalid", "in must be a time such as 30m"],
     [{ text: "x", cron: "often" }, "time_invalid", "which does not have five fields"],
-    [{ text: "x", cron: "*/2 * * * *" }, "too_often", "at least 5 minutes apart"],
     [{ text: "x", in: "5m", timezone: "Mars/Base" }, "timezone_unknown", "Mars/Base is not a time zone"],
     [{ text: "", in: "5m" }, "invalid_arguments", "text is missing"],
     [{ text: 7, in: "5m" }, "invalid_arguments", "text must be a text"],
@@ -144,6 +143,18 @@ describe("the tools", () => {
     }
     expect((await remind(host, { text: "x", at: "2020-01-01T09:00" })).error).toMatch(/It is \w{3} \d{4}-\d\d-\d\d \d\d:\d\d UTC now\./);
     expect((await call(host, "reminders")).reminders).toEqual([]);
+  });
+
+  test("ask an owner before a reminder repeats more often than every five minutes", async () => {
+    await using host = await open();
+    await host.say("hello");
+    const asking = remind(host, { text: "Blink.", cron: "*/2 * * * *" }, { from: "bela" });
+    const question = () =>
+      host.outbox().find(({ chat, text }) => chat === "owner" && text.includes("It repeats more often than every 5 minutes."));
+    await expect.poll(question).toBeDefined();
+    await host.press("Deny");
+    expect(await asking).toMatchObject({ ok: false, code: "denied" });
+    expect(await remind(host, { text: "Look away.", cron: "*/5 * * * *" })).toMatchObject({ ok: true });
   });
 
   test("keep to fifty reminders of a chat", async () => {
