@@ -17,12 +17,12 @@ const problem = (status: number, error: string, code: string): RouteAnswer => ({
 const jsonOf = (value: unknown): Json => JSON.parse(JSON.stringify(value)) as Json;
 
 /** A schedule of this name; else the reminder with this id. */
-export function entryOf(entries: readonly Entry[], name: string): Entry | undefined {
+function entryOf(entries: readonly Entry[], name: string): Entry | undefined {
   return entries.find(({ plan }) => plan.key === `schedule:${name}`) ?? entries.find(({ plan }) => plan.name === name.toUpperCase());
 }
 
 /** What is kept of a plan that is paused, or goes on: then with its next time, because what it missed was missed on purpose. */
-export function pausedOrNot(entry: Entry, kept: Kept, { paused, now }: { readonly paused: boolean; readonly now: number }): Kept {
+function pausedOrNot(entry: Entry, kept: Kept, { paused, now }: { readonly paused: boolean; readonly now: number }): Kept {
   const { paused: _, ...rest } = kept;
   if (paused) return { ...rest, paused: true };
   const due = kept.paused === true && kept.due !== null ? nextAfter(entry.plan, now, kept.anchor) : kept.due;

@@ -28,7 +28,7 @@ export interface PlanView {
 
 const nextCount = 3;
 
-export const placeText = ({ channel, account, chat, thread }: NonNullable<Plan["to"]>): string =>
+const placeText = ({ channel, account, chat, thread }: NonNullable<Plan["to"]>): string =>
   `${channel}${account === "" || account === "default" ? "" : ` (account ${account})`}:${chat}${thread === undefined ? "" : `:topic:${thread}`}`;
 
 export function timesText(times: Times): string {
