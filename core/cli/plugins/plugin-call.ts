@@ -96,7 +96,11 @@ function callTo(running: RunningGateway, plugin: string): Gateway["call"] {
   return async (method, path, body) => {
     const answer = await running.call(method, `/plugins/${plugin}/${path}`, { patienceMs: answerMs, ...(body !== undefined && { body }) });
     if (answer === null) throw new Error("The gateway did not answer.");
-    const { error, hint } = (answer.body ?? {}) as { readonly error?: unknown; readonly hint?: unknown };
+    const { error, hint, code } = (answer.body ?? {}) as { readonly error?: unknown; readonly hint?: unknown; readonly code?: unknown };
+    if (!answer.ok && code === "not_found")
+      throw new Error(
+        `The plugin ${plugin} of the running gateway does not answer: \`${programCommand} plugins list\` shows whether it is up.`,
+      );
     if (!answer.ok) throw new Error([error, hint].filter((part) => typeof part === "string").join(" ") || "The gateway refused the call.");
     return answer.body as Json;
   };

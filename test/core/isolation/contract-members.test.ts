@@ -81,7 +81,7 @@ test("commands, taps, the store, routes, checks and reports", async () => {
   expect((await fetch(`${host.url}/stream`)).status).toBe(500);
   await expect
     .poll(async () => await (await host.fetch("/gateway/describe")).json())
-    .toMatchObject({ gateway: { watched: { all: [{ reason: "4" }] } } });
+    .toMatchObject({ gateway: { watched: { all: [{ reason: "5" }] } } });
 });
 
 test("an engine streams its turn, and one whose thread ends apologizes with the reason in the trace", async () => {
