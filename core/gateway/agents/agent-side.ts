@@ -10,6 +10,7 @@ import {
   followUps,
   isPluginTurn,
   messageForModel,
+  pressedCommand,
   type Router,
   type TurnContext,
   turnMessages,
@@ -22,6 +23,7 @@ import { type Inbound, reasonOf } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { AgentSide } from "../../path/index.ts";
 import { mayBeSilent, noHeartbeat, silenceReason } from "../../reply/index.ts";
+import { toolCalls } from "../../stations/index.ts";
 import { keptReply } from "../../webhooks/index.ts";
 import type { createOutboundFiles } from "./outbound-files.ts";
 
@@ -84,7 +86,9 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     transcript({ visit, withContext, ...turn }) {
       const alone = turn.route.isolated || isDeliverOnly(turn.inbound);
       const inbound = alone ? undefined : messageForModel(turn.inbound, visit.get(usedCommand));
-      return inbound === undefined ? [] : turnMessages({ ...turn, inbound, ...(withContext ? { context: context.of(visit) } : {}) });
+      return inbound === undefined
+        ? []
+        : turnMessages({ ...turn, inbound, tools: visit.get(toolCalls) ?? [], ...(withContext ? { context: context.of(visit) } : {}) });
     },
     markRead: context.markRead,
     tookQueued: context.tookQueued,
@@ -95,9 +99,11 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     },
     keptReply: (inbound, reply) =>
       config().hooks.exposeReplies || inbound.request?.keepReply === true ? keptReply(inbound, reply, options.redact) : undefined,
-    silence: (reply, inbound) =>
-      reply.media.length > 0 || isDeliverOnly(inbound) || !mayBeSilent(reply.text)
-        ? null
-        : silenceReason(reply.text, { ackMaxChars: ackMaxCharsFor(config(), inbound) }),
+    silence: (reply, inbound) => {
+      // The message with the button shows the answer.
+      if (reply.text === "" && pressedCommand(inbound) !== undefined) return "approval_answered";
+      if (reply.media.length > 0 || isDeliverOnly(inbound) || !mayBeSilent(reply.text)) return null;
+      return silenceReason(reply.text, { ackMaxChars: ackMaxCharsFor(config(), inbound) });
+    },
   };
 }
