@@ -7,6 +7,7 @@ export { firstMessage, messageForModel } from "./commands/first-message.ts";
 export { type NativeCommandsOptions, nativeCommands } from "./commands/native-commands.ts";
 export { createGroupContext } from "./conversation/group-context.ts";
 export { groupHistoryLimit, historyLimit } from "./conversation/history-limit.ts";
+export { isPluginTurn } from "./conversation/plugin-turn.ts";
 export { reactionNotifications, unheardReaction } from "./conversation/reactions.ts";
 export { agentFor, movedSessions, sessionKeyFor } from "./conversation/sessions.ts";
 export { eventQueue, followUps } from "./conversation/system-events.ts";

@@ -11,6 +11,7 @@ export {
   knownAgentId,
   mcpServersOf,
   type ToolSettings,
+  timezoneOf,
 } from "./agents.ts";
 export { checkOpen } from "./checking/channels.ts";
 export { accountEntry, type ChannelAccountSection, channelAccounts } from "./checking/merge.ts";

@@ -10,6 +10,7 @@ import { commandsSchema, messagesSchema, sessionSchema } from "./schema/chat.ts"
 import { gatewaySchema, logSchema, stateSchema } from "./schema/gateway.ts";
 import { hooksSchema } from "./schema/hooks.ts";
 import { pluginsSchema } from "./schema/plugins.ts";
+import { schedulesSchema } from "./schema/schedules.ts";
 
 export const configSchema = Type.Object(
   {
@@ -25,6 +26,7 @@ export const configSchema = Type.Object(
     agents: agentsSchema,
     bindings: bindingsSchema,
     models: modelsSchema,
+    schedules: schedulesSchema,
     plugins: pluginsSchema,
   },
   { title: "service configuration", description: "Configuration of the gateway.", default: {} },

@@ -84,7 +84,11 @@ export const engineCodes = {
     hint: "Check baseUrl, the network and the proxy.",
     outcome: "failed",
   },
-  not_asked: { meaning: "The reply was not delivered, because the webhook sets deliver: false.", hint: "", outcome: "silent" },
+  not_asked: {
+    meaning: "The reply was not delivered: the webhook sets deliver: false, or the schedule has no `to`.",
+    hint: "",
+    outcome: "silent",
+  },
   reaction_noted: { meaning: "The reaction was noted; the next turn mentions it.", hint: "", outcome: "silent" },
   reaction_to_others: {
     meaning: "The reaction is to a message that the bot did not send.",

@@ -8,6 +8,7 @@ import {
   createRefusedAcknowledgements,
   type FactsOfAnswers,
   followUps,
+  isPluginTurn,
   messageForModel,
   pressedCommand,
   type Router,
@@ -21,7 +22,7 @@ import { agentSettings, type GatewayConfig } from "../../config/index.ts";
 import { type Inbound, reasonOf } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { AgentSide } from "../../path/index.ts";
-import { mayBeSilent, silenceReason } from "../../reply/index.ts";
+import { mayBeSilent, noHeartbeat, silenceReason } from "../../reply/index.ts";
 import { toolCalls } from "../../stations/index.ts";
 import { keptReply } from "../../webhooks/index.ts";
 import type { createOutboundFiles } from "./outbound-files.ts";
@@ -29,8 +30,12 @@ import type { createOutboundFiles } from "./outbound-files.ts";
 /** How many characters may surround a heartbeat's acknowledgement, unless the agent's settings say otherwise. */
 const ackMaxChars = 300;
 
-/** A person reads every word beside the token. A heartbeat or webhook that says little more than the token stays silent. */
+/**
+ * A person reads every word beside the token. A heartbeat or webhook that says little more than the token stays silent. In a turn that a
+ * plugin requests, the token is a text like any other.
+ */
 export function ackMaxCharsFor(config: GatewayConfig, inbound: Inbound): number {
+  if (isPluginTurn(inbound)) return noHeartbeat;
   return inbound.request === undefined ? 0 : (agentSettings(config, agentFor(config, inbound)).heartbeat.ackMaxChars ?? ackMaxChars);
 }
 
