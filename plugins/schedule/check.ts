@@ -27,7 +27,9 @@ function whenProblems(settings: ScheduleSettings, { timezone, now }: Known): rea
     return [{ path: [], message: given === 0 ? "has none of cron, every and at" : "has more than one of cron, every and at", hint }];
   }
   const problem = timesProblem(times, settings.timezone ?? timezone, now);
-  return problem === undefined ? [] : [{ path: [problem.key], message: problem.message, hint: problem.hint }];
+  if (problem === undefined) return [];
+  const { key, message, hint, isPast } = problem;
+  return [{ path: [key], message, hint, ...(isPast && { warning: true }) }];
 }
 
 function placeProblems({ kind, to, account }: ScheduleSettings, { channels }: Known): readonly Found[] {

@@ -73,6 +73,8 @@ export interface TimesProblem {
   readonly key: "cron" | "every" | "at" | "timezone";
   readonly message: string;
   readonly hint: string;
+  /** Nothing is wrong but that the time has passed, as that of each single run will. */
+  readonly isPast?: true;
 }
 
 export function timesProblem(times: Times, timezone: string, now: number): TimesProblem | undefined {
@@ -102,8 +104,8 @@ function atProblem(at: string, timezone: string, now: number): TimesProblem | un
       hint: "Write it as 2027-03-01T09:00, or with a zone: 2027-03-01T09:00+01:00.",
     };
   if (instant > now) return undefined;
-  const hint = `It is ${new Date(now).toISOString().slice(0, 16)}Z now. Set a later time. A schedule that has run can be removed.`;
-  return { key: "at", message: `${given} (${timezone}), which is in the past`, hint };
+  const hint = `It is ${new Date(now).toISOString().slice(0, 16)}Z now. Set a later time, or remove the schedule if it has run.`;
+  return { key: "at", message: `${given} (${timezone}), which is in the past`, hint, isPast: true };
 }
 
 function cronProblem(cron: string, timezone: string, now: number): TimesProblem | undefined {

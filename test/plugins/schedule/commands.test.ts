@@ -68,7 +68,5 @@ test("without a gateway they show what is configured, and config validate finds 
   const { out, code } = await command.text("config", "validate");
   expect(code).toBe(1);
   expect(out).toContain('agents.defaults.timezone: is "Mars/Base", which is not a known time zone');
-  expect(out).toMatch(
-    /schedules\.morning\.at: is "2020-01-01T08:00" \(.*\), which is in the past\. It is .* now\..* schedules\.morning is off until then\./,
-  );
+  expect(out).toMatch(/schedules\.morning\.at: is "2020-01-01T08:00" \(.*\), which is in the past\. It is .* now\./);
 });

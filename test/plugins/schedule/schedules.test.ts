@@ -210,7 +210,6 @@ describe("a schedule with an error", () => {
     ["two times", { every: "1h", cron: "0 8 * * *", message: "x" }, "schedules.bad: has more than one of cron, every and at"],
     ["a cron of four fields", { cron: "0 8 * *", message: "x" }, 'schedules.bad.cron: is "0 8 * *", which does not have five fields'],
     ["an unknown zone", { every: "1h", timezone: "Mars/Base", message: "x" }, 'schedules.bad.timezone: is "Mars/Base"'],
-    ["a time in the past", { at: "2020-01-01T08:00", message: "x" }, "which is in the past"],
     ["nothing to say it to", { every: "1h", kind: "say", message: "x" }, "schedules.bad.to: is missing"],
     ["the last place", { every: "1h", message: "x", to: "last:1" }, "schedules.bad.to: is"],
     ["an unknown channel", { every: "1h", message: "x", to: "telex:1" }, "and channels has no telex"],
@@ -221,6 +220,11 @@ describe("a schedule with an error", () => {
     await expect(host.configure({ schedules: { bad } })).rejects.toThrow(reason);
     // Each is said once.
     expect((await host.problems()).map(({ path, message }) => `${path}: ${message}`)).toEqual([expect.stringContaining(reason)]);
+  });
+
+  test("but a single time that has passed is a warning: each will pass once", async () => {
+    await using host = await open({ once: { at: "2020-01-01T08:00", message: "x" } });
+    expect(await host.problems()).toMatchObject([{ severity: "warning", path: "schedules.once.at" }]);
   });
 
   test("does not keep the others from running", async () => {
