@@ -1,7 +1,7 @@
 /** `usage`: how many tokens the models used, by agent and model. */
 
 import { visibleLine } from "../log/visible.ts";
-import type { UsageReport } from "../state/report.ts";
+import type { UsageReport } from "../state/model-calls.ts";
 import type { CommandContext } from "./context.ts";
 import { parseSince, renderClock } from "./output/times.ts";
 

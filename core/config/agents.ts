@@ -14,6 +14,30 @@ export interface HeartbeatSettings {
   readonly activeHours?: { readonly start?: string; readonly end?: string; readonly timezone?: string };
 }
 
+/** Limits of model use, for one agent or for all. */
+export interface BudgetSettings {
+  readonly perRunTokens?: number;
+  readonly perDayTokens?: number;
+  readonly perDayUsd?: number;
+  readonly perMonthTokens?: number;
+  readonly perMonthUsd?: number;
+  readonly perSenderPerDayTokens?: number;
+  readonly perSenderPerDayUsd?: number;
+  /** IANA name; absent: the host's zone. */
+  readonly timezone?: string;
+  /** Share of a limit at which the owner is notified. */
+  readonly warnAt?: number;
+  readonly onUnpriced?: "refuse" | "allow";
+}
+
+/** US dollars for a million tokens. */
+export interface ModelPrices {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+}
+
 export interface AgentFields {
   readonly engine?: string;
   readonly model?: ModelChoice;
@@ -27,6 +51,7 @@ export interface AgentFields {
   /** Names of skills; absent: all. */
   readonly skills?: readonly string[];
   readonly heartbeat?: HeartbeatSettings;
+  readonly budget?: BudgetSettings;
 }
 
 export interface ListedAgent extends AgentFields {
@@ -53,7 +78,11 @@ export interface AgentsView {
   readonly agents?: { readonly defaults?: AgentFields; readonly list?: readonly ListedAgent[] };
   readonly bindings?: readonly Binding[];
   readonly session?: { readonly dmScope?: DmScope };
-  readonly models?: { readonly providers?: Readonly<Record<string, unknown>> };
+  readonly models?: {
+    readonly providers?: Readonly<Record<string, unknown>>;
+    readonly prices?: Readonly<Record<string, ModelPrices>>;
+  };
+  readonly budget?: BudgetSettings;
 }
 
 /** One agent with the defaults applied. */
