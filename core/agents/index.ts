@@ -15,6 +15,8 @@ export { createWaitingEvents, type WaitingEvents } from "./conversation/waiting-
 export { parseDuration } from "./heartbeat/duration.ts";
 export { createHeartbeat, type Heartbeat, parseHeartbeat } from "./heartbeat/heartbeat.ts";
 export { createRouter, type Router } from "./route.ts";
+export { type Asker, askerOf } from "./spending/asker.ts";
+export { createSpending, type Spending } from "./spending/spending.ts";
 export { parseTarget } from "./target.ts";
 export { acknowledgement, createRefusedAcknowledgements } from "./turn/acknowledgement.ts";
 export { createFactsOfAnswers, type FactsOfAnswers } from "./turn/answer-facts.ts";

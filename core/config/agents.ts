@@ -122,3 +122,17 @@ export function agentSettings(config: AgentsView, id: string): AgentSettings {
     heartbeat: { ...defaults.heartbeat, ...listed.heartbeat },
   };
 }
+
+/** The budget of an agent, and the path of each of its keys: keys that the agent does not set are those of `agents.defaults`. */
+export function budgetOf(
+  config: AgentsView,
+  id: string,
+): { readonly settings: BudgetSettings; readonly pathOf: (key: keyof BudgetSettings) => string } {
+  const defaults = config.agents?.defaults?.budget ?? {};
+  const index = config.agents?.list?.findIndex((agent) => agent.id === id) ?? -1;
+  const own = config.agents?.list?.[index]?.budget ?? {};
+  return {
+    settings: { ...defaults, ...own },
+    pathOf: (key) => (own[key] === undefined ? `agents.defaults.budget.${key}` : `agents.list[${index}].budget.${key}`),
+  };
+}

@@ -6,9 +6,12 @@ export {
   agentIds,
   agentSettings,
   type Binding,
+  type BudgetSettings,
+  budgetOf,
   type DmScope,
   defaultAgentId,
   knownAgentId,
+  type ModelPrices,
 } from "./agents.ts";
 export { checkOpen } from "./checking/channels.ts";
 export { accountEntry, type ChannelAccountSection, channelAccounts } from "./checking/merge.ts";

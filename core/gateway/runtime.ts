@@ -16,6 +16,7 @@ import {
   createRouter,
   createRunningOnNodes,
   createSkills,
+  createSpending,
   createStopsOnNodes,
   createTurnContext,
   createWaitingEvents,
@@ -27,12 +28,13 @@ import {
   type RunningOnNodes,
   resolveProviders,
   type StopsOnNodes,
+  type Spending,
   sessionKeyFor,
 } from "../agents/index.ts";
 import { type Accounts, createAccounts, createMigrations, type Migrations, placePress } from "../channels/index.ts";
-import { agentIds, agentSettings } from "../config/index.ts";
+import { agentIds, agentSettings, defaultAgentId } from "../config/index.ts";
 import { type Inbound, reasonOf } from "../contract/index.ts";
-import { createRegistry, enginesOf, type Registry } from "../host/index.ts";
+import { createRegistry, enginesOf, noticeEvent, type Registry } from "../host/index.ts";
 import { requestPublic } from "../media/index.ts";
 import { createPath, type Path } from "../path/index.ts";
 import { createIds, type Unit } from "../state/index.ts";
@@ -56,6 +58,7 @@ export interface Runtime {
   readonly migrations: Migrations;
   readonly path: Path;
   readonly actions: ActionRunner;
+  readonly spending: Spending;
   readonly newId: () => string;
   readonly confirm: (url: string) => Promise<void>;
 }
@@ -68,8 +71,17 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const pairing = createPairing({ store, now });
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
+  const spending = createSpending({
+    ...{ config, store, log, now, newId },
+    async notifyOwner(text, key) {
+      const address = await router.lastRecipient(defaultAgentId(config()));
+      if (address === undefined) return false;
+      await path.receive(noticeEvent({ address, text, dedupeKey: `notice:budget:${key}` }));
+      return true;
+    },
+  });
   const { turns, stops, running, describe } = createTurns(options, {
-    ...{ engines, registry },
+    ...{ engines, registry, spending },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
@@ -138,7 +150,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     ...{ redact: options.redact, stateDirectory: options.stateDirectory },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
-      ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, log, now },
+      ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, spending, log, now },
       completeFiles: createOutboundFiles({ ...options, optionsOf }),
       redact: options.redact,
     }),
@@ -170,7 +182,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
-  return { hooks, registry, commands, turns, stops, running, activation, router, accounts, migrations, path, actions, newId, confirm };
+  return { hooks, registry, commands, turns, stops, running, activation, router, accounts, migrations, path, actions, spending, newId, confirm };
 }
 
 /** The agents' turns, with the configuration of the place that a message comes from. */
@@ -180,7 +192,7 @@ function createTurns(
     registry,
     account,
     ...parts
-  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "tools" | "acting"> & {
+  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "tools" | "acting" | "spending"> & {
     readonly registry: Registry;
     readonly account: Accounts["get"];
   },
@@ -213,5 +225,5 @@ function createTurns(
     ...{ store, turns, now },
     onError: (error) => log.warn({ error: reasonOf(error) }, "this node could not report which turns it runs"),
   });
-  return { turns, stops, running, describe: createDescribe({ config, engines: parts.engines, providers, log }) };
+  return { turns, stops, running, describe: createDescribe({ config, engines: parts.engines, providers, spending: parts.spending, log }) };
 }

@@ -4,7 +4,7 @@ import { HostError, type Inbound, isOfState, PluginError, type Reply, type Route
 import { renderReasoning } from "../reply/index.ts";
 import { type Hooks, hasActed, type Visit } from "../stations/index.ts";
 import { apologyTo } from "./endings/apology.ts";
-import { type Stop, silentDecision, type Trace } from "./endings/ending.ts";
+import { type Stop, silentDecision, type Trace, textReply } from "./endings/ending.ts";
 import type { PathOptions } from "./options.ts";
 import type { Presence } from "./presence/presence.ts";
 import { createShownText, endedText, interruptedNote, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
@@ -39,9 +39,10 @@ export async function turn(
     readonly asSent: ShownTextOptions["asSent"];
     readonly pathsOf: PathOptions["gate"]["pathsOf"];
     readonly guardStream: PathOptions["agents"]["guardStream"];
+    readonly refusalFor: PathOptions["agents"]["refusalFor"];
   },
 ): Promise<TurnResult | Stop> {
-  const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream } = options;
+  const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream, refusalFor } = options;
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
@@ -93,9 +94,10 @@ export async function turn(
       trace.add("turn", { plugin, verdict: "pass", code: "done", detail, ...usageOf(found) });
       return { reply: replyOf(found) };
     }
+    const isRefused = code === overBudget;
     trace.add("turn", {
-      plugin: code === "stopped" ? "core" : plugin,
-      verdict: "failed",
+      plugin: code === "stopped" || isRefused ? "core" : plugin,
+      verdict: isRefused ? "refused" : "failed",
       code,
       detail: reasonOf(error),
       ...(hint === undefined ? {} : { hint }),
@@ -104,7 +106,7 @@ export async function turn(
     // The user who stopped the turn knows; an apology would be superfluous.
     const seen = shown?.last();
     if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, stoppedNote);
-    const failure = failed(code, inbound, route);
+    const failure = isRefused ? await refused(inbound, route, refusalFor) : failed(code, inbound, route);
     return withShown(failure, seen, failure.say?.reply.text ?? interruptedNote);
   }
 }
@@ -122,6 +124,16 @@ function failed(reason: string, inbound: Inbound, { to }: Route): Stop {
   const stop = { outcome: "failed", reason } as const;
   const say = apologyTo(reason, { inbound, to });
   return say === undefined ? { stop } : { stop, say };
+}
+
+/** Reason of an engine's error: a budget has no room for the call. */
+const overBudget = "budget_exceeded";
+
+/** A heartbeat that a budget refuses is silent. Its events wait for the next one, as after a failure. */
+async function refused(inbound: Inbound, route: Route, refusalFor: PathOptions["agents"]["refusalFor"]): Promise<Stop> {
+  const stop = { outcome: inbound.request?.heartbeat === undefined ? "refused" : "silent", reason: overBudget } as const;
+  const text = route.to === null ? undefined : await refusalFor(inbound, route);
+  return text === undefined || route.to === null ? { stop } : { stop, say: { address: route.to, reply: textReply(text) } };
 }
 
 /** An engine's error carries its own code; an error without one is the engine's mistake. */

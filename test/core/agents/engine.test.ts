@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import type { Spending } from "../../../core/agents/spending/spending.ts";
 import { type AgentTurnsOptions, createAgentTurns } from "../../../core/agents/turn/engine.ts";
 import type { AgentsView } from "../../../core/config/agents.ts";
 import { HostError } from "../../../core/contract/errors.ts";
@@ -31,6 +32,16 @@ function recorder(id: string, needsModel = false) {
   return { definition, turns };
 }
 
+/** No limits, and no ledger. */
+const withoutBudget: Spending = {
+  meter: () => ({ spending: { begin: async () => ({ id: "call" }), end: async () => {} }, reported() {} }),
+  admit: () => undefined,
+  refusalOf: async () => undefined,
+  tell: async () => undefined,
+  balances: async () => [],
+  add: async () => [],
+};
+
 function setup(
   engines: readonly EngineDefinition[],
   {
@@ -61,6 +72,7 @@ function setup(
     engines: { get: (id) => engines.find((one) => one.id === id), ids: () => engines.map((one) => one.id) },
     providers: () => ({ usable: {}, unusable: new Map() }),
     log: { debug() {}, info() {}, warn() {} },
+    spending: withoutBudget,
     now: () => 1,
     ...more,
   });

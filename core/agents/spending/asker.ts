@@ -1,0 +1,29 @@
+/** For whom a model is called, as the ledger records it. */
+import type { Inbound, Route } from "../../contract/index.ts";
+import type { CallPurpose } from "../../state/index.ts";
+
+export interface Asker {
+  readonly agentId: string;
+  readonly purpose: CallPurpose;
+  readonly sessionKey?: string;
+  readonly channel?: string;
+  readonly account?: string;
+  /** The person who wrote, if one did. */
+  readonly sender?: string;
+  readonly eventId?: string;
+}
+
+const purposes: Readonly<Record<string, CallPurpose>> = { heartbeat: "heartbeat", hooks: "webhook", schedule: "schedule" };
+
+/** A person caused the turn, and not a webhook, a heartbeat or a schedule. */
+export const isOfPerson = ({ authority, request }: Pick<Inbound, "authority" | "request">): boolean =>
+  authority === "channel" && request === undefined;
+
+export function askerOf(inbound: Inbound, { agentId, sessionKey }: Pick<Route, "agentId" | "sessionKey">): Asker {
+  const { id, channel, account, sender } = inbound;
+  return {
+    ...{ agentId, sessionKey, channel, account, eventId: id },
+    purpose: purposes[channel] ?? "turn",
+    ...(isOfPerson(inbound) ? { sender: sender.id } : {}),
+  };
+}
