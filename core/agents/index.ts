@@ -1,5 +1,6 @@
 /** Agents: conversations, turns, chat commands, heartbeats. */
 export { type Activation, activationCommand, createActivation } from "./commands/activation.ts";
+export { budgetCommands } from "./commands/budget-commands.ts";
 export { type CommandMatch, type Commands, commandIn, createCommands, mayCommand, usedCommand } from "./commands/commands.ts";
 export { configCommand } from "./commands/config-command.ts";
 export { firstMessage, messageForModel } from "./commands/first-message.ts";

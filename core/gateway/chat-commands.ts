@@ -3,11 +3,13 @@ import { settingPath } from "../access/index.ts";
 import {
   type Activation,
   activationCommand,
+  budgetCommands,
   type Commands,
   configCommand,
   createCommands,
   type NativeCommandsOptions,
   nativeCommands,
+  type Spending,
 } from "../agents/index.ts";
 import type { Accounts } from "../channels/index.ts";
 import { createConfigEditor, type Environment, type GatewayConfig } from "../config/index.ts";
@@ -23,6 +25,7 @@ export interface ChatCommandsOptions
   readonly store: Store;
   readonly registry: Registry;
   readonly activation: Activation;
+  readonly spending: Spending;
   /** Whether an event of the lane waits for a turn of another lane in the same session. */
   readonly waitsForSession: (lane: string) => boolean;
   /** Created after the commands, because it lists them. */
@@ -55,6 +58,7 @@ export function createChatCommands(options: ChatCommandsOptions): Commands {
     },
     more: [
       activationCommand(activation),
+      ...budgetCommands({ spending: options.spending, isOwner }),
       configCommand({
         editor,
         enabled: () => config().commands.config,

@@ -112,7 +112,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     config,
     configFile: options.configFile,
     environment: options.environment,
-    ...{ store, registry, activation, engines, turns },
+    ...{ store, registry, activation, engines, turns, spending },
     accounts: () => accounts,
     ...{ stopElsewhere: stops.tell, runningNow: running.now },
     isOwner: gate.isOwner,

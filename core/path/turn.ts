@@ -86,7 +86,7 @@ export async function turn(
     return { reply };
   } catch (error) {
     if (isOfState(error)) throw error;
-    const { code, hint } = diagnose(error);
+    const { code, hint, path } = diagnose(error);
     if (error instanceof PluginError) plugin = error.plugin;
     // After a reaction or a message by a tool, many models write nothing more. The person has seen what the agent did.
     if (code === "model_empty" && visit.get(hasActed) === true) {
@@ -100,6 +100,7 @@ export async function turn(
       verdict: isRefused ? "refused" : "failed",
       code,
       detail: reasonOf(error),
+      ...(path === undefined ? {} : { path }),
       ...(hint === undefined ? {} : { hint }),
       ...usageOf(found),
     });
@@ -137,12 +138,14 @@ async function refused(inbound: Inbound, route: Route, refusalFor: PathOptions["
 }
 
 /** An engine's error carries its own code; an error without one is the engine's mistake. */
-function diagnose(error: unknown): { readonly code: string; readonly hint?: string } {
+function diagnose(error: unknown): { readonly code: string; readonly hint?: string; readonly path?: string } {
   const cause = error instanceof HostError && error.code === "plugin_tap_failed" && error.cause !== undefined ? error.cause : error;
   if (typeof cause === "object" && cause !== null) {
-    const { reason, code, hint } = cause as { reason?: unknown; code?: unknown; hint?: unknown };
+    const { reason, code, hint, path } = cause as { reason?: unknown; code?: unknown; hint?: unknown; path?: unknown };
     const stable = typeof reason === "string" && /^[a-z_]+$/.test(reason) ? reason : code;
-    if (typeof stable === "string" && /^[a-z_]+$/.test(stable)) return typeof hint === "string" ? { code: stable, hint } : { code: stable };
+    if (typeof stable === "string" && /^[a-z_]+$/.test(stable)) {
+      return { code: stable, ...(typeof hint === "string" ? { hint } : {}), ...(reason === stable && typeof path === "string" ? { path } : {}) };
+    }
   }
   return { code: error instanceof PluginError && error.hook?.startsWith("/") ? "command_failed" : "engine_error" };
 }

@@ -1,6 +1,6 @@
 /** Accounts for model calls: the ledger, the budgets, and who is notified of them. */
 import type { AgentsView } from "../../config/index.ts";
-import { type EngineError, type Inbound, type Route, reasonOf } from "../../contract/index.ts";
+import { type Inbound, type Route, reasonOf } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { ModelCalls, Store } from "../../state/index.ts";
 import { type AppliedLimit, type Balance, balancesOf, createApplied, usedOf } from "./applied.ts";
@@ -18,8 +18,11 @@ export interface Spending {
   meter(asker: Asker): Meter;
   /** Throws `budget_exceeded` if a limit is used up, so that nothing is begun for it. `undefined` if there is no limit. */
   admit(asker: Asker): Promise<void> | undefined;
-  /** The error that `admit` throws for an agent; `undefined` if it may run. */
-  refusalOf(asker: Asker): Promise<{ readonly error: EngineError; readonly until: number } | undefined>;
+  /**
+   * From when on an agent may run whose budget is used up, epoch milliseconds; resolves with `undefined` if it may now. `undefined` without
+   * a promise if there is no limit.
+   */
+  usedUpUntil(asker: Asker): Promise<{ readonly until: number } | undefined> | undefined;
   /** What a person reads whose message was refused, once a day; `undefined` otherwise. */
   tell(inbound: Inbound, route: Route): Promise<string | undefined>;
   /** The limits that apply, and what is used of them. */
@@ -92,11 +95,13 @@ export function createSpending(options: SpendingOptions): Spending {
       });
     },
     admit: (asker) => (limitsFor(asker.agentId).periodic.length === 0 ? undefined : check(asker)),
-    async refusalOf(asker) {
-      const found = await usedUp(asker);
-      if (found === undefined) return undefined;
-      void notices.reached(found, asker);
-      return { error: exceeded(found, 0), until: found.limit.span.end };
+    usedUpUntil(asker) {
+      if (limitsFor(asker.agentId).periodic.length === 0) return undefined;
+      return usedUp(asker).then((found) => {
+        if (found === undefined) return undefined;
+        void notices.reached(found, asker);
+        return { until: found.limit.span.end };
+      });
     },
     async tell(inbound, route) {
       if (!isOfPerson(inbound)) return undefined;

@@ -39,28 +39,34 @@ function raising({ path, period, unit }: Limit): string {
   return `Raise ${path}, or send /budget add ${amount} ${period === "day" ? "today" : "month"} as an owner.`;
 }
 
+/** The trace shows the setting that decided. */
+const decidedBy = (path: string, error: EngineError): EngineError => Object.assign(error, { path });
+
 /** A call that a limit refuses. `needed`: what the call would have added. */
 export function exceeded({ limit, used }: Balance, needed: number): EngineError {
   const share = `${renderShare(used, limit.total, limit.unit)} are used ${periodWords[limit.period]}`;
   const more = needed > 0 && used < limit.total ? `, and the next call may need ${renderAmount(needed, limit.unit)}` : "";
-  return new EngineError(budgetExceeded, {
+  const error = new EngineError(budgetExceeded, {
     detail: `${limit.path}: ${share}${more}; it begins anew at ${untilWhen(limit)}`,
     hint: limit.scope === "sender" ? `Raise ${limit.path}.` : raising(limit),
   });
+  return decidedBy(limit.path, error);
 }
 
 export function runExceeded({ path, tokens }: RunLimit, used: number): EngineError {
-  return new EngineError("budget_run_exceeded", {
+  const error = new EngineError("budget_run_exceeded", {
     detail: `${path}: ${renderShare(used, tokens, "tokens")} are used in this run, and the next call needs more than the rest`,
     hint: `Ask for less at once, or raise ${path}.`,
   });
+  return decidedBy(path, error);
 }
 
 export function unpriced(model: string, { path }: Limit): EngineError {
-  return new EngineError("budget_unpriced", {
+  const error = new EngineError("budget_unpriced", {
     detail: `${path} is set, and the price of ${model} is unknown`,
     hint: `Set models.prices["${model}"], with 0 if it costs nothing, or onUnpriced to "allow" beside that limit.`,
   });
+  return decidedBy(path, error);
 }
 
 const whose = ({ scope, agentId }: Limit): string => (scope === "all" ? "all agents" : `the agent ${agentId}`);

@@ -36,7 +36,7 @@ function recorder(id: string, needsModel = false) {
 const withoutBudget: Spending = {
   meter: () => ({ spending: { begin: async () => ({ id: "call" }), end: async () => {} }, reported() {} }),
   admit: () => undefined,
-  refusalOf: async () => undefined,
+  usedUpUntil: () => undefined,
   tell: async () => undefined,
   balances: async () => [],
   add: async () => [],
