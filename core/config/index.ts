@@ -12,6 +12,7 @@ export {
   defaultAgentId,
   knownAgentId,
   type ModelPrices,
+  mcpServersOf,
 } from "./agents.ts";
 export { checkOpen } from "./checking/channels.ts";
 export { accountEntry, type ChannelAccountSection, channelAccounts } from "./checking/merge.ts";

@@ -13,6 +13,7 @@ import {
   createDescribe,
   createFactsOfAnswers,
   createGroupContext,
+  createOfferedTools,
   createRouter,
   createRunningOnNodes,
   createSkills,
@@ -27,8 +28,8 @@ import {
   type Router,
   type RunningOnNodes,
   resolveProviders,
-  type StopsOnNodes,
   type Spending,
+  type StopsOnNodes,
   sessionKeyFor,
 } from "../agents/index.ts";
 import { type Accounts, createAccounts, createMigrations, type Migrations, placePress } from "../channels/index.ts";
@@ -86,6 +87,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
     tools: (inbound, route, visit) => acting.tools(inbound, route, visit),
+    offered: createOfferedTools({ registry, config, log, now }),
     acting: (inbound, route) => acting.hint(inbound, route),
   });
   const waitingEvents = createWaitingEvents({ store, now });
@@ -182,7 +184,23 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
-  return { hooks, registry, commands, turns, stops, running, activation, router, accounts, migrations, path, actions, spending, newId, confirm };
+  return {
+    hooks,
+    registry,
+    commands,
+    turns,
+    stops,
+    running,
+    activation,
+    router,
+    accounts,
+    migrations,
+    path,
+    actions,
+    spending,
+    newId,
+    confirm,
+  };
 }
 
 /** The agents' turns, with the configuration of the place that a message comes from. */
@@ -192,7 +210,7 @@ function createTurns(
     registry,
     account,
     ...parts
-  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "tools" | "acting" | "spending"> & {
+  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "tools" | "offered" | "acting" | "spending"> & {
     readonly registry: Registry;
     readonly account: Accounts["get"];
   },

@@ -51,12 +51,20 @@ export function budgetCommands(options: {
     if (addition === undefined) return args.trim() === "" ? `${await usage({ name: "usage", args, inbound, route })}\n\n${form}` : form;
     const raised = await spending.add(askerOf(inbound, route), addition);
     const added = renderAmount(addition.amount, addition.unit);
-    if (raised.length === 0) return `No budget in ${addition.unit === "usd" ? "US dollars" : "tokens"} applies here ${periodWords[addition.period]}.`;
+    if (raised.length === 0)
+      return `No budget in ${addition.unit === "usd" ? "US dollars" : "tokens"} applies here ${periodWords[addition.period]}.`;
     return [`Added ${added} ${periodWords[addition.period]}:`, ...raised.map(balanceLine)].join("\n");
   }
 
   return [
     { name: "usage", summary: "what is used of the budget", role: "allowed", control: true, run: usage },
-    { name: "budget", summary: "add to a budget for today or this month", args: "[add AMOUNT [tokens] [today|month]]", role: "owner", control: true, run: budget },
+    {
+      name: "budget",
+      summary: "add to a budget for today or this month",
+      args: "[add AMOUNT [tokens] [today|month]]",
+      role: "owner",
+      control: true,
+      run: budget,
+    },
   ];
 }

@@ -84,7 +84,11 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
     if (limit !== undefined) throw unpriced(model, limit);
   };
 
-  async function begin({ model, inputTokens, outputTokens = usualReply }: Announced): Promise<{ readonly id: string; readonly last?: number }> {
+  async function begin({
+    model,
+    inputTokens,
+    outputTokens = usualReply,
+  }: Announced): Promise<{ readonly id: string; readonly last?: number }> {
     isUsed = true;
     const wanted = { ...nothing, inputTokens: count(inputTokens), outputTokens: count(outputTokens) };
     const room = roomInRun(limits.run, inRun, wanted);

@@ -54,7 +54,8 @@ export function createSpending(options: SpendingOptions): Spending {
 
   const balances = async (asker: Asker): Promise<readonly Balance[]> => await balancesOf(store, await applied(asker));
 
-  const usedUp = async (asker: Asker): Promise<Balance | undefined> => (await balances(asker)).find(({ limit, used }) => used >= limit.total);
+  const usedUp = async (asker: Asker): Promise<Balance | undefined> =>
+    (await balances(asker)).find(({ limit, used }) => used >= limit.total);
 
   async function check(asker: Asker): Promise<void> {
     const found = await usedUp(asker);

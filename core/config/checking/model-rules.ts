@@ -26,7 +26,10 @@ export function checkModels(draft: Draft, { secrets, indexOf }: ModelContext): r
   const named = agents.flatMap(({ agent, at }) =>
     namesOf(agent, at).flatMap((name) => unknownModel(name, { draft, table: agent.models ?? defaults.models })),
   );
-  const budgets = [{ budget: draft.budget, at: ["budget"] }, ...agents.map(({ agent, at }) => ({ budget: agent.budget, at: [...at, "budget"] }))];
+  const budgets = [
+    { budget: draft.budget, at: ["budget"] },
+    ...agents.map(({ agent, at }) => ({ budget: agent.budget, at: [...at, "budget"] })),
+  ];
   return [
     ...named,
     ...agents.flatMap(({ agent, at }) => unusableEntries(agent, at)),
@@ -90,7 +93,13 @@ function isTimeZone(name: string): boolean {
 function priceNames({ models: { prices } }: Draft): readonly PlacedProblem[] {
   return Object.keys(prices)
     .filter((name) => !isFullModelName(name))
-    .map((name) => warning(["models", "prices", name], "is not of the form provider/model and applies to no model", "Write it as provider/model, or provider/*."));
+    .map((name) =>
+      warning(
+        ["models", "prices", name],
+        "is not of the form provider/model and applies to no model",
+        "Write it as provider/model, or provider/*.",
+      ),
+    );
 }
 
 interface ModelName {
