@@ -16,7 +16,7 @@ export { createWaitingEvents, type WaitingEvents } from "./conversation/waiting-
 export { parseDuration } from "./heartbeat/duration.ts";
 export { createHeartbeat, type Heartbeat, parseHeartbeat } from "./heartbeat/heartbeat.ts";
 export { createRouter, type Router } from "./route.ts";
-export { type Asker, askerOf } from "./spending/asker.ts";
+export { askerOf } from "./spending/asker.ts";
 export { createSpending, type Spending } from "./spending/spending.ts";
 export { parseTarget } from "./target.ts";
 export { createOfferedTools } from "./tools/offered-tools.ts";

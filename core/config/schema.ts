@@ -4,7 +4,8 @@
  * A property with a default is required in the type, because loading sets it, and optional in the file.
  */
 import Type, { type Static } from "typebox";
-import { agentsSchema, bindingsSchema, modelsSchema, totalBudgetSchema } from "./schema/agents.ts";
+import { agentsSchema, bindingsSchema, modelsSchema } from "./schema/agents.ts";
+import { totalBudgetSchema } from "./schema/budget.ts";
 import { channelsSchema } from "./schema/channels.ts";
 import { commandsSchema, messagesSchema, sessionSchema } from "./schema/chat.ts";
 import { gatewaySchema, logSchema, stateSchema } from "./schema/gateway.ts";

@@ -33,9 +33,9 @@ import {
   sessionKeyFor,
 } from "../agents/index.ts";
 import { type Accounts, createAccounts, createMigrations, type Migrations, placePress } from "../channels/index.ts";
-import { agentIds, agentSettings, defaultAgentId } from "../config/index.ts";
+import { agentIds, agentSettings } from "../config/index.ts";
 import { type Inbound, reasonOf } from "../contract/index.ts";
-import { createRegistry, enginesOf, noticeEvent, type Registry } from "../host/index.ts";
+import { createRegistry, enginesOf, type Registry } from "../host/index.ts";
 import { requestPublic } from "../media/index.ts";
 import { createPath, type Path } from "../path/index.ts";
 import { createIds, type Unit } from "../state/index.ts";
@@ -44,6 +44,7 @@ import { createAgentSide } from "./agent-side.ts";
 import type { Base } from "./base.ts";
 import { createChatCommands } from "./chat-commands.ts";
 import { createOutboundFiles } from "./outbound-files.ts";
+import { createOwnerNotices } from "./owner/notices.ts";
 import { tapCore } from "./taps/core-taps.ts";
 
 export interface Runtime {
@@ -72,15 +73,9 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const pairing = createPairing({ store, now });
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
-  const spending = createSpending({
-    ...{ config, store, log, now, newId },
-    async notifyOwner(text, key) {
-      const address = await router.lastRecipient(defaultAgentId(config()));
-      if (address === undefined) return false;
-      await path.receive(noticeEvent({ address, text, dedupeKey: `notice:budget:${key}` }));
-      return true;
-    },
-  });
+  const later = { gate: () => gate, accounts: () => accounts, router: () => router, path: () => path };
+  const notifyOwner = createOwnerNotices({ config, pairing, ...later });
+  const spending = createSpending({ config, store, log, now, newId, notifyOwner });
   const { turns, stops, running, describe } = createTurns(options, {
     ...{ engines, registry, spending },
     account: (channel, account) => accounts.get(channel, account),
@@ -184,23 +179,8 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
-  return {
-    hooks,
-    registry,
-    commands,
-    turns,
-    stops,
-    running,
-    activation,
-    router,
-    accounts,
-    migrations,
-    path,
-    actions,
-    spending,
-    newId,
-    confirm,
-  };
+  const ofAgents = { commands, turns, stops, running, activation, router, spending };
+  return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };
 }
 
 /** The agents' turns, with the configuration of the place that a message comes from. */

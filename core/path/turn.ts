@@ -155,7 +155,11 @@ function diagnose(error: unknown): { readonly code: string; readonly hint?: stri
     const { reason, code, hint, path } = cause as { reason?: unknown; code?: unknown; hint?: unknown; path?: unknown };
     const stable = typeof reason === "string" && /^[a-z_]+$/.test(reason) ? reason : code;
     if (typeof stable === "string" && /^[a-z_]+$/.test(stable)) {
-      return { code: stable, ...(typeof hint === "string" ? { hint } : {}), ...(reason === stable && typeof path === "string" ? { path } : {}) };
+      return {
+        code: stable,
+        ...(typeof hint === "string" ? { hint } : {}),
+        ...(reason === stable && typeof path === "string" ? { path } : {}),
+      };
     }
   }
   return { code: error instanceof PluginError && error.hook?.startsWith("/") ? "command_failed" : "engine_error" };

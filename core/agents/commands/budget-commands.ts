@@ -41,7 +41,7 @@ export function budgetCommands(options: {
 
   async function usage({ inbound, route }: CommandCall): Promise<string> {
     const balances = await spending.balances(askerOf(inbound, route));
-    // What others spend is not for everybody.
+    // Only owners may see what others spend.
     const shown = (await isOwner(inbound)) ? balances : balances.filter(({ limit }) => limit.scope === "sender");
     return shown.length === 0 ? "There is no budget here that you can see." : ["**Budget**", ...shown.map(balanceLine)].join("\n");
   }

@@ -68,7 +68,7 @@ function limitsOf(
   });
 }
 
-export function readLimits(config: AgentsView, agentId: string): Limits {
+function readLimits(config: AgentsView, agentId: string): Limits {
   const total = config.budget ?? {};
   const own = budgetOf(config, agentId);
   const periodic = [

@@ -140,7 +140,7 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
     spending: { begin, end },
     reported(usage) {
       // An engine that announces its calls has already said what they used.
-      // What is no name is the fault of an engine, whose tokens count all the same.
+      // The tokens count even if the engine does not name a model.
       if (!isUsed) void reported({ ...usage, model: String(usage.model ?? "") }).catch(() => {});
     },
   };

@@ -18,8 +18,8 @@ export interface Notices {
   report(balances: readonly Balance[], of: { readonly sender?: string | undefined }): Promise<void>;
   /** Reports a limit that refused a call. Never rejects. */
   reached(balance: Balance, of: { readonly sender?: string | undefined }): Promise<void>;
-  /** Whether a person is to be told of the refusal: once for each period of the limit. */
-  mayTell(limit: Pick<AppliedLimit, "span">, who: readonly string[]): Promise<boolean>;
+  /** Whether a person is to read of the refusal: once for each period of the limit. */
+  isFirst(limit: Pick<AppliedLimit, "span">, who: readonly string[]): Promise<boolean>;
 }
 
 /** Longer than the longest period, so that a clock that is set back repeats nothing. */
@@ -65,7 +65,7 @@ export function createNotices({ store, notifyOwner, log }: NoticeOptions): Notic
       }
     },
     reached: (balance, { sender }) => safely(notify(balance, true, sender)),
-    async mayTell({ span }, who) {
+    async isFirst({ span }, who) {
       let first = false;
       const key = `refused:${JSON.stringify([...who, span.start])}`;
       await store.update(

@@ -4,10 +4,7 @@ import type { TokenCounts } from "../../state/index.ts";
 
 export const priceListName = "genai-prices";
 
-/** The providers of the list, by the protocol of ours. */
-const providers: Readonly<Record<string, string>> = { openai: "openai", anthropic: "anthropic", google: "google" };
-
-/** Who serves a model: the protocol alone names the vendor only where the address is the vendor's own. */
+/** Who serves a model. The protocol has the name of the vendor, who serves it only where no other address is set. */
 export interface PricedProvider {
   readonly api?: string;
   readonly baseUrl?: string;
@@ -15,7 +12,7 @@ export interface PricedProvider {
 
 /** US dollars of a call; `undefined` if the list does not have the model. */
 export function listedPrice(modelId: string, { api = "", baseUrl }: PricedProvider, tokens: TokenCounts): number | undefined {
-  const provider = baseUrl === undefined ? { providerId: providers[api] ?? api } : { providerApiUrl: baseUrl };
+  const provider = baseUrl === undefined ? { providerId: api } : { providerApiUrl: baseUrl };
   const { inputTokens, outputTokens, cacheRead, cacheWrite } = tokens;
   const usage = { input_tokens: inputTokens, output_tokens: outputTokens, cache_read_tokens: cacheRead, cache_write_tokens: cacheWrite };
   try {

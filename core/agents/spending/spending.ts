@@ -113,7 +113,7 @@ export function createSpending(options: SpendingOptions): Spending {
       if (nearest === undefined) return undefined;
       const { limit } = nearest;
       const { channel, account, sender } = inbound;
-      if (!(await notices.mayTell(limit, [channel, account, sender.id]))) return undefined;
+      if (!(await notices.isFirst(limit, [channel, account, sender.id]))) return undefined;
       return limit.scope === "sender" ? refusal.sender : refusal[limit.period];
     },
     balances,

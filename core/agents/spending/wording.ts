@@ -3,8 +3,8 @@ import { EngineError } from "../../contract/index.ts";
 import type { AppliedLimit, Balance } from "./applied.ts";
 import type { Limit, RunLimit, Unit } from "./limits.ts";
 
-/** The reasons of the errors below. */
-export const budgetExceeded = "budget_exceeded";
+/** The path of an event recognizes it. */
+const budgetExceeded = "budget_exceeded";
 
 const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
 
@@ -13,7 +13,7 @@ export function renderUsd(usd: number): string {
   return usd !== 0 && Math.abs(usd) < 0.1 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
 }
 
-export const renderTokens = (tokens: number): string => grouped.format(tokens);
+const renderTokens = (tokens: number): string => grouped.format(tokens);
 
 /** An amount with its unit. */
 export function renderAmount(amount: number, unit: Unit): string {
@@ -47,7 +47,7 @@ export function exceeded({ limit, used }: Balance, needed: number): EngineError 
   const share = `${renderShare(used, limit.total, limit.unit)} are used ${periodWords[limit.period]}`;
   const more = needed > 0 && used < limit.total ? `, and the next call may need ${renderAmount(needed, limit.unit)}` : "";
   const error = new EngineError(budgetExceeded, {
-    detail: `${limit.path}: ${share}${more}; it begins anew at ${untilWhen(limit)}`,
+    detail: `${limit.path}: ${share}${more}; the limit is renewed at ${untilWhen(limit)}`,
     hint: limit.scope === "sender" ? `Raise ${limit.path}.` : raising(limit),
   });
   return decidedBy(limit.path, error);

@@ -91,7 +91,14 @@ const tokensOf = ({ inputTokens, outputTokens }: Cost): number => inputTokens + 
 /** Limits of all agents and of each agent; those of single people are left out. */
 async function readBudgets(store: Store, config: GatewayConfig, now: number): Promise<readonly BudgetRow[]> {
   const silent = { info() {}, warn() {} };
-  const spending = createSpending({ config: () => config, store, now: () => now, newId: () => "", log: silent, notifyOwner: async () => false });
+  const spending = createSpending({
+    config: () => config,
+    store,
+    now: () => now,
+    newId: () => "",
+    log: silent,
+    notifyOwner: async () => false,
+  });
   const rows = new Map<string, BudgetRow>();
   for (const agentId of agentIds(config)) {
     for (const { limit, used } of await spending.balances({ agentId, purpose: "turn" })) {
@@ -133,7 +140,9 @@ function show(
       renderCost(cost),
     ];
     const names = ({ agentId = "", model = "", sender, purpose }: Row) =>
-      by === undefined ? [visibleLine(agentId, 40), visibleLine(model, 80)] : [visibleLine(sender ?? purpose ?? (agentId || model), 80) || "-"];
+      by === undefined
+        ? [visibleLine(agentId, 40), visibleLine(model, 80)]
+        : [visibleLine(sender ?? purpose ?? (agentId || model), 80) || "-"];
     terminal.line(`Since ${renderClock(since)}:`);
     terminal.table([
       [

@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { annotate, chatWritable, secretSchema, withoutEffect } from "./annotations.ts";
+import { budgetSchema, pricesSchema } from "./budget.ts";
 
 export const thinkingSchema = (description: string) => Type.Enum(["off", "minimal", "low", "medium", "high", "max"], { description });
 
@@ -92,50 +93,6 @@ const mcpServersSchema = Type.Record(
   annotate(withoutEffect, { description: "MCP servers whose tools the agent may use, by name." }),
 );
 
-/** A time zone that this machine knows. */
-const timezone = (description: string) =>
-  Type.Optional(
-    Type.String(
-      annotate(
-        { expects: "an IANA time zone such as Europe/Berlin, or UTC" },
-        { pattern: "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$", description },
-      ),
-    ),
-  );
-
-const limit = (description: string) => Type.Optional(Type.Number(annotate({ fallback: 0 }, { minimum: 0, description })));
-
-const budgetOf = (description: string) =>
-  Type.Object(
-    {
-      perRunTokens: limit("Tokens in one run. At the limit the model gets no more tools, and is asked for a closing sentence."),
-      perDayTokens: limit("Tokens in a day."),
-      perDayUsd: limit("US dollars in a day."),
-      perMonthTokens: limit("Tokens in a calendar month."),
-      perMonthUsd: limit("US dollars in a calendar month."),
-      perSenderPerDayTokens: limit("Tokens in a day for each person who writes in a chat."),
-      perSenderPerDayUsd: limit("US dollars in a day for each person who writes in a chat."),
-      timezone: timezone("Time zone in which days and months begin. Default: the host's."),
-      warnAt: Type.Optional(
-        Type.Number({
-          exclusiveMinimum: 0,
-          maximum: 1,
-          description: "Share of a limit at which the owner is notified. Default: 0.8, that is 80 %; 1: only at the limit.",
-        }),
-      ),
-      onUnpriced: Type.Optional(
-        Type.Enum(["refuse", "allow"], {
-          description: "Whether a model without a known price may be called while a limit in US dollars applies. Default: refuse.",
-        }),
-      ),
-    },
-    annotate({ fallback: { perRunTokens: 0 } }, { description }),
-  );
-
-const budgetSchema = budgetOf("Limits of model use of each agent; at a limit its model is not called.");
-
-export const totalBudgetSchema = Type.Optional(budgetOf("Limits of model use of all agents together."));
-
 const toolNames = (description: string, fallback: readonly string[]) =>
   Type.Optional(Type.Array(Type.String({ minLength: 1 }), annotate({ fallback }, { description })));
 
@@ -188,7 +145,7 @@ const common = {
   skills: Type.Optional(skillsSchema),
   tools: Type.Optional(toolsSchema),
   mcpServers: Type.Optional(mcpServersSchema),
-  budget: Type.Optional(budgetSchema),
+  budget: budgetSchema,
 };
 
 const defaultsSchema = Type.Object(
@@ -281,8 +238,6 @@ export const bindingsSchema = Type.Array(
   { default: [], description: "Which agent handles which messages." },
 );
 
-const price = (description: string) => Type.Number({ minimum: 0, description });
-
 export const modelsSchema = Type.Object(
   {
     providers: Type.Record(
@@ -300,23 +255,7 @@ export const modelsSchema = Type.Object(
       ),
       { default: {}, description: "Model providers, by name." },
     ),
-    prices: Type.Record(
-      Type.String(),
-      Type.Object(
-        {
-          input: price("A million tokens of requests."),
-          output: price("A million tokens of replies."),
-          cacheRead: Type.Optional(price("A million tokens that the server reads from its cache. Default: as input.")),
-          cacheWrite: Type.Optional(price("A million tokens that the server writes to its cache. Default: as input.")),
-        },
-        annotate({ whole: true }, { description: "Prices of one model in US dollars; 0 for a model that costs nothing." }),
-      ),
-      {
-        default: {},
-        description:
-          "Prices, by provider/model, or provider/* for every model of a provider. They come before those that the gateway knows.",
-      },
-    ),
+    prices: pricesSchema,
   },
   { default: {}, description: "Models and their providers." },
 );

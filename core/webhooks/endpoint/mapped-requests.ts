@@ -101,7 +101,7 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
   } catch (error) {
     throw error instanceof MappingFailure ? await recordFailure(mapping, { failure: error, kept, deps }) : error;
   }
-  // Behind a plugin that hands in a delivery is nobody who could send it again.
+  // A plugin that hands in a delivery has no sender who could send it again.
   const refusing = request.handed === undefined ? requireBudget(agentsOf(plan, deps), deps) : undefined;
   if (refusing !== undefined) await refusing;
   return plan.nothing === undefined
@@ -111,7 +111,9 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
 
 /** The agents whose models the runs would call. */
 function agentsOf({ runs }: Plan, { agents }: Pick<MappedRequestDeps, "agents">): readonly string[] {
-  const named = runs.flatMap((run) => (run.action === "agent" && !run.deliverOnly ? (run.asked.request.agentId ?? agents.defaultId()) : []));
+  const named = runs.flatMap((run) =>
+    run.action === "agent" && !run.deliverOnly ? (run.asked.request.agentId ?? agents.defaultId()) : [],
+  );
   return [...new Set(named)];
 }
 

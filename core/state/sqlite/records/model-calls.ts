@@ -91,7 +91,9 @@ interface UsageRow {
 }
 
 const counted = { input: "input_tokens", output: "output_tokens", read: "cache_read", write: "cache_write", reasoning: "reasoning" };
-const unpriced = Object.entries(counted).map(([name, column]) => `coalesce(sum(${column}) FILTER (WHERE usd IS NULL), 0) AS unpriced_${name}`);
+const unpriced = Object.entries(counted).map(
+  ([name, column]) => `coalesce(sum(${column}) FILTER (WHERE usd IS NULL), 0) AS unpriced_${name}`,
+);
 
 const groups: Readonly<Record<UsageGrouping, string>> = {
   agent: "agent_id AS agent, '' AS sender, '' AS purpose",
