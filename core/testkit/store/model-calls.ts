@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import type { ModelCall, Store } from "../../state/index.ts";
-import { start, type WithStore } from "./fixture.ts";
+import { start, type WithNodes, type WithStore } from "./fixture.ts";
 
 const hour = 3_600_000;
 
@@ -133,6 +133,19 @@ export function modelCallRules(withStore: WithStore): void {
       expect(await store.usage({ since: 0, by: "sender" })).toMatchObject([{ sender: "loopback:7", calls: 1 }]);
       await store.removeSentTo({ channel: "loopback", id: "7" });
       expect(await store.usage({ since: 0, by: "sender" })).toMatchObject([{ sender: "", calls: 1, inputTokens: 10 }]);
+    }),
+  );
+}
+
+export function sharedModelCallRules(withNodes: WithNodes): void {
+  test(
+    "calls of two nodes that ask at the same moment cannot exceed a limit together, and each node counts those of the other",
+    withNodes(async ({ one, two }) => {
+      const limits = [{ since: 0, tokens: 50 }];
+      const ask = (store: Store, name: string) => Array.from({ length: 10 }, (_, n) => store.reserveCall(modelCall(`${name}${n}`), limits));
+      const asked = await Promise.all([...ask(one, "a"), ...ask(two, "b")]);
+      expect(asked.filter(({ refusedBy }) => refusedBy === null)).toHaveLength(3);
+      for (const store of [one, two]) expect(await store.spent(limits)).toEqual([{ tokens: 45, usd: 0 }]);
     }),
   );
 }
