@@ -1,5 +1,5 @@
 /** Actions that agents and programs can perform in chats. */
 export { createEnds } from "./ends.ts";
-export { tapSaid } from "./events.ts";
+export { sayingEvent, tapSaid } from "./events.ts";
 export { type ActionRunner, createActionRunner } from "./run.ts";
 export { createActionTools } from "./tools.ts";

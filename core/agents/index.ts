@@ -1,7 +1,8 @@
 /** Agents: conversations, turns, chat commands, heartbeats. */
 export { type Activation, activationCommand, createActivation } from "./commands/activation.ts";
+export { approvalCommands } from "./commands/approval-commands.ts";
 export { budgetCommands } from "./commands/budget-commands.ts";
-export { type CommandMatch, type Commands, commandIn, createCommands, mayCommand, usedCommand } from "./commands/commands.ts";
+export { type CommandMatch, type Commands, commandIn, commandTextOf, createCommands, usedCommand } from "./commands/commands.ts";
 export { configCommand } from "./commands/config-command.ts";
 export { firstMessage, messageForModel } from "./commands/first-message.ts";
 export { type NativeCommandsOptions, nativeCommands } from "./commands/native-commands.ts";
@@ -19,6 +20,7 @@ export { createRouter, type Router } from "./route.ts";
 export { askerOf } from "./spending/asker.ts";
 export { createSpending, type Spending } from "./spending/spending.ts";
 export { parseTarget } from "./target.ts";
+export { createApprovals } from "./tools/approvals.ts";
 export { createOfferedTools } from "./tools/offered-tools.ts";
 export { createSkills } from "./tools/skills.ts";
 export { acknowledgement, createRefusedAcknowledgements } from "./turn/acknowledgement.ts";

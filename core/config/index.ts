@@ -13,6 +13,7 @@ export {
   knownAgentId,
   type ModelPrices,
   mcpServersOf,
+  type ToolSettings,
 } from "./agents.ts";
 export { checkOpen } from "./checking/channels.ts";
 export { accountEntry, type ChannelAccountSection, channelAccounts } from "./checking/merge.ts";

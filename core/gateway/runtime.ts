@@ -8,6 +8,7 @@ import {
   agentFor,
   type Commands,
   commandIn as commandOf,
+  commandTextOf,
   createActivation,
   createAgentTurns,
   createDescribe,
@@ -23,7 +24,6 @@ import {
   createWaitingEvents,
   groupHistoryLimit,
   historyLimit,
-  mayCommand,
   movedSessions,
   type Router,
   type RunningOnNodes,
@@ -40,11 +40,12 @@ import { requestPublic } from "../media/index.ts";
 import { createPath, type Path } from "../path/index.ts";
 import { createIds, type Unit } from "../state/index.ts";
 import { createHooks, type Hooks, type Visit } from "../stations/index.ts";
-import { createAgentSide } from "./agent-side.ts";
+import { createAgentSide } from "./agents/agent-side.ts";
+import { createGatewayApprovals } from "./agents/approvals.ts";
+import { createChatCommands } from "./agents/chat-commands.ts";
+import { createOutboundFiles } from "./agents/outbound-files.ts";
+import { createOwnerNotices } from "./agents/owner-notices.ts";
 import type { Base } from "./base.ts";
-import { createChatCommands } from "./chat-commands.ts";
-import { createOutboundFiles } from "./outbound-files.ts";
-import { createOwnerNotices } from "./owner/notices.ts";
 import { tapCore } from "./taps/core-taps.ts";
 
 export interface Runtime {
@@ -73,8 +74,9 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const pairing = createPairing({ store, now });
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
-  const later = { gate: () => gate, accounts: () => accounts, router: () => router, path: () => path };
-  const notifyOwner = createOwnerNotices({ config, pairing, ...later });
+  const receive: Path["receive"] = (event, how) => path.receive(event, how);
+  const approvals = createGatewayApprovals({ ...{ store, receive, log, now }, accounts: () => accounts, gate: () => gate });
+  const notifyOwner = createOwnerNotices({ config, pairing, receive, gate: () => gate, accounts: () => accounts, router: () => router });
   const spending = createSpending({ config, store, log, now, newId, notifyOwner });
   const { turns, stops, running, describe } = createTurns(options, {
     ...{ engines, registry, spending },
@@ -82,7 +84,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
     tools: (inbound, route, visit) => acting.tools(inbound, route, visit),
-    offered: createOfferedTools({ registry, config, log, now }),
+    offered: createOfferedTools({ registry, config, approvals, log, now }),
     acting: (inbound, route) => acting.hint(inbound, route),
   });
   const waitingEvents = createWaitingEvents({ store, now });
@@ -109,7 +111,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     config,
     configFile: options.configFile,
     environment: options.environment,
-    ...{ store, registry, activation, engines, turns, spending },
+    ...{ store, registry, activation, engines, turns, approvals, spending },
     accounts: () => accounts,
     ...{ stopElsewhere: stops.tell, runningNow: running.now },
     isOwner: gate.isOwner,
@@ -139,7 +141,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     trustedProxies: () => config().gateway.trustedProxies,
     debounceMs: () => config().messages.inbound.debounceMs,
     room: () => path.lanes.room(),
-    isControlCommand: (said, live) => mayCommand(said) && commands.match(said.text, live.status().identity?.username)?.control === true,
+    isControlCommand: (said, live) => commands.match(commandTextOf(said) ?? "", live.status().identity?.username)?.control === true,
     commands: () => commands.menu(),
   });
   const path: Path = createPath({

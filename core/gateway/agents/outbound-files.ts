@@ -1,7 +1,7 @@
 /** Which files of a reply may leave the machine, and how large they may be. */
-import { agentSettings, expandPath, type GatewayConfig } from "../config/index.ts";
-import type { Address } from "../contract/index.ts";
-import { createGuardedFetch, createOutbound, mostBytesOut } from "../media/index.ts";
+import { agentSettings, expandPath, type GatewayConfig } from "../../config/index.ts";
+import type { Address } from "../../contract/index.ts";
+import { createGuardedFetch, createOutbound, mostBytesOut } from "../../media/index.ts";
 
 export function createOutboundFiles({
   config,

@@ -9,12 +9,12 @@ import type { Path } from "../../path/index.ts";
 
 export interface OwnerNoticesOptions {
   readonly config: () => GatewayConfig;
-  readonly pairing: Pick<Pairing, "owners">;
+  readonly pairing: Pick<Pairing, "isPaired">;
+  readonly receive: Path["receive"];
   /** The parts below are created after those that notify. */
-  readonly gate: () => Pick<Gate, "isOwner">;
+  readonly gate: () => Pick<Gate, "isOwner" | "owners">;
   readonly accounts: () => Pick<Accounts, "all">;
   readonly router: () => Pick<Router, "lastRecipient">;
-  readonly path: () => Pick<Path, "receive">;
 }
 
 /** On most platforms the direct chat with a person has the id of the person. */
@@ -30,31 +30,27 @@ function directMessage({ channel, account, chat }: Address): Inbound {
 export function createOwnerNotices(options: OwnerNoticesOptions): (text: string, key: string) => Promise<boolean> {
   const { config, pairing } = options;
 
-  /** Ids of persons of each account. Those in `ownerAllowFrom` may belong to any account, so they are used only if there is one. */
-  async function candidates(): Promise<readonly Address[]> {
+  /** The first owner whom an account knows: an id in `ownerAllowFrom` may be one of another channel. */
+  async function knownOwner(): Promise<Address | undefined> {
     const all = options.accounts().all();
-    const listed = all.length === 1 ? (config().commands.ownerAllowFrom ?? []) : [];
-    const found = await Promise.all(
-      all.map(async ({ channel, id, access }) => {
-        const ids = [...(await pairing.owners(channel, id)), ...(access.allowFrom ?? []), ...listed].map(String);
-        return ids.filter((chat) => chat !== "*").map((chat): Address => ({ channel, account: id, chat }));
-      }),
-    );
-    return found.flat();
+    for (const { channel, id: account, access } of all) {
+      for (const chat of await options.gate().owners({ channel, account })) {
+        const isKnown = all.length === 1 || access.allowFrom?.some((entry) => String(entry) === chat) === true;
+        if (isKnown || (await pairing.isPaired(channel, account, chat))) return { channel, account, chat };
+      }
+    }
+    return undefined;
   }
 
   async function ownerPlace(): Promise<Address | undefined> {
-    const isOwners = (place: Address) => options.gate().isOwner(directMessage(place));
     const last = await options.router().lastRecipient(defaultAgentId(config()));
-    if (last !== undefined && (await isOwners(last))) return last;
-    for (const place of await candidates()) if (await isOwners(place)) return place;
-    return undefined;
+    return last !== undefined && (await options.gate().isOwner(directMessage(last))) ? last : await knownOwner();
   }
 
   return async (text, key) => {
     const address = await ownerPlace();
     if (address === undefined) return false;
-    await options.path().receive(noticeEvent({ address, text, dedupeKey: `notice:owner:${key}` }));
+    await options.receive(noticeEvent({ address, text, dedupeKey: `notice:owner:${key}` }));
     return true;
   };
 }
