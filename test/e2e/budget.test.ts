@@ -120,6 +120,12 @@ describe("a limit of a day", () => {
     await Promise.race(ends);
     await expect.poll(() => begun).toBe(3);
     await expect.poll(() => host.ended().filter(({ outcome }) => outcome === "refused")).toHaveLength(17);
+    // None of it is used yet, so nobody is told that it is used up.
+    expect(new Set(host.outbox().map(({ text }) => text))).toEqual(
+      new Set([
+        "I am working on several requests, and one more could exceed what I may spend. Please send your message again in a moment.",
+      ]),
+    );
     running.resolve();
     expect((await Promise.all(ends)).filter(({ outcome }) => outcome === "answered")).toHaveLength(3);
   });

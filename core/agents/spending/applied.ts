@@ -49,7 +49,12 @@ export function createApplied(options: {
   };
 }
 
-export async function balancesOf(store: Pick<Store, "spent">, limits: readonly AppliedLimit[]): Promise<readonly Balance[]> {
-  const spent = limits.length === 0 ? [] : await store.spent(limits.map(({ asked }) => asked));
+/** `exact`: without calls that run or broke off. */
+export async function balancesOf(
+  store: Pick<Store, "spent">,
+  limits: readonly AppliedLimit[],
+  how: { readonly exact?: true } = {},
+): Promise<readonly Balance[]> {
+  const spent = limits.length === 0 ? [] : await store.spent(limits.map(({ asked }) => ({ ...asked, ...how })));
   return limits.map((limit, index) => ({ limit, used: usedOf(limit, spent[index] ?? { tokens: 0, usd: 0 }) }));
 }

@@ -24,7 +24,7 @@ export interface MeterOptions {
   readonly reserve: (call: ModelCall, limits: readonly AppliedLimit[]) => Promise<Balance | null>;
   readonly record: (call: ModelCall, limits: readonly AppliedLimit[]) => Promise<void>;
   readonly release: (id: string) => Promise<void>;
-  readonly onRefused: (balance: Balance) => void;
+  readonly onRefused: (balance: Balance, needed: number) => Promise<void>;
   readonly now: () => number;
   readonly newId: () => string;
 }
@@ -103,8 +103,9 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
       const call = callOf(model, tokens, cost, true);
       const refused = concerned.length === 0 ? null : await options.reserve(call, concerned);
       if (refused !== null) {
-        options.onRefused(refused);
-        throw exceeded(refused, usedOf(refused.limit, { tokens: held, usd: cost.usd ?? 0 }));
+        const needed = usedOf(refused.limit, { tokens: held, usd: cost.usd ?? 0 });
+        void options.onRefused(refused, needed).catch(() => {});
+        throw exceeded(refused, needed);
       }
       open.set(call.id, { call, limits: concerned, held });
       return { id: call.id, ...room };

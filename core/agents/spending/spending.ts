@@ -68,7 +68,7 @@ export function createSpending(options: SpendingOptions): Spending {
   async function record(call: Parameters<ModelCalls["recordCall"]>[0], limits: readonly AppliedLimit[], asker: Asker): Promise<void> {
     try {
       await store.recordCall(call);
-      if (limits.length > 0) await notices.report(await balancesOf(store, limits), asker);
+      if (limits.length > 0) await notices.report(await balancesOf(store, limits, { exact: true }), asker);
     } catch (error) {
       log.warn({ model: call.model, error: reasonOf(error) }, "a model call could not be recorded");
     }
@@ -92,7 +92,11 @@ export function createSpending(options: SpendingOptions): Spending {
         },
         record: (call, concerned) => record(call, concerned, asker),
         release: (id) => store.releaseCall(id),
-        onRefused: (balance) => void notices.reached(balance, asker),
+        async onRefused({ limit }, needed) {
+          // Calls that run have set room aside, and may give most of it back.
+          const [exact] = await balancesOf(store, [limit], { exact: true });
+          if (exact !== undefined && exact.used + needed > limit.total) await notices.reached(exact, asker);
+        },
       });
     },
     admit: (asker) => (limitsFor(asker.agentId).periodic.length === 0 ? undefined : check(asker)),
@@ -112,6 +116,8 @@ export function createSpending(options: SpendingOptions): Spending {
       const [nearest] = all.toSorted((one, other) => other.used / other.limit.total - one.used / one.limit.total);
       if (nearest === undefined) return undefined;
       const { limit } = nearest;
+      const [exact] = await balancesOf(store, [limit], { exact: true });
+      if (exact !== undefined && nearest.used > exact.used && exact.used < limit.warnAt * limit.total) return refusal.busy;
       const { channel, account, sender } = inbound;
       if (!(await notices.isFirst(limit, [channel, account, sender.id]))) return undefined;
       return limit.scope === "sender" ? refusal.sender : refusal[limit.period];

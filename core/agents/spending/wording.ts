@@ -84,6 +84,7 @@ export function noticeOf({ limit, used }: Balance, isReached: boolean): string {
 
 /** For a person whose message gets no reply. */
 export const refusal = {
+  busy: "I am working on several requests, and one more could exceed what I may spend. Please send your message again in a moment.",
   sender: "I have used up what I may spend on your messages today. Please write again tomorrow.",
   day: "I have used up what I may spend today. Please write again tomorrow; the owner of this bot can raise the limit.",
   month: "I have used up what I may spend this month. The owner of this bot can raise the limit.",

@@ -26,7 +26,7 @@ export const modelCalls = [
   estimated boolean NOT NULL
 );
 -- Contains what budgets sum, so that a sum does not read the table.
-CREATE INDEX model_calls_at ON model_calls (at, agent_id, channel, sender) INCLUDE (input_tokens, output_tokens, usd);
+CREATE INDEX model_calls_at ON model_calls (at, agent_id, channel, sender) INCLUDE (estimated, input_tokens, output_tokens, usd);
 
 -- What turns reported before.
 INSERT INTO model_calls (id, at, agent_id, model, purpose, session_key, event_id, input_tokens, output_tokens, cache_read, cache_write,
@@ -64,6 +64,7 @@ BEGIN
       WHERE c.at >= (scope->>'since')::double precision
         AND (scope->>'agentId' IS NULL OR c.agent_id = scope->>'agentId')
         AND (scope->'sender' IS NULL OR (c.channel = scope->'sender'->>'channel' AND c.sender = scope->'sender'->>'id'))
+        AND (scope->'exact' IS NULL OR NOT c.estimated)
         AND c.id IS DISTINCT FROM p_except
     ) total ORDER BY place;
 END`,

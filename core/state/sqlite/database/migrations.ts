@@ -86,7 +86,7 @@ CREATE TABLE model_calls (
   price_source TEXT,
   estimated INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX model_calls_at ON model_calls (at, agent_id, channel, sender, input_tokens, output_tokens, usd);
+CREATE INDEX model_calls_at ON model_calls (at, agent_id, channel, sender, estimated, input_tokens, output_tokens, usd);
 INSERT INTO model_calls (id, at, agent_id, model, purpose, session_key, event_id, input_tokens, output_tokens, cache_read, cache_write,
     reasoning, estimated)
   SELECT d.id || ':' || e.key || ':' || m.key, json_extract(e.value, '$[0]'), coalesce(u.agent_id, ''), json_extract(m.value, '$[2]'), 'turn',

@@ -173,5 +173,5 @@ CREATE TABLE model_calls (
   price_source TEXT,
   estimated INTEGER NOT NULL
 ) STRICT;
-CREATE INDEX model_calls_at ON model_calls (at, agent_id, channel, sender, input_tokens, output_tokens, usd);
+CREATE INDEX model_calls_at ON model_calls (at, agent_id, channel, sender, estimated, input_tokens, output_tokens, usd);
 `;
