@@ -206,6 +206,10 @@ describe("the ledger", () => {
       { sender: "loopback:7", calls: 1, estimated: 1 },
       { sender: "loopback:owner", calls: 2, inputTokens: 22, outputTokens: 14, usd: 0.000162, unpricedCalls: 0, estimated: 0 },
     ]);
+    const exported = JSON.parse(await command("privacy", "export", "loopback:7")) as { readonly modelCalls: unknown };
+    expect(exported.modelCalls).toMatchObject([{ sender: "loopback:7", calls: 1, model: "local/small" }]);
+    await command("privacy", "erase", "loopback:7");
+    expect((await usage("--by", "sender")).usage.map(({ sender, calls }) => ({ sender, calls }))).toContainEqual({ sender: "", calls: 1 });
     expect(await command("usage", "--by", "purpose", "--days", "2")).toMatch(/turn +3 .*\ntotal +3 |turn +3 /);
     expect(JSON.parse(await command("usage", "--by", "colour", "--json"))).toMatchObject({ ok: false, code: "usage" });
   });
