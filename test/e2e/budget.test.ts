@@ -161,7 +161,6 @@ describe("a limit of a day", () => {
     expect((await host.deliver("agent", { message: "first" })).status).toBe(202);
     // There is some room left when this one is accepted, but not enough for its call.
     expect(await host.deliver("agent", { message: "second" })).toMatchObject({ status: 202, ended: [{ reason: "budget_exceeded" }] });
-    await host.configure({ agents: { defaults: { budget: { perDayTokens: 15 } } } });
     expect(await host.deliver("agent", { message: "third" })).toMatchObject({
       status: 429,
       body: { ok: false, code: "budget_exceeded", error: "The budget of the agent is used up; send the request again later." },

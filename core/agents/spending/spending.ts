@@ -19,7 +19,7 @@ export interface Spending {
   /** Throws `budget_exceeded` if a limit is used up, so that nothing is begun for it. `undefined` if there is no limit. */
   admit(asker: Asker): Promise<void> | undefined;
   /**
-   * From when on an agent may run whose budget is used up, epoch milliseconds; resolves with `undefined` if it may now. `undefined` without
+   * From when on an agent may run whose budget is used up, or has no room for a call, epoch milliseconds; resolves with `undefined` if it may now. `undefined` without
    * a promise if there is no limit.
    */
   usedUpUntil(asker: Asker): Promise<{ readonly until: number } | undefined> | undefined;
@@ -53,6 +53,11 @@ export function createSpending(options: SpendingOptions): Spending {
   };
 
   const balances = async (asker: Asker): Promise<readonly Balance[]> => await balancesOf(store, await applied(asker));
+
+  /** The smallest call of a webhook for which a limit had no room. The next webhook would find none, either. */
+  const least = new Map<string, number>();
+  const periodOf = ({ path, span }: AppliedLimit): string => `${path} ${span.start}`;
+  const hasNoRoom = ({ limit, used }: Balance): boolean => used >= limit.total || used + (least.get(periodOf(limit)) ?? 0) > limit.total;
 
   const usedUp = async (asker: Asker): Promise<Balance | undefined> =>
     (await balances(asker)).find(({ limit, used }) => used >= limit.total);
@@ -95,16 +100,20 @@ export function createSpending(options: SpendingOptions): Spending {
         async onRefused({ limit }, needed) {
           // Calls that run have set room aside, and may give most of it back.
           const [exact] = await balancesOf(store, [limit], { exact: true });
-          if (exact !== undefined && exact.used + needed > limit.total) await notices.reached(exact, asker);
+          if (exact === undefined || exact.used + needed <= limit.total) return;
+          if (least.size > 1_000) least.clear();
+          if (asker.purpose === "webhook") least.set(periodOf(limit), Math.min(needed, least.get(periodOf(limit)) ?? needed));
+          await notices.reached(exact, asker);
         },
       });
     },
     admit: (asker) => (limitsFor(asker.agentId).periodic.length === 0 ? undefined : check(asker)),
     usedUpUntil(asker) {
       if (limitsFor(asker.agentId).periodic.length === 0) return undefined;
-      return usedUp(asker).then((found) => {
+      return balances(asker).then((all) => {
+        const found = all.find(hasNoRoom);
         if (found === undefined) return undefined;
-        void notices.reached(found, asker);
+        if (found.used >= found.limit.total) void notices.reached(found, asker);
         return { until: found.limit.span.end };
       });
     },
