@@ -195,6 +195,7 @@ module.exports = {
     oneImporter("grammy", ["grammy", "@grammyjs/[^/]+"], ["plugins/botchat/", "plugins/playground/"]),
     oneImporter("ai", ["ai", "@ai-sdk/[^/]+"], ["plugins/ai/"]),
     oneImporter("pg", ["pg", "pg-[^/]+"], ["plugins/store-postgres/"]),
+    oneImporter("croner", ["croner"], ["plugins/schedule/times\\."]),
     oneImporter("commander", ["commander"], ["core/cli/"]),
     {
       name: "one-importer-sqlite",

@@ -1,6 +1,6 @@
 /** Agents: conversations, turns, chat commands, heartbeats. */
 export { type Activation, activationCommand, createActivation } from "./commands/activation.ts";
-export { approvalCommands } from "./commands/approval-commands.ts";
+export { approvalCommands, pressedCommand } from "./commands/approval-commands.ts";
 export { budgetCommands } from "./commands/budget-commands.ts";
 export { type CommandMatch, type Commands, commandIn, commandTextOf, createCommands, usedCommand } from "./commands/commands.ts";
 export { configCommand } from "./commands/config-command.ts";
@@ -8,6 +8,7 @@ export { firstMessage, messageForModel } from "./commands/first-message.ts";
 export { type NativeCommandsOptions, nativeCommands } from "./commands/native-commands.ts";
 export { createGroupContext } from "./conversation/group-context.ts";
 export { groupHistoryLimit, historyLimit } from "./conversation/history-limit.ts";
+export { isPluginTurn } from "./conversation/plugin-turn.ts";
 export { reactionNotifications, unheardReaction } from "./conversation/reactions.ts";
 export { agentFor, movedSessions, sessionKeyFor } from "./conversation/sessions.ts";
 export { eventQueue, followUps } from "./conversation/system-events.ts";

@@ -104,8 +104,15 @@ export function createRouter(options: RouterOptions): Router {
     unwritten.add(agentId);
   }
 
+  async function exactRecipient(address: Address): Promise<Pick<Route, "to" | "undeliverable">> {
+    const account = address.account === "" ? options.defaultAccount(address.channel) : address.account;
+    if (account === undefined) return { to: null, undeliverable: "no_recipient" };
+    return { to: { ...address, account, chat: await options.resolve(address.chat, address.channel, account) } };
+  }
+
   async function recipientFor(request: TurnRequest, agentId: string): Promise<Pick<Route, "to" | "undeliverable">> {
     if (request.deliver === false) return { to: null, undeliverable: "not_asked" };
+    if (request.address !== undefined) return await exactRecipient(request.address);
     const last = await lastOf(agentId);
     const channel = request.channel ?? "last";
     const name = channel === "last" ? last?.channel : channel;

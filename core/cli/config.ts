@@ -11,7 +11,7 @@ import { type CheckedConfig, checkDamaged } from "../config/reading/load.ts";
 import { locateState } from "../config/reading/locate.ts";
 import { renderJsonSchema } from "../config/showing/json-schema.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
-import { accountProblems, channelsOf, optionProblems, unknownChannels } from "../gateway/config-problems.ts";
+import { accountProblems, channelsOf, optionProblems, sectionProblems, unknownChannels } from "../gateway/config-problems.ts";
 import { hookProblems } from "../gateway/hook-problems.ts";
 import { findStore } from "../host/find-store.ts";
 import { isEmbedded } from "../stores/place.ts";
@@ -66,7 +66,7 @@ async function change(
   const { configFile, env, terminal, gateway } = context;
   const { changed, problems } = await editConfig(configFile.file, path, value, {
     env,
-    check: (config) => pluginProblems(declared, config, env),
+    check: (config) => pluginProblems(declared, config, context),
   });
   if (changed) await sync(context);
   if (json === true) {
@@ -113,13 +113,13 @@ async function syncWithStore(context: CommandContext, file: string): Promise<Syn
 }
 
 export async function validateConfig(context: CommandContext, _: readonly [], options: ConfigOptions): Promise<number> {
-  const { terminal, env } = context;
+  const { terminal } = context;
   const loaded = await context.load().catch((thrown: unknown) => {
     if (!(thrown instanceof HostError)) throw thrown;
     return thrown;
   });
   if (loaded instanceof HostError) return await validateBroken(context, loaded, options);
-  const problems = [...loaded.problems, ...(await pluginProblems(await declarations(context), loaded, env))];
+  const problems = [...loaded.problems, ...(await pluginProblems(await declarations(context), loaded, context))];
   const wrong = problems.some((problem) => problem.severity === "error");
   if (options.json === true) terminal.json({ file: loaded.file, ok: !wrong, problems });
   else {
@@ -151,7 +151,7 @@ async function problemsOf(
   if (!isRead("plugins")) return checked.problems;
   const stateDirectory = locateState({ ...checked, env: context.env, home: context.home });
   const declared = await readDeclarations(checked, stateDirectory, context.terminal);
-  return [...checked.problems, ...(await pluginProblems(declared, checked, context.env)).filter(isSound)];
+  return [...checked.problems, ...(await pluginProblems(declared, checked, context)).filter(isSound)];
 }
 
 /** An unreadable file has a single problem, in the same form as the others. */
@@ -172,7 +172,7 @@ const declarations = async (context: CommandContext) =>
 export async function pluginProblems(
   declared: readonly Declared[],
   checked: CheckedConfig,
-  env: CommandContext["env"],
+  { env, now }: Pick<CommandContext, "env" | "now">,
 ): Promise<readonly Problem[]> {
   const known = declared.map(({ id }) => id);
   const unknown = Object.keys(checked.checkable.plugins.entries).filter((id) => !known.includes(id));
@@ -185,7 +185,7 @@ export async function pluginProblems(
     const enabled = getPath(checked.written, ["plugins", "entries", id, "enabled"]);
     if (state === "off" && (enabled === false || enabled === undefined)) return [];
     const accounts = definition.channel === undefined ? [] : await accountProblems(definition.channel, checked, env);
-    return [...optionProblems(definition, checked.checkable), ...accounts];
+    return [...optionProblems(definition, checked.checkable), ...(await sectionProblems(definition, checked, now)), ...accounts];
   });
   return [
     ...(await Promise.all(own)).flat(),

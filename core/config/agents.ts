@@ -176,3 +176,8 @@ export function mcpServersOf(config: AgentsView): Readonly<Record<string, Readon
     }),
   );
 }
+
+/** The time zone for people who chose none. */
+export function timezoneOf({ agents }: { readonly agents: { readonly defaults: { readonly timezone?: string } } }): string {
+  return agents.defaults.timezone ?? Intl.DateTimeFormat().resolvedOptions().timeZone;
+}

@@ -14,6 +14,7 @@ export {
   type ModelPrices,
   mcpServersOf,
   type ToolSettings,
+  timezoneOf,
 } from "./agents.ts";
 export { checkOpen } from "./checking/channels.ts";
 export { accountEntry, type ChannelAccountSection, channelAccounts } from "./checking/merge.ts";

@@ -11,6 +11,7 @@ import { commandsSchema, messagesSchema, sessionSchema } from "./schema/chat.ts"
 import { gatewaySchema, logSchema, stateSchema } from "./schema/gateway.ts";
 import { hooksSchema } from "./schema/hooks.ts";
 import { pluginsSchema } from "./schema/plugins.ts";
+import { schedulesSchema } from "./schema/schedules.ts";
 
 export const configSchema = Type.Object(
   {
@@ -27,6 +28,7 @@ export const configSchema = Type.Object(
     bindings: bindingsSchema,
     models: modelsSchema,
     budget: totalBudgetSchema,
+    schedules: schedulesSchema,
     plugins: pluginsSchema,
   },
   { title: "service configuration", description: "Configuration of the gateway.", default: {} },

@@ -2,15 +2,19 @@
 
 import { readAccounts } from "../channels/index.ts";
 import {
+  agentIds,
   type CheckedConfig,
   createSecrets,
   type Environment,
   type GatewayConfig,
   type PluginSchemas,
   type Problem,
+  renderPath,
   suggestKey,
+  timezoneOf,
   validateSection,
 } from "../config/index.ts";
+import { type Json, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelDefinition, PluginDefinition } from "../sdk/contract.ts";
 import { hookProblems } from "./hook-problems.ts";
@@ -20,6 +24,33 @@ export function optionProblems({ id, options }: PluginDefinition, config: Gatewa
   if (options === undefined) return [];
   const path = `plugins.entries.${id}.options`;
   return validateSection(options, config.plugins.entries[id]?.options ?? {}, path).problems.map(switchingOff(`plugins.entries.${id}`));
+}
+
+/** The problems of one plugin's section. An error switches off the part of the section that it is in. */
+export async function sectionProblems(
+  { id, section }: PluginDefinition,
+  { checkable }: Pick<CheckedConfig, "checkable">,
+  now: () => number,
+): Promise<readonly Problem[]> {
+  if (section?.check === undefined) return [];
+  const { key } = section;
+  const settings = (checkable as unknown as Readonly<Record<string, Json | undefined>>)[key];
+  if (settings === undefined || Object.keys(settings as object).length === 0) return [];
+  try {
+    const found = await section.check(settings, {
+      agents: agentIds(checkable),
+      channels: Object.keys(checkable.channels),
+      timezone: timezoneOf(checkable),
+      now: now(),
+    });
+    return found.map(({ path, message, hint, warning }): Problem => {
+      const problem = { path: renderPath([key, ...path]), message, hint };
+      if (warning === true) return { severity: "warning", ...problem };
+      return { severity: "error", ...problem, section: renderPath([key, ...path.slice(0, 1)]) };
+    });
+  } catch (error) {
+    return [{ severity: "error", path: key, message: `the plugin ${id} could not check it: ${reasonOf(error)}` }];
+  }
 }
 
 /** Problems of a channel's accounts, without those that the check of the file has already reported. */
@@ -85,10 +116,11 @@ export async function unopenedChannels(
 export async function pluginProblems(
   plugins: readonly PluginDefinition[],
   checked: CheckedConfig,
-  env: Environment,
+  { env, now }: { readonly env: Environment; readonly now: () => number },
 ): Promise<readonly Problem[]> {
   const own = plugins.map(async (plugin) => [
     ...optionProblems(plugin, checked.checkable),
+    ...(await sectionProblems(plugin, checked, now)),
     ...(plugin.channel === undefined ? [] : await accountProblems(plugin.channel, checked, env)),
   ]);
   return [

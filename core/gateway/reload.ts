@@ -56,6 +56,7 @@ export interface Reloaded {
 export function followConfig(parts: {
   readonly current: { loaded: LoadedConfig };
   readonly environment: Environment;
+  readonly now: () => number;
   readonly secrets: Secrets;
   readonly runtime: Runtime;
   readonly heartbeat: Heartbeat;
@@ -69,7 +70,7 @@ export function followConfig(parts: {
   const started = current.loaded.config;
   const problemsOf = async (checked: CheckedConfig) => [
     ...checked.problems,
-    ...(await pluginProblems([...runtime.registry.plugins.values()], checked, parts.environment)),
+    ...(await pluginProblems([...runtime.registry.plugins.values()], checked, { env: parts.environment, now: parts.now })),
   ];
   const withLastGood = async (fresh: LoadedConfig): Promise<{ readonly loaded: LoadedConfig; readonly kept: readonly string[] }> => {
     const good = await keepLastGood(fresh, current.loaded, { env: parts.environment, problemsOf });

@@ -9,7 +9,7 @@ import { type Log, redactValue } from "../log/index.ts";
 import type { Store, StoreStats } from "../state/index.ts";
 import type { TapInfo } from "../stations/index.ts";
 import type { Base } from "./base.ts";
-import { unopenedChannels } from "./config-problems.ts";
+import { sectionProblems, unopenedChannels } from "./config-problems.ts";
 import type { HookSide } from "./hook-side.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Tokens } from "./tokens.ts";
@@ -139,7 +139,23 @@ export function createDescribing(
   const { runtime, plugins, hookSide, hookTokens, life, address } = parts;
   const clean = cleaner(base);
   const channels = () => [...runtime.registry.channels.values()].map(({ definition }) => definition);
-  const found = async () => [...hookSide.problems(), ...(await unopenedChannels(channels(), current.loaded, environment))];
+  const sections = async () => {
+    const found = await Promise.all(
+      [...runtime.registry.plugins.values()].map((plugin) => sectionProblems(plugin, current.loaded, base.now)),
+    );
+    const { refused = [], locate } = current.loaded;
+    // A new part of a section that has an error was reported when the file was read.
+    const isNew = ({ path, message }: Problem) => !refused.some((one) => one.path === path && one.message === message);
+    return found
+      .flat()
+      .filter(isNew)
+      .map((problem) => ({ ...locate(problem.path), ...problem }));
+  };
+  const found = async () => [
+    ...hookSide.problems(),
+    ...(await unopenedChannels(channels(), current.loaded, environment)),
+    ...(await sections()),
+  ];
   const started = config();
   const watchedNow = createWatched(runtime.registry.watched, base.log);
   return {

@@ -27,6 +27,7 @@ export interface ScopeOptions {
   readonly owner: () => Promise<Address | undefined>;
   /** Takes a duty that one node of the store at a time fulfils. */
   readonly takeDuty: (name: string) => Promise<boolean>;
+  readonly timezone: () => string;
   readonly handIn: (delivery: HandedDelivery) => Promise<Accepted>;
   readonly presets: {
     /** The user's current settings for a preset. */
@@ -41,7 +42,7 @@ export interface ScopeOptions {
 type PluginSection = ReturnType<PluginHost["section"]>;
 
 /** The sections of the core's schema that a plugin serves. */
-const servedSections: readonly string[] = ["mcpServers"];
+const servedSections: readonly string[] = ["mcpServers", "schedules"];
 
 const commandName = /^[a-z0-9_]{1,32}$/;
 
@@ -142,6 +143,8 @@ export function createScope(
       if (!servedSections.includes(name)) throw invalid(`there is no section ${name}; the sections are ${servedSections.join(", ")}`);
       return { settings: () => options.section(name), secret: options.presets.secret, onChange };
     },
+    timezone: async () => options.timezone(),
+    sharesStore: async () => options.store.nodes !== undefined,
     tap(hook, fn, tapOptions) {
       registering("tap", tapProblem(hook, fn, tapOptions));
       taps.push({ hook, fn: checked({ plugin: id, doing: hook }, fn) as PluginTap["fn"], ...tapOptions });

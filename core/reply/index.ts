@@ -2,4 +2,13 @@
 
 export { reasoningMode, renderReasoning, showReasoning, withoutReasoning } from "./reasoning.ts";
 export { applyReplyTags, withoutTagsSoFar } from "./reply-tags.ts";
-export { isHeartbeatAck, isNoReply, mayBeSilent, silenceReason, speakable, withoutTokens, withoutTokensSoFar } from "./silence.ts";
+export {
+  isHeartbeatAck,
+  isNoReply,
+  mayBeSilent,
+  noHeartbeat,
+  silenceReason,
+  speakable,
+  withoutTokens,
+  withoutTokensSoFar,
+} from "./silence.ts";

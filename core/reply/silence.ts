@@ -52,6 +52,9 @@ export function isNoReply(text: string): boolean {
   return withoutToken(stripTags(text), quietToken) === "";
 }
 
+/** As `ackMaxChars`: no text acknowledges a heartbeat, because there is none. */
+export const noHeartbeat = -1;
+
 /** The reason not to send a reply, or `null`: a heartbeat that found nothing to report, or an agent that chooses to stay silent. */
 export function silenceReason(text: string, options: { readonly ackMaxChars: number }): string | null {
   if (isNoReply(text)) return "no_reply";
@@ -149,6 +152,7 @@ export function withoutTokensSoFar(text: string): string {
 
 /** For the `formatting` station: removes the tokens, unless they mean that nothing is to be sent. */
 export function speakable(reply: Reply, options: { readonly ackMaxChars: number }): Reply {
+  if (options.ackMaxChars === noHeartbeat && !reply.text.includes(quietToken)) return reply;
   const text = withoutTokens(reply.text);
   if (text === reply.text || (reply.media.length === 0 && silenceReason(reply.text, options) !== null)) return reply;
   return { ...reply, text };

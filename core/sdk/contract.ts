@@ -257,6 +257,14 @@ interface CliGateway {
   readonly url: string;
   /** What the plugin reports there with `PluginHost.status`. */
   readonly watched: readonly WatchedStatus[];
+  /**
+   * Calls a route of the plugin there with the gateway token. `path` is below `/plugins/<id>/`. Resolves with the JSON body of the answer;
+   * rejects if the status is not 2xx, with the `error` of the body, or if there is no answer within 10 s.
+   *
+   * @example
+   * const answer = await gateway.call("POST", "run", { name: "morning" });
+   */
+  call(method: "GET" | "POST", path: string, body?: { readonly [key: string]: Json }): Promise<Json>;
 }
 
 /** Whether deliveries to a preset would be answered. */
@@ -345,6 +353,10 @@ export interface CliCall {
   progress<T>(doing: string, work: Promise<T>): Promise<T>;
   /** The configuration of one of the plugin's presets. */
   preset(id: string): CliPreset;
+  /** The section that the plugin declares in `section`, as it is in the file now, checked by the schema; `undefined` if there is none. */
+  section(): Promise<Json | undefined>;
+  /** As `PluginHost.timezone`, by the file as it is now. */
+  timezone(): Promise<string>;
   readonly secretFiles: CliSecretFiles;
   /** `undefined` if no gateway is running. */
   gateway(): Promise<CliGateway | undefined>;
@@ -461,6 +473,28 @@ interface HookResult {
   readonly reply?: string;
 }
 
+/** A problem in the plugin's section of the configuration that no schema can express. */
+interface SectionProblem {
+  /** Keys below the section, such as `["morning", "cron"]`. */
+  readonly path: readonly string[];
+  /** What is wrong, to follow its path and without a full stop, such as `names no time`. It does not contain the present time. */
+  readonly message: string;
+  readonly hint: string;
+  /** True: the value is used all the same. */
+  readonly warning?: true;
+}
+
+/** What a check of a section may look at besides the section. */
+interface SectionSurroundings {
+  /** The ids of the agents and of the configured channels. */
+  readonly agents: readonly string[];
+  readonly channels: readonly string[];
+  /** `agents.defaults.timezone`, else the time zone of the host. */
+  readonly timezone: string;
+  /** Epoch milliseconds. */
+  readonly now: number;
+}
+
 /** A section of the configuration that a plugin serves: that of one of its presets, or one of the core's. */
 interface PluginSection {
   /** The current settings; `undefined` if there is no section, or if the hook server is off. */
@@ -549,7 +583,7 @@ export interface PluginHost {
     },
   ): Promise<Accepted>;
   /**
-   * How a delivery ended that the plugin submitted with `hook`, by the `eventId` of its acceptance. Also works after a restart, for as long
+   * How a delivery ended that the plugin submitted with `hook`, or an event that it submitted with `receive`, by the `eventId` of its acceptance. Also works after a restart, for as long
    * as the event is kept (seven days). Resolves with `undefined` if the event is no longer kept, or if another plugin or a client sent it.
    * A `settled` tap says when to ask.
    *
@@ -571,13 +605,17 @@ export interface PluginHost {
   /**
    * What the user configured in a section that the core's schema has and a plugin serves. Call it in `setup`. `mcpServers`: the settings are
    * an object with the servers of each agent, by its id and the server's name; each server has its place in the configuration as `path`,
-   * below which `secret` finds the keys.
+   * below which `secret` finds the keys. `schedules`: the schedules by name. A plugin that declares `section` can check the section too.
    *
    * @example
    * const section = host.section("mcpServers");
    * section.onChange(() => follow(section.settings()));
    */
-  section(name: "mcpServers"): PluginSection;
+  section(name: "mcpServers" | "schedules"): PluginSection;
+  /** The time zone for people who chose none: `agents.defaults.timezone`, else that of the host, such as `Europe/Berlin`. */
+  timezone(): Promise<string>;
+  /** Whether several gateways may share the store, so that another one may have changed what this plugin keeps there. */
+  sharesStore(): Promise<boolean>;
   /**
    * Taps a station. The table in `core/host/README.md` lists order, deadlines and the effect of a failure.
    *
@@ -654,6 +692,15 @@ export interface PluginDefinition<O extends TObject = TObject> {
   readonly options?: O;
   /** True: set up only if `plugins.entries.<id>.enabled` is `true`; for plugins that few users need. */
   readonly optIn?: boolean;
+  /**
+   * The top-level section of the configuration that the plugin serves. Its commands can read it. `check` finds what the schema of the gateway
+   * cannot: `config validate` shows it, an edit that causes an error is not written, and an error in the file switches off the part of the
+   * section that the first key of its path names.
+   */
+  readonly section?: {
+    readonly key: "schedules";
+    check?(settings: Json, around: SectionSurroundings): readonly SectionProblem[] | Promise<readonly SectionProblem[]>;
+  };
   /** Mappings of the hook server that users enable by name in `hooks.presets`. They are data, read without setting the plugin up. */
   readonly presets?: readonly PresetDefinition[];
   /** Commands for the command line. They are data, read without setting the plugin up. */

@@ -1,5 +1,9 @@
 /** How many user turns of a conversation, and how many other group messages, the model receives. */
 import type { Inbound } from "../../contract/index.ts";
+import { isPluginTurn } from "./plugin-turn.ts";
+
+/** User turns of a conversation in which only a plugin asks. */
+const ownTurns = 20;
 
 interface LimitOptions {
   readonly historyLimit?: unknown;
@@ -13,6 +17,8 @@ interface LimitOptions {
  */
 export function historyLimit(inbound: Inbound, options: LimitOptions | undefined, hooks: number): number | undefined {
   if (inbound.kind === "hook") return hooks;
+  // A schedule with a conversation of its own would otherwise pay for a hundred earlier runs each time.
+  if (isPluginTurn(inbound) && inbound.request?.sessionKey !== undefined && inbound.chat.kind === "system") return ownTurns;
   if (inbound.chat.kind !== "direct") return undefined;
   const people = options?.dms as Readonly<Record<string, { readonly historyLimit?: unknown }>> | undefined;
   const own = people !== undefined && Object.hasOwn(people, inbound.sender.id) ? people[inbound.sender.id]?.historyLimit : undefined;

@@ -5,6 +5,7 @@ import type { Store, StoredEvent } from "../../state/index.ts";
 import { carried, type Visit } from "../../stations/index.ts";
 import { defuseLines, plainId, renderTime } from "./envelope.ts";
 import { type GroupContext, renderGroupContext } from "./group-context.ts";
+import { isPluginTurn } from "./plugin-turn.ts";
 import { renderQueued } from "./queued-events.ts";
 import { mainSessionKey } from "./sessions.ts";
 import { eventQueue } from "./system-events.ts";
@@ -46,9 +47,9 @@ export function createTurnContext({
   readonly now: () => number;
 }): TurnContext {
   /** Only main sessions have queued events. A heartbeat already contains its own. */
-  async function take({ id, request }: Inbound, { agentId, sessionKey }: Route): Promise<readonly StoredEvent[]> {
-    if (sessionKey !== mainSessionKey(agentId) || request?.heartbeat !== undefined) return [];
-    return await store.takeQueued(id, { queue: eventQueue(sessionKey), now: now() });
+  async function take(inbound: Inbound, { agentId, sessionKey }: Route): Promise<readonly StoredEvent[]> {
+    if (sessionKey !== mainSessionKey(agentId) || inbound.request?.heartbeat !== undefined || isPluginTurn(inbound)) return [];
+    return await store.takeQueued(inbound.id, { queue: eventQueue(sessionKey), now: now() });
   }
 
   return {

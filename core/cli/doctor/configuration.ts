@@ -16,7 +16,7 @@ import { ignoredOf } from "./people.ts";
 
 export async function checkConfiguration(patient: Patient): Promise<readonly Finding[]> {
   const { loaded, declared, context } = patient;
-  const problems = [...loaded.problems, ...(await pluginProblems(declared, loaded, context.env))];
+  const problems = [...loaded.problems, ...(await pluginProblems(declared, loaded, context))];
   // The check of the allowlists reports these, with the accounts they concern.
   const reported = ignoredOf(patient);
   const found = problems

@@ -6,7 +6,7 @@ import type { Repair } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 
 function editOptions({ context, declared }: Patient): EditOptions {
-  return { env: context.env, check: (config) => pluginProblems(declared, config, context.env) };
+  return { env: context.env, check: (config) => pluginProblems(declared, config, context) };
 }
 
 /** Replaces the name by the id; if the list already contains the id, the name is only removed. */

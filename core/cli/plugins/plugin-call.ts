@@ -1,12 +1,16 @@
 /** What a plugin's command receives. Each part is created when the command first uses it. */
+
+import { timezoneOf } from "../../config/agents.ts";
 import { programCommand } from "../../contract/command.ts";
 import { PluginError } from "../../contract/errors.ts";
+import type { Json } from "../../contract/types.ts";
 import { scopedStore } from "../../host/scope.ts";
 import { visible } from "../../log/visible.ts";
 import type { CliCall, PluginStore } from "../../sdk/contract.ts";
 import { createIds } from "../../state/ids.ts";
 import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
+import type { RunningGateway } from "../running-gateway.ts";
 import { openPreset } from "./preset-section.ts";
 import { createQuestions } from "./questions.ts";
 import { createSecretFiles } from "./secret-files.ts";
@@ -14,6 +18,8 @@ import { createSecretFiles } from "./secret-files.ts";
 interface Called {
   readonly plugin: string;
   readonly presets: readonly string[];
+  /** The section of the configuration that it declares. */
+  readonly section?: string;
   readonly args: CliCall["args"];
   readonly options: CliCall["options"];
   readonly prepares: boolean;
@@ -56,12 +62,18 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
       if (!presets.includes(id)) throw new PluginError("plugin_invalid", { plugin, reason: `it declares no preset ${id}` });
       return openPreset(context, id);
     },
+    async section() {
+      if (called.section === undefined) throw new PluginError("plugin_invalid", { plugin, reason: "it declares no section" });
+      const { checkable } = await context.load();
+      return (checkable as unknown as Readonly<Record<string, Json | undefined>>)[called.section];
+    },
+    timezone: async () => timezoneOf((await context.load()).checkable),
     secretFiles: createSecretFiles({ plugin, stateDirectory: context.stateDirectory }),
     async gateway() {
       const running = await context.gateway();
       if (running === null) return undefined;
       const { watched } = ((await running.describe()) ?? {}) as { readonly watched?: Readonly<Record<string, Watched>> };
-      return { url: running.url, watched: watched?.[plugin] ?? [] };
+      return { url: running.url, watched: watched?.[plugin] ?? [], call: callTo(running, plugin) };
     },
     now,
     newId: createIds(now),
@@ -76,7 +88,25 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
   };
 }
 
-type Watched = NonNullable<Awaited<ReturnType<CliCall["gateway"]>>>["watched"];
+type Gateway = NonNullable<Awaited<ReturnType<CliCall["gateway"]>>>;
+
+const answerMs = 10_000;
+
+function callTo(running: RunningGateway, plugin: string): Gateway["call"] {
+  return async (method, path, body) => {
+    const answer = await running.call(method, `/plugins/${plugin}/${path}`, { patienceMs: answerMs, ...(body !== undefined && { body }) });
+    if (answer === null) throw new Error("The gateway did not answer.");
+    const { error, hint, code } = (answer.body ?? {}) as { readonly error?: unknown; readonly hint?: unknown; readonly code?: unknown };
+    if (!answer.ok && code === "not_found")
+      throw new Error(
+        `The plugin ${plugin} of the running gateway does not answer: \`${programCommand} plugins list\` shows whether it is up.`,
+      );
+    if (!answer.ok) throw new Error([error, hint].filter((part) => typeof part === "string").join(" ") || "The gateway refused the call.");
+    return answer.body as Json;
+  };
+}
+
+type Watched = Gateway["watched"];
 
 /** Signals end the process as usual until the command reads its `signal`. */
 function createStop(): { signal(): AbortSignal; forget(): void } {

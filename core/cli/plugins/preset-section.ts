@@ -32,7 +32,7 @@ export function openPreset(context: CommandContext, id: string): CliPreset {
 
   async function edit(path: readonly string[], value: unknown): Promise<boolean> {
     const known = await declarations(await context.load());
-    const check: NonNullable<Parameters<typeof editConfig>[3]>["check"] = (checked) => pluginProblems(known, checked, env);
+    const check: NonNullable<Parameters<typeof editConfig>[3]>["check"] = (checked) => pluginProblems(known, checked, context);
     return (await editConfig(configFile.file, path, value, { env, check })).changed;
   }
 

@@ -199,6 +199,17 @@ function checkTransforms(draft: Draft, directory: string): readonly PlacedProble
   ];
 }
 
+const timeZoneHint = "Write a name of the IANA database, such as Europe/Berlin or UTC.";
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function checkAgents(draft: Draft, { indexOf, directory }: RuleContext): readonly PlacedProblem[] {
   const ids = new Set<string>();
   const { defaults, list } = draft.agents;
@@ -213,6 +224,11 @@ function checkAgents(draft: Draft, { indexOf, directory }: RuleContext): readonl
   });
   if (list.filter((agent) => agent.default).length > 1) {
     problems.push(warning(["agents", "list"], "more than one agent is marked as default; the first one is used"));
+  }
+  const zone = defaults.timezone;
+  if (zone !== undefined && !isTimeZone(zone)) {
+    problems.push(error(["agents", "defaults", "timezone"], `is ${JSON.stringify(zone)}, which is not a known time zone`, timeZoneHint));
+    delete defaults.timezone;
   }
   const bound = draft.bindings.flatMap((binding, index) => checkBinding(binding, ["bindings", indexOf(draft.bindings, index)], ids));
   return [...problems, ...bound];

@@ -164,6 +164,7 @@ function sectionOf(at: readonly Segment[]): string | undefined {
   if (at[0] === "hooks") return at[1] === "mappings" && at.length > 3 ? renderPath(at.slice(0, 3)) : "hooks";
   // A mistake in one account does not stop the others. A mistake in options that all accounts inherit stops the channel.
   if (at[0] === "channels" && at.length > 1) return renderPath(at.slice(0, at[2] === "accounts" && at.length > 3 ? 4 : 2));
+  if (at[0] === "schedules" && at.length > 1) return renderPath(at.slice(0, 2));
   if (at[0] === "plugins" && at[1] === "entries" && at.length > 2) return renderPath(at.slice(0, 3));
   return undefined;
 }

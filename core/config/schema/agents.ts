@@ -161,6 +161,13 @@ const defaultsSchema = Type.Object(
     maxConcurrent: Type.Integer({ minimum: 1, maximum: 1_024, default: 4, description: "Turns that run at once, over all lanes." }),
     timeoutSeconds: Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 600, description: "Longest turn, in seconds." }),
     historyTurns: Type.Integer({ ...historyTurns, default: 100 }),
+    timezone: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          "IANA time zone of schedules and reminders, such as Europe/Berlin. Default: the host's. A sender's own (/timezone) takes precedence.",
+      }),
+    ),
     heartbeat: heartbeatSchema,
   },
   annotate({ fallback: { models: [] } }, { default: {}, description: "Defaults for every agent." }),

@@ -3,6 +3,7 @@ import type { CodeTable } from "./code.ts";
 
 export const engineCodes = {
   approval_allowed: { meaning: "An owner allowed a call of a tool.", hint: "" },
+  approval_answered: { meaning: "An owner answered a request with a button; its message shows the answer.", hint: "", outcome: "silent" },
   approval_denied: { meaning: "An owner denied a call of a tool; the model read that.", hint: "" },
   approval_expired: {
     meaning: "A tool needed an owner's permission, and there was no answer within ten minutes.",
@@ -98,7 +99,11 @@ export const engineCodes = {
     hint: "Check baseUrl, the network and the proxy.",
     outcome: "failed",
   },
-  not_asked: { meaning: "The reply was not delivered, because the webhook sets deliver: false.", hint: "", outcome: "silent" },
+  not_asked: {
+    meaning: "The reply was not delivered: the webhook sets deliver: false, or the schedule has no `to`.",
+    hint: "",
+    outcome: "silent",
+  },
   reaction_noted: { meaning: "The reaction was noted; the next turn mentions it.", hint: "", outcome: "silent" },
   reaction_to_others: {
     meaning: "The reaction is to a message that the bot did not send.",

@@ -9,7 +9,9 @@ import {
   createRefusedAcknowledgements,
   type FactsOfAnswers,
   followUps,
+  isPluginTurn,
   messageForModel,
+  pressedCommand,
   type Router,
   type Spending,
   type TurnContext,
@@ -22,15 +24,20 @@ import { agentSettings, type GatewayConfig } from "../../config/index.ts";
 import { type Inbound, reasonOf } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { AgentSide } from "../../path/index.ts";
-import { mayBeSilent, silenceReason } from "../../reply/index.ts";
+import { mayBeSilent, noHeartbeat, silenceReason } from "../../reply/index.ts";
+import { toolCalls } from "../../stations/index.ts";
 import { keptReply } from "../../webhooks/index.ts";
 import type { createOutboundFiles } from "./outbound-files.ts";
 
 /** How many characters may surround a heartbeat's acknowledgement, unless the agent's settings say otherwise. */
 const ackMaxChars = 300;
 
-/** A person reads every word beside the token. A heartbeat or webhook that says little more than the token stays silent. */
+/**
+ * A person reads every word beside the token. A heartbeat or webhook that says little more than the token stays silent. In a turn that a
+ * plugin requests, the token is a text like any other.
+ */
 export function ackMaxCharsFor(config: GatewayConfig, inbound: Inbound): number {
+  if (isPluginTurn(inbound)) return noHeartbeat;
   return inbound.request === undefined ? 0 : (agentSettings(config, agentFor(config, inbound)).heartbeat.ackMaxChars ?? ackMaxChars);
 }
 
@@ -83,7 +90,9 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     transcript({ visit, withContext, ...turn }) {
       const alone = turn.route.isolated || isDeliverOnly(turn.inbound);
       const inbound = alone ? undefined : messageForModel(turn.inbound, visit.get(usedCommand));
-      return inbound === undefined ? [] : turnMessages({ ...turn, inbound, ...(withContext ? { context: context.of(visit) } : {}) });
+      return inbound === undefined
+        ? []
+        : turnMessages({ ...turn, inbound, tools: visit.get(toolCalls) ?? [], ...(withContext ? { context: context.of(visit) } : {}) });
     },
     markRead: context.markRead,
     tookQueued: context.tookQueued,
@@ -94,9 +103,11 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     },
     keptReply: (inbound, reply) =>
       config().hooks.exposeReplies || inbound.request?.keepReply === true ? keptReply(inbound, reply, options.redact) : undefined,
-    silence: (reply, inbound) =>
-      reply.media.length > 0 || isDeliverOnly(inbound) || !mayBeSilent(reply.text)
-        ? null
-        : silenceReason(reply.text, { ackMaxChars: ackMaxCharsFor(config(), inbound) }),
+    silence: (reply, inbound) => {
+      // The message with the button shows the answer.
+      if (reply.text === "" && pressedCommand(inbound) !== undefined) return "approval_answered";
+      if (reply.media.length > 0 || isDeliverOnly(inbound) || !mayBeSilent(reply.text)) return null;
+      return silenceReason(reply.text, { ackMaxChars: ackMaxCharsFor(config(), inbound) });
+    },
   };
 }

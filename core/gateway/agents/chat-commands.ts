@@ -41,7 +41,7 @@ export function createChatCommands(options: ChatCommandsOptions): Commands {
     file: options.configFile,
     config,
     schemas: () => schemasOf(plugins()),
-    edit: { env: options.environment, check: (checked) => pluginProblems(plugins(), checked, options.environment) },
+    edit: { env: options.environment, check: (checked) => pluginProblems(plugins(), checked, { env: options.environment, now }) },
   });
   const native = nativeCommands({
     config,

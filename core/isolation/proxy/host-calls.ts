@@ -34,6 +34,8 @@ export function hostHandlers({ host, ownerOf }: { readonly host: () => PluginHos
       return (store[name] as (...given: readonly unknown[]) => unknown)(...args);
     },
     "host.takeDuty": ([name]: readonly [string]) => host().takeDuty(name),
+    "host.timezone": () => host().timezone(),
+    "host.sharesStore": () => host().sharesStore(),
     "host.receive": ([event]: readonly [RawEvent]) => host().receive(event),
     "host.notify": ([address, text, options]: readonly [Address, string, never]) => host().notify(address, text, options),
     "host.notifyOwner": ([text, options]: readonly [string, never]) => host().notifyOwner(text, options),

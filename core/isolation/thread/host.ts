@@ -108,6 +108,8 @@ export function createThreadHost({
     section() {
       throw new Uncrossable("host.section reads settings and secrets at once, which needs the main thread");
     },
+    timezone: () => peer.ask("host.timezone", []),
+    sharesStore: () => peer.ask("host.sharesStore", []),
     tap(hook, fn, { order } = {}) {
       registering("tap", registeredProblem.function(`tap of ${hook}`, fn));
       if (hook === "turn") throw new Uncrossable("a tap of the station turn returns a stream; register an engine instead");

@@ -1,4 +1,4 @@
-/** The result of a delivery that a plugin submitted, for that plugin only. */
+/** The result of a delivery or of an event of its own that a plugin submitted, for that plugin only. */
 import type { Outcome } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 import type { Handed } from "../mapping/mapped-events.ts";
@@ -21,8 +21,8 @@ export async function handedResult(
 ): Promise<HandedResult | undefined> {
   const body = (await store.body(eventId)) as { readonly delivery?: { readonly handed?: Handed } } | null;
   const handed = body?.delivery?.handed;
-  const report = handed?.by === plugin ? await store.event(eventId) : null;
-  if (report === null) return undefined;
+  const report = body === null ? null : await store.event(eventId);
+  if (report === null || (handed?.by !== plugin && report.source !== plugin)) return undefined;
   const { state, outcome, reason, reply } = report;
   return {
     ended: state === "settled",

@@ -26,3 +26,11 @@ test("a webhook's session has that of webhooks, and a heartbeat no limit of a ch
   expect(limit(message("hi", { kind: "hook", chat: { id: "hook:x", kind: "system" }, authority: "hook" }), { historyLimit: 5 })).toBe(20);
   expect(limit(message("hi", { chat: { id: "agent:main:main", kind: "system" }, authority: "operator" }), {})).toBeUndefined();
 });
+
+test("a conversation in which only a plugin asks, such as that of a schedule, has the last 20 turns", () => {
+  const run = message("hi", {
+    ...{ kind: "system", chat: { id: "schedule:x", kind: "system" }, authority: "operator" },
+    request: { sessionKey: "schedule:x" },
+  });
+  expect(historyLimit(run, {}, 7)).toBe(20);
+});

@@ -50,6 +50,7 @@ test("commands, taps, the store, routes, checks and reports", async () => {
         host.command({ name: "count", summary: "Counts.", role: "anyone",
           run: async ({ args }) => "counted " + await host.store.update("n", (n) => Number(n ?? 0) + Number(args)) });
         host.command({ name: "duty", summary: "Takes a duty.", role: "anyone", run: async () => "taken: " + await host.takeDuty("count") });
+        host.command({ name: "zone", summary: "Names the zone.", role: "anyone", run: async () => [await host.timezone(), await host.sharesStore()].join(", ") });
         host.command({ name: "libraries", summary: "Names what only a server needs.", role: "anyone",
           run: async () => "loaded: " + Object.keys(createRequire(import.meta.url).cache).filter((file) => /[/](?:fastify|pino)[/]/.test(file)).length });
         host.tap("formatting", (reply) => ({ ...reply, text: reply.text + "!" }));
@@ -63,12 +64,14 @@ test("commands, taps, the store, routes, checks and reports", async () => {
     },
     { allowErrors: [/GET \/stream/] },
   );
+  await host.configure({ agents: { defaults: { timezone: "Asia/Tokyo" } } });
   await host.say("/count 2");
   await host.say("/count 3");
   await host.say("/duty");
+  await host.say("/zone");
   // Each thread has its own modules, and would read those of the gateway's server for nothing.
   await host.say("/libraries");
-  expect(texts(host)).toEqual(["counted 2!", "counted 5!", "taken: true!", "loaded: 0!"]);
+  expect(texts(host)).toEqual(["counted 2!", "counted 5!", "taken: true!", "Asia/Tokyo, false!", "loaded: 0!"]);
   const post = await fetch(`${host.url}/bytes`, {
     method: "POST",
     body: "abc",
@@ -78,7 +81,7 @@ test("commands, taps, the store, routes, checks and reports", async () => {
   expect((await fetch(`${host.url}/stream`)).status).toBe(500);
   await expect
     .poll(async () => await (await host.fetch("/gateway/describe")).json())
-    .toMatchObject({ gateway: { watched: { all: [{ reason: "4" }] } } });
+    .toMatchObject({ gateway: { watched: { all: [{ reason: "5" }] } } });
 });
 
 test("an engine streams its turn, and one whose thread ends apologizes with the reason in the trace", async () => {

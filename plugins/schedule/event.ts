@@ -1,0 +1,108 @@
+/** The event of a planned run, and what the agent or the chat gets of it. */
+import type { Inbound, Json, PluginHost, RawEvent } from "service-gateway/sdk";
+import type { ScheduleCode } from "./codes.ts";
+import { type Kept, type Plan, settingsIn, titleOf } from "./plan.ts";
+import { sayDuration, sayTime } from "./wording.ts";
+
+export const source = "schedule";
+
+/** What an event carries: the plan as it was when the run was due, because it may change before the run begins. */
+interface RunBody {
+  readonly plan: Plan;
+  readonly planned: number;
+  /** How late the run begins, in milliseconds, if the gateway was not running at the planned time. */
+  readonly lateMs?: number;
+  /** The run does not take place: only its trace is kept. */
+  readonly skipped?: { readonly code: ScheduleCode; readonly detail: string };
+  /** Sent in place of the message, without a turn. */
+  readonly notice?: string;
+}
+
+type StoredEvent = Parameters<Parameters<PluginHost["tap"]>[1]>[0] & RawEvent & { readonly id: string; readonly acceptedAt: number };
+
+export interface Run extends Omit<RunBody, "plan"> {
+  /** Distinguishes runs of one planned time. Absent for the planned run, of which there is one. */
+  readonly by?: string;
+}
+
+/** Two events of one planned time are one: neither a restart nor a second gateway repeats a run. */
+export function runEvent(plan: Plan, { by, ...run }: Run): RawEvent {
+  const traced = run.skipped !== undefined;
+  return {
+    source,
+    kind: run.notice === undefined ? plan.kind : "notice",
+    // What is only noted does not wait for the run before.
+    lane: traced ? `${plan.key}:skipped` : plan.key,
+    // A person's access is checked when the reminder is due, as for a message of that person.
+    authority: plan.asker === undefined ? "operator" : "channel",
+    dedupeKey: `${plan.key}:${by ?? run.planned}`,
+    body: { plan, ...run } as unknown as Json,
+  };
+}
+
+/** For the `ingress` station. */
+export async function readRun(event: StoredEvent, host: Pick<PluginHost, "store">, section: Json | undefined) {
+  const { plan, planned, lateMs, skipped, notice } = event.body as unknown as RunBody;
+  if (skipped !== undefined) return { silent: skipped.code, detail: skipped.detail };
+  if (!(await exists(plan, host, section))) return { silent: "schedule_removed", detail: `There is no ${titleOf(plan)} any more.` };
+  const isSaid = notice !== undefined || plan.kind === "say";
+  const text = notice ?? (isSaid ? saidText(plan, planned, lateMs) : askedText(plan, planned, lateMs));
+  const { to, asker } = plan;
+  const inbound: Inbound = {
+    id: event.id,
+    channel: asker === undefined ? source : (to?.channel ?? source),
+    account: asker === undefined ? "" : (to?.account ?? ""),
+    kind: "system",
+    chat: asker === undefined ? { id: plan.key, kind: "system" } : chatOf(plan),
+    sender:
+      asker === undefined ? { id: plan.key, name: titleOf(plan) } : { id: asker.id, ...(asker.name !== undefined && { name: asker.name }) },
+    text,
+    media: [],
+    mention: true,
+    timestamp: event.acceptedAt,
+    authority: event.authority,
+    request: {
+      name: titleOf(plan),
+      ...(plan.agent !== undefined && { agentId: plan.agent }),
+      ...(plan.sessionKey !== undefined && { sessionKey: plan.sessionKey }),
+      sessionMode: "persistent",
+      ...(to === undefined ? { deliver: false } : { address: to }),
+      ...(isSaid && { deliverOnly: true }),
+    },
+  };
+  return inbound;
+}
+
+/** A run that was accepted ends silently if its plan was removed or switched off meanwhile, such as while its channel was away. */
+async function exists({ key, name }: Plan, { store }: Pick<PluginHost, "store">, section: Json | undefined): Promise<boolean> {
+  const kept = (await store.get(key)) as unknown as Kept | null;
+  if (kept?.plan !== undefined) return true;
+  const settings = settingsIn(section);
+  return Object.hasOwn(settings, name) && settings[name]?.enabled === true && key === `schedule:${name}`;
+}
+
+function chatOf({ to, asker }: Plan): Inbound["chat"] {
+  return {
+    id: to?.chat ?? "",
+    kind: asker?.chatKind ?? "direct",
+    ...(asker?.chatTitle !== undefined && { title: asker.chatTitle }),
+    ...(to?.thread !== undefined && { thread: to.thread }),
+  };
+}
+
+function dueText({ timezone }: Plan, planned: number, lateMs: number | undefined): string {
+  const late = lateMs === undefined ? "" : `, ${sayDuration(lateMs)} late because the gateway was not running`;
+  return `due ${sayTime(planned, timezone)}${late}`;
+}
+
+function saidText(plan: Plan, planned: number, lateMs: number | undefined): string {
+  return lateMs === undefined ? plan.message : `${plan.message}\n\n(This was ${dueText(plan, planned, lateMs)}.)`;
+}
+
+function askedText(plan: Plan, planned: number, lateMs: number | undefined): string {
+  const what =
+    plan.asker === undefined
+      ? `[${titleOf(plan)}, ${dueText(plan, planned, lateMs)}]`
+      : `This is the ${titleOf(plan)}, ${dueText(plan, planned, lateMs)}. It was asked for earlier; no message was written now.`;
+  return `${what}\n${plan.message}`;
+}

@@ -1,0 +1,15 @@
+/** Schedules of the configuration, and reminders that people ask the agent for. */
+import { definePlugin } from "service-gateway/sdk";
+import { schedulesCli } from "./cli.ts";
+import { codes } from "./codes.ts";
+import { setUpSchedules } from "./setup.ts";
+
+export default definePlugin({
+  id: "schedule",
+  version: "1.0.0",
+  host: "^0.1.0",
+  codes,
+  cli: schedulesCli,
+  section: { key: "schedules", check: async (settings, around) => (await import("./check.ts")).checkSchedules(settings, around) },
+  setup: setUpSchedules,
+});

@@ -1,0 +1,93 @@
+/** Connects the plugin to its host. Nothing is loaded, and no timer runs, before there is a schedule or a reminder. */
+import type { PluginHost } from "service-gateway/sdk";
+import type { Engine } from "./engine.ts";
+
+const reminderPrefix = "reminder:";
+
+export function setUpSchedules(host: PluginHost): void {
+  const section = host.section("schedules");
+  const load = () => import("./engine.ts");
+  let starting: Promise<Engine> | undefined;
+  let running: { readonly engine: Engine; readonly watched: typeof import("./engine.ts")["watchedOf"] } | undefined;
+  let isClosed = false;
+
+  function engine(): Promise<Engine> {
+    starting ??= start().catch((error: unknown) => {
+      starting = undefined;
+      throw error;
+    });
+    return starting;
+  }
+
+  async function start(): Promise<Engine> {
+    const { startEngine, watchedOf } = await load();
+    const started = await startEngine(host, section.settings);
+    running = { engine: started, watched: watchedOf };
+    if (isClosed) started.agenda.close();
+    return started;
+  }
+
+  const isConfigured = () => Object.keys((section.settings() as object | undefined) ?? {}).length > 0;
+  async function isNeeded(): Promise<boolean> {
+    // Another gateway may store a reminder at any time.
+    return isConfigured() || (await host.sharesStore()) || (await host.store.list({ prefix: reminderPrefix, limit: 1 })).length > 0;
+  }
+
+  section.onChange(() => {
+    if (starting === undefined && !isConfigured()) return;
+    void engine()
+      .then(({ agenda }) => agenda.refresh())
+      .catch((error: unknown) => host.log.error({ error: String(error) }, "the schedules could not follow the configuration"));
+  });
+  host.tap("ingress", (event) =>
+    event.source === host.id ? import("./event.ts").then(({ readRun }) => readRun(event, host, section.settings())) : undefined,
+  );
+  host.command({
+    name: "reminders",
+    summary: "Lists the reminders of this chat, or cancels one.",
+    args: "[cancel ID]",
+    role: "allowed",
+    control: true,
+    run: async (call) => (await load()).remindersCommand(call, (await engine()).reminders),
+  });
+  host.command({
+    name: "timezone",
+    summary: "Shows or sets your time zone, for reminders.",
+    args: "[ZONE]",
+    role: "allowed",
+    control: true,
+    run: async (call) => (await import("./timezone-command.ts")).timezoneCommand(call, host),
+  });
+  host.toolSource({
+    id: "reminders",
+    offer: async (turn) => (await import("./tools.ts")).offerTools(turn, { host, reminders: async () => (await engine()).reminders }),
+  });
+  const nameIn = (body: unknown) => String((body as { readonly name?: unknown } | null)?.name ?? "");
+  host.route({ method: "GET", path: "plans", access: "gateway", handler: async () => (await engine()).operations.list() });
+  host.route({
+    method: "POST",
+    path: "run",
+    access: "gateway",
+    handler: async ({ body }) => (await engine()).operations.run(nameIn(body)),
+  });
+  host.route({
+    method: "POST",
+    path: "pause",
+    access: "gateway",
+    handler: async ({ body }) => (await engine()).operations.pause(nameIn(body), true),
+  });
+  host.route({
+    method: "POST",
+    path: "resume",
+    access: "gateway",
+    handler: async ({ body }) => (await engine()).operations.pause(nameIn(body), false),
+  });
+  host.status(() => (running === undefined ? [] : running.watched(running.engine.agenda)));
+  host.onReady(async () => {
+    if (await isNeeded()) await engine();
+  });
+  host.onClose(() => {
+    isClosed = true;
+    running?.engine.agenda.close();
+  });
+}
