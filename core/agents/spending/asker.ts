@@ -20,10 +20,12 @@ export const isOfPerson = ({ authority, request }: Pick<Inbound, "authority" | "
   authority === "channel" && request === undefined;
 
 export function askerOf(inbound: Inbound, { agentId, sessionKey }: Pick<Route, "agentId" | "sessionKey">): Asker {
-  const { id, channel, account, sender } = inbound;
+  const { id, channel, account, sender, authority, request } = inbound;
+  const purpose = purposes[channel];
   return {
     ...{ agentId, sessionKey, channel, account, eventId: id },
-    purpose: purposes[channel] ?? "turn",
-    ...(isOfPerson(inbound) ? { sender: sender.id } : {}),
+    // A request in a chat is a reminder, which counts for the person who asked for it.
+    purpose: purpose ?? (request === undefined ? "turn" : "schedule"),
+    ...(authority === "channel" && purpose === undefined ? { sender: sender.id } : {}),
   };
 }
