@@ -31,6 +31,7 @@ registerWebhooks(server.app, {
   accept: async () => ({ eventId: newId(), duplicate: false }),
   first: async () => null,
   body: async () => null,
+  budgetOf: () => undefined,
   channels: { known: () => false, available: () => false, list: () => [], hasLastRecipient: async () => false },
   agents: { exists: () => true, defaultId: () => "main" },
   models: { allowed: () => true },

@@ -5,6 +5,6 @@ export { approvedText, namesOwner } from "./approving.ts";
 export { buttonScope } from "./button-scope.ts";
 export { createGate, type Gate } from "./gate.ts";
 export { type CalledIdentity, type IdentityRule, identityRule } from "./identity.ts";
-export { createPairing } from "./pairing.ts";
+export { createPairing, type Pairing } from "./pairing.ts";
 export { type AccountAccess, groupKey, groupKeysOf, openPlaces, type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
 export { settingPath } from "./setting-path.ts";

@@ -1,6 +1,7 @@
 /** Agents: conversations, turns, chat commands, heartbeats. */
 export { type Activation, activationCommand, createActivation } from "./commands/activation.ts";
 export { approvalCommands, pressedCommand } from "./commands/approval-commands.ts";
+export { budgetCommands } from "./commands/budget-commands.ts";
 export { type CommandMatch, type Commands, commandIn, commandTextOf, createCommands, usedCommand } from "./commands/commands.ts";
 export { configCommand } from "./commands/config-command.ts";
 export { firstMessage, messageForModel } from "./commands/first-message.ts";
@@ -17,6 +18,8 @@ export { createWaitingEvents, type WaitingEvents } from "./conversation/waiting-
 export { parseDuration } from "./heartbeat/duration.ts";
 export { createHeartbeat, type Heartbeat, parseHeartbeat } from "./heartbeat/heartbeat.ts";
 export { createRouter, type Router } from "./route.ts";
+export { askerOf } from "./spending/asker.ts";
+export { createSpending, type Spending } from "./spending/spending.ts";
 export { parseTarget } from "./target.ts";
 export { createApprovals } from "./tools/approvals.ts";
 export { createOfferedTools } from "./tools/offered-tools.ts";

@@ -179,12 +179,14 @@ function addLooking(program: Command, add: Add, handle: Handle): void {
     .option("--chat <id>", "explain the newest event of a chat, such as botchat:1001 or 1001")
     .action(handle(async () => (await import("./why/why.ts")).explainEvent));
   add(program, "usage", {
-    summary: "Show token usage by agent and model. Counts all stored turns, including failed ones.",
-    example: `${programCommand} usage\n${programCommand} usage --since 24h --json`,
+    summary: "Show the calls of models, their tokens and their cost, and what is used of the budgets. Failed and stopped turns count, too.",
+    example: `${programCommand} usage\n${programCommand} usage --by sender --days 30\n${programCommand} usage --since 24h --json`,
     json: true,
   })
-    .option("--since <time>", `only turns since this time: ${sinceForms}`, "7d")
-    .action(handle(async () => (await import("./usage.ts")).showUsage));
+    .option("--since <time>", `only calls since this time: ${sinceForms}`, "7d")
+    .option("--days <number>", "only calls of the last days, with today; takes precedence over --since", wholeNumber)
+    .option("--by <key>", "group by agent, model, sender or purpose; default: by agent and model")
+    .action(handle(async () => (await import("./usage/show.ts")).showUsage));
   add(program, "logs", {
     summary: "Show the log.",
     example: `${programCommand} logs --follow --level warn\n${programCommand} logs --since yesterday`,

@@ -15,6 +15,29 @@ export interface HeartbeatSettings {
   readonly activeHours?: { readonly start?: string; readonly end?: string; readonly timezone?: string };
 }
 
+/** Limits of model use, for one agent or for all. */
+export interface BudgetSettings {
+  readonly perRunTokens?: number;
+  readonly perDayTokens?: number;
+  readonly perDayUsd?: number;
+  readonly perMonthTokens?: number;
+  readonly perMonthUsd?: number;
+  readonly perSenderPerDayTokens?: number;
+  readonly perSenderPerDayUsd?: number;
+  /** IANA name; absent: the host's zone. */
+  readonly timezone?: string;
+  /** Share of a limit at which the owner is notified. */
+  readonly warnAt?: number;
+  readonly onUnpriced?: "refuse" | "allow";
+}
+
+/** US dollars for a million tokens. */
+export interface ModelPrices {
+  readonly input: number;
+  readonly output: number;
+  readonly cacheRead?: number;
+  readonly cacheWrite?: number;
+}
 /** Which tools an agent has, by name; `*` stands for any characters. */
 export interface ToolSettings {
   /** Absent: all. */
@@ -45,6 +68,7 @@ export interface AgentFields {
   /** Names of skills; absent: all. */
   readonly skills?: readonly string[];
   readonly heartbeat?: HeartbeatSettings;
+  readonly budget?: BudgetSettings;
   readonly tools?: ToolSettings;
   readonly mcpServers?: Readonly<Record<string, McpServerSettings>>;
 }
@@ -73,7 +97,11 @@ export interface AgentsView {
   readonly agents?: { readonly defaults?: AgentFields; readonly list?: readonly ListedAgent[] };
   readonly bindings?: readonly Binding[];
   readonly session?: { readonly dmScope?: DmScope };
-  readonly models?: { readonly providers?: Readonly<Record<string, unknown>> };
+  readonly models?: {
+    readonly providers?: Readonly<Record<string, unknown>>;
+    readonly prices?: Readonly<Record<string, ModelPrices>>;
+  };
+  readonly budget?: BudgetSettings;
 }
 
 /** One agent with the defaults applied. */
@@ -112,6 +140,20 @@ export function agentSettings(config: AgentsView, id: string): AgentSettings {
     identity: listed.identity ?? {},
     heartbeat: { ...defaults.heartbeat, ...listed.heartbeat },
     tools: { ...defaults.tools, ...listed.tools },
+  };
+}
+
+/** The budget of an agent, and the path of each of its keys: keys that the agent does not set are those of `agents.defaults`. */
+export function budgetOf(
+  config: AgentsView,
+  id: string,
+): { readonly settings: BudgetSettings; readonly pathOf: (key: keyof BudgetSettings) => string } {
+  const defaults = config.agents?.defaults?.budget ?? {};
+  const index = config.agents?.list?.findIndex((agent) => agent.id === id) ?? -1;
+  const own = config.agents?.list?.[index]?.budget ?? {};
+  return {
+    settings: { ...defaults, ...own },
+    pathOf: (key) => (own[key] === undefined ? `agents.defaults.budget.${key}` : `agents.list[${index}].budget.${key}`),
   };
 }
 

@@ -5,6 +5,7 @@
  */
 import Type, { type Static } from "typebox";
 import { agentsSchema, bindingsSchema, modelsSchema } from "./schema/agents.ts";
+import { totalBudgetSchema } from "./schema/budget.ts";
 import { channelsSchema } from "./schema/channels.ts";
 import { commandsSchema, messagesSchema, sessionSchema } from "./schema/chat.ts";
 import { gatewaySchema, logSchema, stateSchema } from "./schema/gateway.ts";
@@ -26,6 +27,7 @@ export const configSchema = Type.Object(
     agents: agentsSchema,
     bindings: bindingsSchema,
     models: modelsSchema,
+    budget: totalBudgetSchema,
     schedules: schedulesSchema,
     plugins: pluginsSchema,
   },

@@ -291,7 +291,19 @@ export type TurnEvent =
   | { readonly type: "tool"; readonly name: string; readonly state: "started" | "finished" | "failed"; readonly detail?: string }
   | { readonly type: "media"; readonly media: OutboundMedia }
   | { readonly type: "buttons"; readonly buttons: readonly (readonly Button[])[] }
-  | { readonly type: "usage"; readonly inputTokens: number; readonly outputTokens: number; readonly model: string }
+  /**
+   * What a call of `provider/model` used. The first two are all tokens of the request and of the reply; the others are the parts of them that
+   * the server read from its cache, wrote to it, and used for reasoning.
+   */
+  | {
+      readonly type: "usage";
+      readonly inputTokens: number;
+      readonly outputTokens: number;
+      readonly cacheRead?: number;
+      readonly cacheWrite?: number;
+      readonly reasoning?: number;
+      readonly model: string;
+    }
   | { readonly type: "done" };
 
 /** The complete reply of a turn. The text is Markdown. */

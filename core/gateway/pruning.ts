@@ -19,6 +19,8 @@ const limits = {
   // Keys expire after seven days, so this allows for more than one a second all that time.
   keepDedupeKeys: 1_000_000,
   keepWaitingMs: 7 * dayMs,
+  // A budget asks about the current month, and `usage` about the last ones.
+  keepCallsMs: 100 * dayMs,
 };
 
 export function startPruning({

@@ -18,6 +18,7 @@ import {
   createRouter,
   createRunningOnNodes,
   createSkills,
+  createSpending,
   createStopsOnNodes,
   createTurnContext,
   createWaitingEvents,
@@ -27,6 +28,7 @@ import {
   type Router,
   type RunningOnNodes,
   resolveProviders,
+  type Spending,
   type StopsOnNodes,
   sessionKeyFor,
 } from "../agents/index.ts";
@@ -42,6 +44,7 @@ import { createAgentSide } from "./agents/agent-side.ts";
 import { createGatewayApprovals } from "./agents/approvals.ts";
 import { createChatCommands } from "./agents/chat-commands.ts";
 import { createOutboundFiles } from "./agents/outbound-files.ts";
+import { createOwnerNotices } from "./agents/owner-notices.ts";
 import type { Base } from "./base.ts";
 import { tapCore } from "./taps/core-taps.ts";
 
@@ -58,6 +61,7 @@ export interface Runtime {
   readonly migrations: Migrations;
   readonly path: Path;
   readonly actions: ActionRunner;
+  readonly spending: Spending;
   readonly newId: () => string;
   readonly confirm: (url: string) => Promise<void>;
 }
@@ -72,8 +76,10 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const engines = enginesOf(registry);
   const receive: Path["receive"] = (event, how) => path.receive(event, how);
   const approvals = createGatewayApprovals({ ...{ store, receive, log, now }, accounts: () => accounts, gate: () => gate });
+  const notifyOwner = createOwnerNotices({ config, pairing, receive, gate: () => gate, accounts: () => accounts, router: () => router });
+  const spending = createSpending({ config, store, log, now, newId, notifyOwner });
   const { turns, stops, running, describe } = createTurns(options, {
-    ...{ engines, registry },
+    ...{ engines, registry, spending },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
@@ -105,7 +111,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     config,
     configFile: options.configFile,
     environment: options.environment,
-    ...{ store, registry, activation, engines, turns, approvals },
+    ...{ store, registry, activation, engines, turns, approvals, spending },
     accounts: () => accounts,
     ...{ stopElsewhere: stops.tell, runningNow: running.now },
     isOwner: gate.isOwner,
@@ -143,7 +149,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     ...{ redact: options.redact, stateDirectory: options.stateDirectory },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
-      ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, log, now },
+      ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, spending, log, now },
       completeFiles: createOutboundFiles({ ...options, optionsOf }),
       redact: options.redact,
     }),
@@ -175,7 +181,8 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
-  return { hooks, registry, commands, turns, stops, running, activation, router, accounts, migrations, path, actions, newId, confirm };
+  const ofAgents = { commands, turns, stops, running, activation, router, spending };
+  return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };
 }
 
 /** The agents' turns, with the configuration of the place that a message comes from. */
@@ -185,7 +192,7 @@ function createTurns(
     registry,
     account,
     ...parts
-  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "tools" | "offered" | "acting"> & {
+  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "tools" | "offered" | "acting" | "spending"> & {
     readonly registry: Registry;
     readonly account: Accounts["get"];
   },
@@ -218,5 +225,5 @@ function createTurns(
     ...{ store, turns, now },
     onError: (error) => log.warn({ error: reasonOf(error) }, "this node could not report which turns it runs"),
   });
-  return { turns, stops, running, describe: createDescribe({ config, engines: parts.engines, providers, log }) };
+  return { turns, stops, running, describe: createDescribe({ config, engines: parts.engines, providers, spending: parts.spending, log }) };
 }

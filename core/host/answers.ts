@@ -90,6 +90,10 @@ function replyProblem(value: unknown): string | undefined {
   return isButtons(value.buttons) ? undefined : "buttons are not rows of buttons";
 }
 
+function isUsage({ inputTokens, outputTokens, cacheRead, cacheWrite, reasoning }: Record<string, unknown>): boolean {
+  return [inputTokens, outputTokens, cacheRead ?? 0, cacheWrite ?? 0, reasoning ?? 0].every(Number.isFinite);
+}
+
 /** Checks one event of a stream. */
 export function turnEventProblem(value: unknown): string | undefined {
   if (!isObject(value)) return `an event is ${kindOf(value)}`;
@@ -102,7 +106,7 @@ export function turnEventProblem(value: unknown): string | undefined {
     case "buttons":
       return isButtons(value.buttons) ? undefined : "buttons of an event are not rows of buttons";
     case "usage":
-      return Number.isFinite(value.inputTokens) && Number.isFinite(value.outputTokens) ? undefined : "usage must be in numbers";
+      return isUsage(value) ? undefined : "usage must be in numbers";
     default:
       return isText(value.type) ? undefined : "an event has no type";
   }

@@ -117,6 +117,12 @@ export const problems = {
     meaning: "Too many wrong credentials came from this address.",
     hint: "Correct the sender, then wait a minute.",
   },
+  budget_exceeded: {
+    status: 429,
+    meaning: "The budget of the agent is used up.",
+    hint: "Send it again after the seconds in Retry-After, or raise the budget: `{command} usage` shows which one.",
+    path: "agents.defaults.budget, budget",
+  },
   headers_too_large: { status: 431, meaning: "The headers of the request are too large.", hint: "Send fewer or shorter headers." },
   internal: { status: 500, meaning: "The request failed because of an error in the gateway.", hint: "Read the log: `{command} logs`." },
   mapping_failed: {

@@ -27,6 +27,8 @@ export interface AgentSide {
     source: { readonly plugin: string; readonly stream: AsyncIterable<TurnEvent>; readonly inbound: Inbound; readonly route: Route },
     signal: AbortSignal,
   ): AsyncIterable<TurnEvent>;
+  /** What a person reads whose turn a budget refused; `undefined` if nothing, because they have read it today. */
+  refusalFor(inbound: Inbound, route: Route): Promise<string | undefined>;
   /** The files of a reply, just before it is rendered; called only if there are any. */
   readonly completeReply: CompleteReply;
   /** The acknowledging reaction of a message; `null` if there is none. */

@@ -4,7 +4,7 @@ import { HostError, type Inbound, isOfState, PluginError, type Reply, type Route
 import { renderReasoning } from "../reply/index.ts";
 import { type Hooks, hasActed, toolCalls, type Visit } from "../stations/index.ts";
 import { apologyTo } from "./endings/apology.ts";
-import { type Stop, silentDecision, type Trace } from "./endings/ending.ts";
+import { type Stop, silentDecision, type Trace, textReply } from "./endings/ending.ts";
 import type { PathOptions } from "./options.ts";
 import type { Presence } from "./presence/presence.ts";
 import { createShownText, endedText, interruptedNote, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
@@ -39,9 +39,10 @@ export async function turn(
     readonly asSent: ShownTextOptions["asSent"];
     readonly pathsOf: PathOptions["gate"]["pathsOf"];
     readonly guardStream: PathOptions["agents"]["guardStream"];
+    readonly refusalFor: PathOptions["agents"]["refusalFor"];
   },
 ): Promise<TurnResult | Stop> {
-  const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream } = options;
+  const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream, refusalFor } = options;
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
@@ -85,7 +86,7 @@ export async function turn(
     return { reply };
   } catch (error) {
     if (isOfState(error)) throw error;
-    const { code, hint } = diagnose(error);
+    const { code, hint, path } = diagnose(error);
     if (error instanceof PluginError) plugin = error.plugin;
     // After a reaction or a message by a tool, many models write nothing more. The person has seen what the agent did.
     if (code === "model_empty" && visit.get(hasActed) === true) {
@@ -93,18 +94,20 @@ export async function turn(
       trace.add("turn", { plugin, verdict: "pass", code: "done", detail, ...usageOf(found) });
       return { reply: replyOf(found) };
     }
+    const isRefused = code === overBudget;
     trace.add("turn", {
-      plugin: code === "stopped" ? "core" : plugin,
-      verdict: "failed",
+      plugin: code === "stopped" || isRefused ? "core" : plugin,
+      verdict: isRefused ? "refused" : "failed",
       code,
       detail: reasonOf(error),
+      ...(path === undefined ? {} : { path }),
       ...(hint === undefined ? {} : { hint }),
       ...usageOf(found),
     });
     // The user who stopped the turn knows; an apology would be superfluous.
     const seen = shown?.last();
     if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, stoppedNote);
-    const failure = failed(code, inbound, route);
+    const failure = isRefused ? await refused(inbound, route, refusalFor) : failed(code, inbound, route);
     return withShown(failure, seen, failure.say?.reply.text ?? interruptedNote);
   }
 }
@@ -140,13 +143,29 @@ function failed(reason: string, inbound: Inbound, { to }: Route): Stop {
   return say === undefined ? { stop } : { stop, say };
 }
 
+/** Reason of an engine's error: a budget has no room for the call. */
+const overBudget = "budget_exceeded";
+
+/** A heartbeat that a budget refuses is silent. Its events wait for the next one, as after a failure. */
+async function refused(inbound: Inbound, route: Route, refusalFor: PathOptions["agents"]["refusalFor"]): Promise<Stop> {
+  const stop = { outcome: inbound.request?.heartbeat === undefined ? "refused" : "silent", reason: overBudget } as const;
+  const text = route.to === null ? undefined : await refusalFor(inbound, route);
+  return text === undefined || route.to === null ? { stop } : { stop, say: { address: route.to, reply: textReply(text) } };
+}
+
 /** An engine's error carries its own code; an error without one is the engine's mistake. */
-function diagnose(error: unknown): { readonly code: string; readonly hint?: string } {
+function diagnose(error: unknown): { readonly code: string; readonly hint?: string; readonly path?: string } {
   const cause = error instanceof HostError && error.code === "plugin_tap_failed" && error.cause !== undefined ? error.cause : error;
   if (typeof cause === "object" && cause !== null) {
-    const { reason, code, hint } = cause as { reason?: unknown; code?: unknown; hint?: unknown };
+    const { reason, code, hint, path } = cause as { reason?: unknown; code?: unknown; hint?: unknown; path?: unknown };
     const stable = typeof reason === "string" && /^[a-z_]+$/.test(reason) ? reason : code;
-    if (typeof stable === "string" && /^[a-z_]+$/.test(stable)) return typeof hint === "string" ? { code: stable, hint } : { code: stable };
+    if (typeof stable === "string" && /^[a-z_]+$/.test(stable)) {
+      return {
+        code: stable,
+        ...(typeof hint === "string" ? { hint } : {}),
+        ...(reason === stable && typeof path === "string" ? { path } : {}),
+      };
+    }
   }
   return { code: error instanceof PluginError && error.hook?.startsWith("/") ? "command_failed" : "engine_error" };
 }

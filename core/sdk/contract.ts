@@ -1225,6 +1225,43 @@ export interface EngineTurn {
   readonly tools: readonly EngineTool[];
   /** Provider settings of `models.providers`, secrets resolved. */
   readonly providers: Readonly<Record<string, EngineProvider>>;
+  /**
+   * Asks before each call of a model whether the budget allows it, and says afterwards what it used. Call it around every request to a model
+   * server, retries and fallbacks included. An engine that does not is accounted for by its `usage` events, and a limit then stops only its
+   * next turn. Absent in a host without budgets, such as a test.
+   *
+   * @example
+   * const call = await turn.spending?.begin({ model: "acme/large", inputTokens: estimate(messages), outputTokens: 4096 });
+   * const reply = await ask(messages);
+   * if (call !== undefined) await turn.spending?.end(call.id, { inputTokens: reply.in, outputTokens: reply.out });
+   */
+  readonly spending?: {
+    /**
+     * `inputTokens` is an estimate, `outputTokens` the longest reply; absent if the server decides. Throws `EngineError`: `budget_exceeded`,
+     * `budget_run_exceeded` or `budget_unpriced`. Let it end the turn: no other model and no later try may be asked instead. `last`: the
+     * budget of this run has room for one more reply of so many tokens, so offer no tools and ask for a closing sentence.
+     */
+    begin(call: {
+      readonly model: string;
+      readonly inputTokens: number;
+      readonly outputTokens?: number;
+    }): Promise<{ readonly id: string; readonly last?: number }>;
+    /**
+     * Call it once for each `begin`. `null`: nothing was used, such as when the server refused the request. `estimated`: the server reported
+     * no usage, because the call broke off. The counts mean the same as in a `usage` event. Never throws.
+     */
+    end(
+      id: string,
+      used: {
+        readonly inputTokens: number;
+        readonly outputTokens: number;
+        readonly cacheRead?: number;
+        readonly cacheWrite?: number;
+        readonly reasoning?: number;
+        readonly estimated?: boolean;
+      } | null,
+    ): Promise<void>;
+  };
 }
 
 /** One model server: its protocol, its address and the credentials, secrets resolved. */
@@ -1251,7 +1288,7 @@ export interface EngineDefinition {
   /** Describes in a sentence or two what an image shows; `undefined` if the model cannot see images. Throws as `run` does. */
   describe?(
     image: { readonly path: string; readonly mimeType: string },
-    by: Pick<EngineTurn, "model" | "fallbacks" | "providers">,
+    by: Pick<EngineTurn, "model" | "fallbacks" | "providers" | "spending">,
     signal: AbortSignal,
   ): Promise<string | undefined>;
   /**

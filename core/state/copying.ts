@@ -13,6 +13,7 @@ export const copyKinds = [
   "session",
   "transcript",
   "message",
+  "modelCall",
   "keyValue",
 ] as const;
 

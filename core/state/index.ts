@@ -17,12 +17,23 @@ export { createIds, timeOfId } from "./ids.ts";
 export { controlSuffix, encodeLanePart } from "./lane.ts";
 export type { Pruned, PruneLimits } from "./limits.ts";
 export { lockState } from "./lock.ts";
+export type {
+  CallPurpose,
+  ModelCall,
+  ModelCalls,
+  SpendingLimit,
+  SpendingScope,
+  Spent,
+  TokenCounts,
+  UsageGrouping,
+  UsageReport,
+} from "./model-calls.ts";
 export { nodeName } from "./node-name.ts";
 export { accountDuty, type NodeNote, type NodeReport, type Nodes, type NodeWatcher } from "./nodes.ts";
 export type { OutboxRow, OutboxState } from "./outbox-row.ts";
 export { isQueueKey, type Queue, queuePrefix } from "./queue-key.ts";
 export type { KeptMessage, KeptRow, Person, Removals } from "./removals.ts";
-export type { EventFilter, EventReport, PlatformId, SessionReport, StoreStats, UsageReport } from "./report.ts";
+export type { EventFilter, EventReport, PlatformId, SessionReport, StoreStats } from "./report.ts";
 export { type EventReportRow, eventReportOf, type StoredEventRow, storedEventOf } from "./rows.ts";
 export type { LastRecipient, SessionMessage, SessionRecord } from "./session.ts";
 export type { AcceptedEvent, Ending, NewEvent, PreviewLeft, Settlement, Store, StoredEvent, Unit, WaitingLane } from "./store.ts";

@@ -9,6 +9,8 @@ export interface PruneLimits {
   readonly keepDedupeKeys?: number;
   /** An event that has been due for longer than this ends `failed(waited_too_long)`, in milliseconds. Default: never. */
   readonly keepWaitingMs?: number;
+  /** Model calls older than this are removed from the ledger, in milliseconds. Default: never. */
+  readonly keepCallsMs?: number;
   /** Transcript messages older than this are removed in whole turns, in milliseconds. Default: never. */
   readonly keepTranscriptsMs?: number;
 }

@@ -43,7 +43,7 @@ export interface Removals {
    * removed events; events that have not ended are kept.
    */
   removeEvents(ids: readonly string[]): Promise<number>;
-  /** Durable. Removes the parts sent to a chat, and the chat as last recipient of sessions. */
+  /** Durable. Removes the parts sent to a chat, the chat as last recipient of sessions, and the person from the ledger of model calls. */
   removeSentTo(chat: Person): Promise<{ readonly parts: number; readonly messageIds: number; readonly recipients: number }>;
   /** Key-value data of all namespaces whose key or value contains the text. */
   rowsAbout(text: string): Promise<readonly KeptRow[]>;

@@ -66,17 +66,6 @@ export interface SessionReport {
   readonly updatedAt: number;
 }
 
-/** Tokens that an agent's turns used of one model. */
-export interface UsageReport {
-  /** Empty if the unit has not ended. */
-  readonly agentId: string;
-  readonly model: string;
-  /** How many turns used the model. */
-  readonly calls: number;
-  readonly inputTokens: number;
-  readonly outputTokens: number;
-}
-
 /** Counts of events by progress, and of the outbox rows that wait. */
 export interface StoreStats {
   readonly waiting: number;

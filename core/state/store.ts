@@ -8,11 +8,12 @@
 import type { Accepted, Address, Decision, Json, Outcome, Part, RawEvent, Receipt } from "../contract/index.ts";
 import type { Copying } from "./copying.ts";
 import type { Pruned, PruneLimits } from "./limits.ts";
+import type { ModelCalls } from "./model-calls.ts";
 import type { Nodes } from "./nodes.ts";
 import type { OutboxRow } from "./outbox-row.ts";
 import type { Queue } from "./queue-key.ts";
 import type { Removals } from "./removals.ts";
-import type { EventFilter, EventReport, SessionReport, StoreStats, UsageReport } from "./report.ts";
+import type { EventFilter, EventReport, SessionReport, StoreStats } from "./report.ts";
 import type { LastRecipient, SessionMessage, SessionRecord } from "./session.ts";
 
 /** An event as stored in the inbox. */
@@ -107,7 +108,7 @@ export interface Settlement extends Ending {
 }
 
 /** The operations that the runtime needs from a database. Rules beyond the types are in `storeContract`. */
-export interface Store extends Removals {
+export interface Store extends Removals, ModelCalls {
   /** Present if several gateways can share the store. */
   readonly nodes?: Nodes;
   /** Present if the state can be copied to another store and from it. */
@@ -262,8 +263,6 @@ export interface Store extends Removals {
   /** All sessions, including those with only a transcript, most recently used first. It scans all of them, so use it for operators only. */
   sessionReports(filter: { readonly limit: number }): Promise<readonly SessionReport[]>;
   stats(): Promise<StoreStats>;
-  /** Tokens by agent and model, highest total first, from stored decisions since then. */
-  usage(filter: { readonly since: number }): Promise<readonly UsageReport[]>;
 
   // key-value, with time to live
   get(namespace: string, key: string): Promise<Json | null>;

@@ -6,6 +6,7 @@ import { createFixtures, createNodes, type StoreContractOptions } from "./store/
 import { handBackRules, ownershipRules } from "./store/hand-back.ts";
 import { inboxRules } from "./store/inbox.ts";
 import { keyValueRules } from "./store/key-value.ts";
+import { modelCallRules } from "./store/model-calls.ts";
 import { moveRules } from "./store/moves.ts";
 import { outboxRules } from "./store/outbox.ts";
 import { queueRules } from "./store/queues.ts";
@@ -46,6 +47,7 @@ export function storeContract(options: StoreContractOptions): void {
     describe("sessions", () => sessionRules(withStore));
     describe("removals", () => removalRules(withStore));
     describe("key-value", () => keyValueRules(withStore));
+    describe("model calls", () => modelCallRules(withStore));
     describe("chats that move", () => moveRules(withStore));
     describe("upkeep", () => upkeepRules(withStore));
     describe("copies", () => copyingRules(options));

@@ -10,6 +10,7 @@ import { explain, mayMeanFiles, refusesThinking, retryDelay } from "./failure.ts
 import { History } from "./history.ts";
 import type { Library, Model, ModelCall, ModelPart, ModelStream } from "./library.ts";
 import { shownUrl, type Target } from "./provider.ts";
+import type { Accounted } from "./spending.ts";
 
 export interface Patience {
   /** Time limit for the first chunk, in milliseconds. A local model may have to be loaded first. */
@@ -132,6 +133,7 @@ async function persist(
     readonly isLast: boolean;
     readonly needsFiles: boolean;
     readonly learned: Learned;
+    readonly accounted: Accounted;
     readonly log: Pick<PluginLog, "warn">;
   },
 ): Promise<ModelStream> {
@@ -141,7 +143,7 @@ async function persist(
   for (let attempt = 0; ; attempt += 1) {
     const opened = candidate.open(learned);
     try {
-      return await begin(opened, history.apply(asked), options.patience);
+      return await options.accounted(candidate.name, history.apply(asked), (call) => begin(opened, call, options.patience));
     } catch (thrown) {
       call.abortSignal?.throwIfAborted();
       const failure = explain(thrown, opened.target);
@@ -193,17 +195,18 @@ export function createResilientModel(
     readonly log: Pick<PluginLog, "warn">;
     /** The call makes no sense without its files. */
     readonly needsFiles?: boolean;
+    readonly accounted: Accounted;
     readonly onModel: (name: string) => void;
   },
 ): Model {
-  const { candidates, patience, log, needsFiles = false, onModel } = options;
+  const { candidates, patience, log, needsFiles = false, accounted, onModel } = options;
   const learned = candidates.map(({ thinks }): Learned => ({ history: new History(), thinks }));
 
   async function doStream(call: ModelCall): Promise<ModelStream> {
     for (const [index, candidate] of candidates.entries()) {
       const next = candidates[index + 1];
       try {
-        const options = { patience, isLast: next === undefined, needsFiles, learned: learned[index] as Learned, log };
+        const options = { patience, isLast: next === undefined, needsFiles, learned: learned[index] as Learned, accounted, log };
         const ask = () => persist(candidate, call, options);
         const answer = await ask();
         onModel(candidate.name);

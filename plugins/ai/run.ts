@@ -5,6 +5,7 @@ import type { Library } from "./library.ts";
 import { renderMessages, renderTools } from "./prompt.ts";
 import { findTarget, openModel } from "./provider.ts";
 import { type Candidate, createResilientModel, type Patience } from "./resilient.ts";
+import { createAccounted } from "./spending.ts";
 
 export interface RunOptions {
   readonly library: Library;
@@ -16,7 +17,7 @@ export interface RunOptions {
 }
 
 /** The parts of a turn that a model needs. */
-type Asked = Pick<EngineTurn, "model" | "fallbacks" | "providers" | "thinking" | "instructions" | "messages" | "tools">;
+type Asked = Pick<EngineTurn, "model" | "fallbacks" | "providers" | "thinking" | "instructions" | "messages" | "tools" | "spending">;
 
 function candidateOf(name: string, turn: Asked, library: Library): Candidate {
   return {
@@ -40,6 +41,7 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
     candidates: [first as Candidate, ...others],
     patience,
     log,
+    accounted: createAccounted(turn.spending),
     ...(options.needsFiles === true ? { needsFiles: true } : {}),
     onModel(name) {
       speaking = name;
@@ -126,7 +128,7 @@ async function* translate(
         finish = part.finishReason;
         const { inputTokens, outputTokens } = part.usage;
         if (inputTokens === undefined && outputTokens === undefined) break;
-        yield { type: "usage", inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, model: speaking() };
+        yield { type: "usage", inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, ...details(part.usage), model: speaking() };
         break;
       }
       case "abort":
@@ -143,6 +145,15 @@ async function* translate(
   if (!answered) throw emptyAnswer(speaking(), finish);
   if (finish === "length") log.warn({ model: speaking() }, `a reply is incomplete: ${tokensUsedUp}`);
   yield { type: "done" };
+}
+
+type Step = Extract<Part, { readonly type: "finish-step" }>;
+
+/** The parts of the counts, as far as the server names them. */
+function details({ inputTokenDetails, outputTokenDetails }: Step["usage"]) {
+  const { cacheReadTokens: cacheRead = 0, cacheWriteTokens: cacheWrite = 0 } = inputTokenDetails;
+  const { reasoningTokens: reasoning = 0 } = outputTokenDetails;
+  return { ...(cacheRead > 0 && { cacheRead }), ...(cacheWrite > 0 && { cacheWrite }), ...(reasoning > 0 && { reasoning }) };
 }
 
 type Part = ReturnType<Library["streamText"]>["stream"] extends AsyncIterable<infer P> ? P : never;

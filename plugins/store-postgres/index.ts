@@ -8,6 +8,7 @@ import { copyMethods } from "./copying.ts";
 import { isCertificateError, reasonOf } from "./failure.ts";
 import { keyValueMethods } from "./key-value.ts";
 import { migrate } from "./migrations.ts";
+import { modelCallMethods } from "./model-calls.ts";
 import { createSharedClock } from "./nodes/clock.ts";
 import { createLease } from "./nodes/lease.ts";
 import { createNodes } from "./nodes/nodes.ts";
@@ -48,6 +49,7 @@ async function openStore({ url, now, owner, node }: StoreOpening): Promise<Store
     ...outboxWrites(database, parts),
     ...sessionMethods(database, lease),
     ...reportMethods(database),
+    ...modelCallMethods(database),
     ...keyValueMethods(database, now),
     ...removalMethods(database),
     prune: (limits) => prune(database, limits),

@@ -8,6 +8,7 @@ import { dutyFunctions } from "./schema/duties.ts";
 import { keyValueFunctions } from "./schema/key-value.ts";
 import { lateWrites } from "./schema/late-writes.ts";
 import { leaseFunctions } from "./schema/lease.ts";
+import { modelCalls } from "./schema/model-calls.ts";
 import { moveFunctions } from "./schema/moves.ts";
 import { outboxFunctions } from "./schema/outbox.ts";
 import { queueFunctions } from "./schema/queues.ts";
@@ -53,6 +54,7 @@ export const migrations: readonly Migration[] = [
   { sql: foundation },
   { sql: [...sessionTurns, ...versions, ...binding].join("\n") },
   { sql: [...acceptanceFunctions, ...sharedCallFunctions, ...lateWrites].join("\n") },
+  { sql: modelCalls.join("\n") },
 ];
 
 /** The version of the schema that this program knows. */

@@ -62,7 +62,7 @@ async function pruneEvents(database: Database, before: number, keep: number): Pr
 }
 
 export async function prune(database: Database, limits: PruneLimits): Promise<Pruned> {
-  const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs, keepTranscriptsMs } = limits;
+  const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs, keepTranscriptsMs, keepCallsMs } = limits;
   const ended = keepWaitingMs === undefined ? 0 : await endOverdue(database, now, keepWaitingMs);
   const forgotten = keepDedupeKeys === undefined ? now : Math.max(now, await dedupeExcess(database, keepDedupeKeys));
   let removed = await pruneExpired(database, "dedupe", forgotten);
@@ -70,6 +70,13 @@ export async function prune(database: Database, limits: PruneLimits): Promise<Pr
   removed += await pruneExpired(database, "sent", now - keepSentMs);
   await database.call("leave_out_old", [now]);
   removed += await pruneEvents(database, now - keepEventsMs, keepEvents);
+  if (keepCallsMs !== undefined) {
+    removed += await inSteps(async () => {
+      const [row] = await database.call<{ prune_calls: number }>("prune_calls", [now - keepCallsMs, stepRows]);
+      const pruned = row?.prune_calls ?? 0;
+      return { removed: pruned, next: pruned < stepRows ? null : 0 };
+    });
+  }
   if (keepTranscriptsMs !== undefined) {
     removed += await inSteps(
       async (after) => (await database.call<Step>("prune_transcripts", [now - keepTranscriptsMs, after, stepTranscripts]))[0],

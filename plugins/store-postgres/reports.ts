@@ -10,7 +10,6 @@ import {
   type SessionReport,
   type Store,
   type StoreStats,
-  type UsageReport,
 } from "service-gateway/sdk/store";
 import { conditionsOf } from "./event-filter.ts";
 import type { Database } from "./pool.ts";
@@ -127,13 +126,5 @@ export function reportMethods(database: Database) {
         settled: { answered: total("answered"), silent: total("silent"), refused: total("refused"), failed: total("failed") },
       } satisfies StoreStats;
     },
-    usage: ({ since }) =>
-      database.report<UsageReport>(
-        `SELECT coalesce(u.agent_id, '') AS "agentId", n.model, count(*) AS calls, sum(n.input_tokens)::bigint AS "inputTokens",
-           sum(n.output_tokens)::bigint AS "outputTokens"
-         FROM @usage n JOIN @units u ON u.id = n.unit WHERE n.at >= $1 GROUP BY 1, 2
-         ORDER BY sum(n.input_tokens) + sum(n.output_tokens) DESC, 1, 2`,
-        [since],
-      ),
   } satisfies Partial<Store>;
 }

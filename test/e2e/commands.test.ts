@@ -106,6 +106,8 @@ test("the menu is native, then plugins', then custom, and follows an edit of the
     "reasoning",
     "tools",
     "activation",
+    "usage",
+    "budget",
     "approve",
     "deny",
     "config",

@@ -8,6 +8,8 @@ import ai from "../../plugins/ai/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import type { Message, Platform } from "../../plugins/playground/platform/index.ts";
 import type { Fault } from "../../plugins/playground/platform/server/faults.ts";
+import { temporaryHome } from "../core/cli/command.ts";
+import { run } from "../core/cli/command-runner.ts";
 import { hang, refuse, say } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
@@ -236,20 +238,31 @@ describe("a sticker", () => {
     });
     const [ada = 0] = people(platform);
     const stateDirectory = join(host.directory, "state");
-    return { model, platform, stateDirectory, ada, cache: join(stateDirectory, "botchat", "sticker-cache.json") };
+    return {
+      model,
+      platform,
+      stateDirectory,
+      configFile: host.configFile,
+      ada,
+      cache: join(stateDirectory, "botchat", "sticker-cache.json"),
+    };
   }
 
   const imagesOf = (request: { readonly body: { readonly messages: readonly { readonly content: unknown }[] } } | undefined) =>
     JSON.stringify(request?.body.messages).match(/data:image\/webp;base64/g)?.length ?? 0;
 
   test("that stands still is described once, kept in the cache, and known from then on", async () => {
-    const { model, platform, ada, cache } = await withModel();
+    const { model, platform, configFile, ada, cache } = await withModel();
     model.script(say("A cat that waves."), say("Hello, cat."));
     platform.act.say(ada, ada, "", { media: sticker });
     await answered(platform, ada, "Hello, cat.");
     expect(imagesOf(model.requests[0])).toBe(1);
     expect(imagesOf(model.requests[1])).toBe(0);
     expect(JSON.stringify(model.requests[1]?.body.messages)).toContain('showing \\"A cat that waves.');
+    const { out } = await run(["usage", "--by", "purpose", "--json", "--config", configFile], { home: temporaryHome() });
+    expect(JSON.parse(out)).toMatchObject({
+      usage: expect.arrayContaining([expect.objectContaining({ purpose: "describe", calls: 1, inputTokens: 11 })]),
+    });
     const stored = JSON.parse(readFileSync(cache, "utf8")) as { readonly stickers: Record<string, { readonly description: string }> };
     expect(Object.values(stored.stickers)).toMatchObject([
       { description: "A cat that waves.", emoji: "👍", fileIds: { "4242": expect.any(String) } },

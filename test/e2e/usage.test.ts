@@ -27,7 +27,7 @@ test("usage shows the tokens by agent and model, those of failed turns and of ea
   onTestFinished(() => host.close());
   const command = async (...args: readonly string[]) =>
     await run(["usage", ...args, "--config", host.configFile], { home: temporaryHome() });
-  expect((await command()).out).toMatch(/^No model has reported tokens since \d{4}-/);
+  expect((await command()).out).toMatch(/^No model was called since \d{4}-/);
   await host.say("hello");
   await host.say("break off");
   await host.say("both");
@@ -43,15 +43,16 @@ test("usage shows the tokens by agent and model, those of failed turns and of ea
     code: 0,
     lines: [
       [expect.stringMatching(/^Since \d{4}-.*:$/)],
-      ["agent", "model", "turns", "input tokens", "output tokens"],
-      ["main", "acme/small", "3", "3000", "60"],
-      ["main", "acme/large", "1", "1000", "20"],
-      ["writer", "acme/large", "1", "1000", "20"],
-      ["total", "5", "5000", "100"],
+      ["agent", "model", "calls", "input tokens", "output tokens", "cost"],
+      ["main", "acme/small", "3", "3000", "60", "unknown"],
+      ["main", "acme/large", "1", "1000", "20", "unknown"],
+      ["writer", "acme/large", "1", "1000", "20", "unknown"],
+      ["total", "5", "5000", "100", "unknown"],
+      ["The price of some models is unknown: set models.prices for them."],
     ],
   });
   expect(JSON.parse((await command("--json")).out)).toMatchObject({
-    usage: [{ agentId: "main", model: "acme/small", calls: 3, inputTokens: 3_000, outputTokens: 60 }, {}, {}],
+    usage: [{ agentId: "main", model: "acme/small", calls: 3, inputTokens: 3_000, outputTokens: 60, usd: 0, unpricedCalls: 3 }, {}, {}],
     total: { calls: 5, inputTokens: 5_000, outputTokens: 100 },
   });
   expect((await command("--since", "soon")).code).toBe(2);

@@ -4,6 +4,7 @@ import { HostError, type Inbound, type Route, type TurnEvent } from "../../contr
 import { pluginFault } from "../../host/index.ts";
 import type { EngineTurn, PluginLog } from "../../sdk/contract.ts";
 import { addHold, carried, Visit } from "../../stations/index.ts";
+import { askerOf } from "../spending/asker.ts";
 import { gatherTools, type TurnTools } from "../tools/turn-tools.ts";
 import { engineFailure, keptEngines, pluginOf, prepareEngines } from "./engines.ts";
 import { createPreparingTurns, type RunningTurn, stoppedTurn } from "./preparing-turns.ts";
@@ -71,7 +72,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     },
     async turn(inbound, route, signal, visit) {
       if (visit.get(stoppedBefore) === true) throw stoppedTurn();
-      const { engine, turn, history, limit, previewReasoning } = await preparing.reading({ route, event: inbound.id }, () =>
+      const { engine, turn, history, limit, meter, previewReasoning } = await preparing.reading({ route, event: inbound.id }, () =>
         read(inbound, route, visit),
       );
       const kept = keptEngines(visit, engines);
@@ -85,6 +86,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
           event: inbound.id,
           limit,
           previewReasoning,
+          reported: meter.reported,
           begin: (stop) => engine.run(turn, stop),
           failure: (thrown) => engineFailure(kept, engine.id, thrown),
           onClock: (clock) => addHold(visit, clock),
@@ -94,12 +96,23 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     },
     guard({ plugin, stream, inbound, route }, signal) {
       const { agentId, sessionKey } = route;
+      const meter = options.spending.meter(askerOf(inbound, route));
       const place = placeOf(route);
       const config = options.config();
       const limit = timeLimitOf(inbound, agentSettings(config, knownAgentId(config, agentId)), config);
       const failure = (thrown: unknown) => (thrown instanceof HostError ? thrown : pluginFault({ plugin, doing: "turn" }, thrown));
       return running.run(
-        { plugin, sessionKey, place, event: inbound.id, limit, previewReasoning: false, begin: () => stream, failure },
+        {
+          plugin,
+          sessionKey,
+          place,
+          event: inbound.id,
+          limit,
+          previewReasoning: false,
+          reported: meter.reported,
+          begin: () => stream,
+          failure,
+        },
         signal,
       );
     },

@@ -15,6 +15,8 @@ export interface TurnSource {
   readonly event: string;
   readonly limit: TimeLimit;
   readonly previewReasoning: boolean;
+  /** What a call of a model used. */
+  readonly reported: (usage: Extract<TurnEvent, { readonly type: "usage" }>) => void;
   /** Called at the first pull. */
   readonly begin: (signal: AbortSignal) => AsyncIterable<TurnEvent>;
   /** Converts what the plugin threw to the error that is reported. */
@@ -53,7 +55,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
   }
 
   return {
-    run({ plugin, sessionKey, place, event, limit, previewReasoning, begin, failure, onClock }, outer) {
+    run({ plugin, sessionKey, place, event, limit, previewReasoning, reported, begin, failure, onClock }, outer) {
       const stopper = new AbortController();
       const { signal } = stopper;
       let timer: NodeJS.Timeout | undefined;
@@ -73,6 +75,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
         plugin,
         signal,
         previewReasoning,
+        reported,
         begin() {
           if (outer.aborted) stopper.abort(outer.reason);
           else follow(outer);

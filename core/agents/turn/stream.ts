@@ -12,6 +12,8 @@ export interface TurnStreamOptions {
   readonly signal: AbortSignal;
   /** Whether reasoning is streamed to the preview. */
   readonly previewReasoning: boolean;
+  /** What a call of a model used. */
+  reported(usage: Extract<TurnEvent, { readonly type: "usage" }>): void;
   /** Starts the engine; called at the first pull. */
   begin(): AsyncIterable<TurnEvent>;
   /** Converts what the engine threw to the error that is reported. */
@@ -95,6 +97,7 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
       return { type: "done" };
     }
     const event = next.value;
+    if (event.type === "usage") this.#options.reported(event);
     if (event.type === "text" || event.type === "reasoning") this.#characters += event.delta.length;
     if (this.#characters > maxCharacters)
       throw new EngineError("answer_too_long", { detail: "The answer does not end", hint: "Ask for less at once." });

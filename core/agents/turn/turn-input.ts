@@ -7,6 +7,9 @@ import type { ChannelCapabilities, EngineDefinition, EngineTool, EngineTurn, Plu
 import type { SessionRecord, Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
 import { askedMessage, readTranscript } from "../conversation/transcript.ts";
+import { askerOf } from "../spending/asker.ts";
+import type { Meter } from "../spending/meter.ts";
+import type { Spending } from "../spending/spending.ts";
 import { gatherTools, type TurnTools, type TurnToolsOptions } from "../tools/turn-tools.ts";
 import { chooseEngine, type Engines, keptEngines } from "./engines.ts";
 import { chooseModels } from "./models.ts";
@@ -22,6 +25,7 @@ export interface TurnInputOptions extends TurnToolsOptions {
   readonly providers: () => Providers;
   /** What of the tools the instructions tell; `undefined`: there are none. */
   readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
+  readonly spending: Spending;
   /** What a channel can do, for the instructions. */
   readonly capabilities?: (channel: string) => ChannelCapabilities | undefined;
   /** What the model reads before the current message: what happened since its last turn. */
@@ -39,6 +43,7 @@ export interface TurnInput {
   readonly engine: EngineDefinition;
   readonly turn: EngineTurn;
   readonly limit: TimeLimit;
+  readonly meter: Meter;
   /** Messages of the transcript. */
   readonly history: number;
   readonly previewReasoning: boolean;
@@ -86,6 +91,9 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
     const agent = agentSettings(config, knownAgentId(config, route.agentId));
     const session = await store.session(route.sessionKey);
     if (await cameBeforeStop(store, inbound, { route, now: now() })) throw stoppedTurn();
+    const asker = askerOf(inbound, { ...route, agentId: agent.id });
+    await options.spending.admit(asker);
+    const meter = options.spending.meter(asker);
     const chosen = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
     const engine = chooseEngine(keptEngines(visit, options.engines), agent, chosen.model);
     const providers = options.providers();
@@ -130,8 +138,9 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
         return tools;
       },
       providers: providers.usable,
+      spending: meter.spending,
     };
     const limit = timeLimitOf(inbound, agent, config);
-    return { engine, turn, limit, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
+    return { engine, turn, limit, meter, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
   };
 }

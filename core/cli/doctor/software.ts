@@ -5,6 +5,7 @@ import { programCommand } from "../../contract/command.ts";
 import type { CheckReport } from "../../host/checks.ts";
 import { workerDetail } from "../../host/isolated.ts";
 import { visibleLine } from "../../log/visible.ts";
+import { unpricedModels } from "./budgets.ts";
 import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 import { wrongSkills } from "./skills.ts";
@@ -79,7 +80,7 @@ export async function checkAgents(patient: Patient): Promise<readonly Finding[]>
     const fix = "Set agents.defaults.model to provider/model, and the provider's key in models.providers.";
     found.push({ check, verdict: "warn", path: "agents.defaults.model", reason, fix });
   }
-  found.push(...wrongPatterns(config), ...(await wrongSkills(patient)));
+  found.push(...wrongPatterns(config), ...(await wrongSkills(patient)), ...(await unpricedModels(patient)));
   config.bindings.forEach(({ agentId, match: { channel, accountId } }, index) => {
     if (accounts.some((one) => one.channel === channel && (accountId === undefined || one.account === accountId))) return;
     const where = accountId === undefined ? channel : `${channel}:${accountId}`;

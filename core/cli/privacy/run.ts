@@ -49,6 +49,7 @@ export async function exportPerson(
       for (let number = 0; number <= generation; number += 1)
         conversations.push({ session, generation: number, messages: await store.transcript(session, { generation: number }) });
     }
+    const modelCalls = (await store.usage({ since: 0, by: "sender" })).filter(({ sender }) => sender === `${person.channel}:${person.id}`);
     const inOthers = turns.map(({ message: { session, generation, role, at, content } }) => ({ session, generation, role, at, content }));
     const exportedAt = new Date(context.now()).toISOString();
     const notIncluded = notLookedThrough;
@@ -61,6 +62,7 @@ export async function exportPerson(
       sent,
       pairing,
       data: rows,
+      modelCalls,
       reactions,
       files,
       settings,
@@ -89,6 +91,7 @@ export async function erasePerson(context: CommandContext, [wanted]: readonly [s
     const { unfinished } = found;
     const kept = [
       "The keys by which repetitions are recognised, without contents, for seven days: a repeated event must not run again.",
+      "The tokens of their model calls, without the person: the budgets of the bot count them.",
       ...(unfinished === 0
         ? []
         : [`${unfinished} ${unfinished === 1 ? "event that has" : "events that have"} not ended: run this again later.`]),

@@ -26,7 +26,17 @@ export function checkModels(draft: Draft, { secrets, indexOf }: ModelContext): r
   const named = agents.flatMap(({ agent, at }) =>
     namesOf(agent, at).flatMap((name) => unknownModel(name, { draft, table: agent.models ?? defaults.models })),
   );
-  return [...named, ...agents.flatMap(({ agent, at }) => unusableEntries(agent, at)), ...unreadable(draft, secrets)];
+  const budgets = [
+    { budget: draft.budget, at: ["budget"] },
+    ...agents.map(({ agent, at }) => ({ budget: agent.budget, at: [...at, "budget"] })),
+  ];
+  return [
+    ...named,
+    ...agents.flatMap(({ agent, at }) => unusableEntries(agent, at)),
+    ...budgets.flatMap(({ budget, at }) => unknownZone(budget, at)),
+    ...priceNames(draft),
+    ...unreadable(draft, secrets),
+  ];
 }
 
 /** Entries in a list of allowed models that match no model. */
@@ -59,6 +69,37 @@ export function modelsOutsideList({ agents: { defaults, list } }: Pick<GatewayCo
       ];
     }),
   );
+}
+
+/** A zone that this machine does not know. Days then begin as on the host. */
+function unknownZone(budget: { timezone?: string | undefined } | undefined, at: readonly Segment[]): readonly PlacedProblem[] {
+  if (budget?.timezone === undefined || isTimeZone(budget.timezone)) return [];
+  const { timezone } = budget;
+  delete budget.timezone;
+  const message = `is ${JSON.stringify(timezone)}, which is not a known time zone; days begin as on this host`;
+  return [warning([...at, "timezone"], message, "Use a name such as Europe/Berlin, or UTC.")];
+}
+
+function isTimeZone(name: string): boolean {
+  try {
+    new Intl.DateTimeFormat("en", { timeZone: name });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Prices under a name that no model has. */
+function priceNames({ models: { prices } }: Draft): readonly PlacedProblem[] {
+  return Object.keys(prices)
+    .filter((name) => !isFullModelName(name))
+    .map((name) =>
+      warning(
+        ["models", "prices", name],
+        "is not of the form provider/model and applies to no model",
+        "Write it as provider/model, or provider/*.",
+      ),
+    );
 }
 
 interface ModelName {

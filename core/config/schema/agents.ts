@@ -1,5 +1,6 @@
 import Type from "typebox";
 import { annotate, chatWritable, secretSchema, withoutEffect } from "./annotations.ts";
+import { budgetSchema, pricesSchema } from "./budget.ts";
 
 export const thinkingSchema = (description: string) => Type.Enum(["off", "minimal", "low", "medium", "high", "max"], { description });
 
@@ -92,17 +93,6 @@ const mcpServersSchema = Type.Record(
   annotate(withoutEffect, { description: "MCP servers whose tools the agent may use, by name." }),
 );
 
-const limit = (description: string) => Type.Optional(Type.Number(annotate({ fallback: 0 }, { minimum: 0, description })));
-
-const budgetSchema = Type.Object(
-  {
-    perDayUsd: limit("US dollars in a day."),
-    perDayTokens: limit("Tokens in a day."),
-    perRunTokens: limit("Tokens in one run."),
-  },
-  annotate({ ...withoutEffect, fallback: { perRunTokens: 0 } }, { description: "Limits of model use; at a limit new runs are refused." }),
-);
-
 const toolNames = (description: string, fallback: readonly string[]) =>
   Type.Optional(Type.Array(Type.String({ minLength: 1 }), annotate({ fallback }, { description })));
 
@@ -162,7 +152,7 @@ const common = {
   skills: Type.Optional(skillsSchema),
   tools: Type.Optional(toolsSchema),
   mcpServers: Type.Optional(mcpServersSchema),
-  budget: Type.Optional(budgetSchema),
+  budget: budgetSchema,
 };
 
 const defaultsSchema = Type.Object(
@@ -279,6 +269,7 @@ export const modelsSchema = Type.Object(
       ),
       { default: {}, description: "Model providers, by name." },
     ),
+    prices: pricesSchema,
   },
   { default: {}, description: "Models and their providers." },
 );

@@ -18,6 +18,21 @@ export const engineCodes = {
     hint: "Ask for a shorter reply.",
     outcome: "failed",
   },
+  budget_exceeded: {
+    meaning: "A budget is used up, or has no room for the next call of the model.",
+    hint: "Read the detail: it names the setting. An owner can send /budget add; `{command} usage` shows what was used.",
+    outcome: "refused",
+  },
+  budget_run_exceeded: {
+    meaning: "The run used up perRunTokens of its budget without finishing.",
+    hint: "Ask for less at once, or raise perRunTokens.",
+    outcome: "failed",
+  },
+  budget_unpriced: {
+    meaning: "A limit in US dollars applies, and the price of the model is unknown.",
+    hint: "Set models.prices for the model, or onUnpriced of the budget.",
+    outcome: "failed",
+  },
   command_failed: {
     meaning: "The plugin that provides the command failed.",
     hint: "Read the log lines of the plugin: `{command} logs`.",

@@ -4,6 +4,7 @@ import {
   type AgentTurns,
   acknowledgement,
   agentFor,
+  askerOf,
   type createDescribe,
   createRefusedAcknowledgements,
   type FactsOfAnswers,
@@ -12,6 +13,7 @@ import {
   messageForModel,
   pressedCommand,
   type Router,
+  type Spending,
   type TurnContext,
   turnMessages,
   usedCommand,
@@ -51,6 +53,7 @@ export interface AgentSideOptions {
   readonly context: TurnContext;
   readonly facts: FactsOfAnswers;
   readonly describe: ReturnType<typeof createDescribe>;
+  readonly spending: Spending;
   readonly completeFiles: ReturnType<typeof createOutboundFiles>;
   readonly log: Log;
   readonly redact: (text: string) => string;
@@ -70,7 +73,7 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
             completeMedia(inbound, {
               account: accounts.get(inbound.channel, inbound.account),
               signal,
-              describe: (image) => options.describe(image, at.route, signal),
+              describe: (image) => options.describe(image, askerOf(inbound, at.route), signal),
               onUnavailable({ kind }, error) {
                 const { channel, account } = inbound;
                 log.warn({ channel, account, kind, error: reasonOf(error) }, "a file could not be fetched");
@@ -78,6 +81,7 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
             }),
           ),
     guardStream: turns.guard,
+    refusalFor: options.spending.tell,
     completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => options.completeFiles(reply, route, signal)),
     ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, optionsOf(inbound)),
     onAckRefused: createRefusedAcknowledgements({ config, optionsOf, pathsOf: options.gate.pathsOf, log }),

@@ -4,11 +4,13 @@ import {
   type Activation,
   activationCommand,
   approvalCommands,
+  budgetCommands,
   type Commands,
   configCommand,
   createCommands,
   type NativeCommandsOptions,
   nativeCommands,
+  type Spending,
 } from "../../agents/index.ts";
 import type { Accounts } from "../../channels/index.ts";
 import { createConfigEditor, type Environment, type GatewayConfig } from "../../config/index.ts";
@@ -24,6 +26,7 @@ export interface ChatCommandsOptions
   readonly store: Store;
   readonly registry: Registry;
   readonly activation: Activation;
+  readonly spending: Spending;
   readonly approvals: Parameters<typeof approvalCommands>[0];
   /** Whether an event of the lane waits for a turn of another lane in the same session. */
   readonly waitsForSession: (lane: string) => boolean;
@@ -57,6 +60,7 @@ export function createChatCommands(options: ChatCommandsOptions): Commands {
     },
     more: [
       activationCommand(activation),
+      ...budgetCommands({ spending: options.spending, isOwner }),
       ...approvalCommands(options.approvals),
       configCommand({
         editor,

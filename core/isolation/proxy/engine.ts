@@ -6,6 +6,11 @@ import type { Handlers } from "../peer.ts";
 import { ThreadEnded } from "../plugin-thread.ts";
 import type { Supervisor } from "../supervisor.ts";
 
+type EngineSpending = NonNullable<EngineTurn["spending"]>;
+
+/** How long a run may report what it used after its end. */
+const spendingMs = 10_000;
+
 export interface ProxyEngines {
   readonly handlers: Handlers;
   define(data: EngineData): EngineDefinition;
@@ -13,7 +18,13 @@ export interface ProxyEngines {
 
 export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
   const tools = new Map<number, readonly EngineTool[]>();
+  const spendings = new Map<number, EngineTurn["spending"]>();
   let lastRun = 0;
+
+  /** What a stopped run has used is reported a moment after its end. */
+  const forget = (run: number) => {
+    setTimeout(() => spendings.delete(run), spendingMs).unref();
+  };
 
   async function* run(id: string, turn: EngineTurn, signal: AbortSignal): AsyncGenerator<TurnEvent> {
     lastRun += 1;
@@ -21,8 +32,10 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
     const { ask, askWhenUp, tell } = supervisor();
     const abort = () => tell("engine.abort", [run]);
     tools.set(run, turn.tools);
+    spendings.set(run, turn.spending);
     try {
-      const data = { ...turn, tools: turn.tools.map(({ run: _, ...tool }) => tool) };
+      const { spending: _, ...rest } = turn;
+      const data = { ...rest, tools: turn.tools.map(({ run: _, ...tool }) => tool) };
       await askWhenUp("engine.run", [id, run, data]);
       signal.addEventListener("abort", abort, { once: true });
       if (signal.aborted) abort();
@@ -37,6 +50,7 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
     } finally {
       signal.removeEventListener("abort", abort);
       tools.delete(run);
+      forget(run);
       tell("engine.end", [run]);
     }
   }
@@ -48,6 +62,14 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
         if (tool === undefined) throw new Error("the turn has ended");
         return tool.run(args, signal);
       },
+      spendingBegin([run, call]: readonly [number, Parameters<EngineSpending["begin"]>[0]]) {
+        const spending = spendings.get(run);
+        if (spending === undefined) throw new Error("the turn has ended");
+        return spending.begin(call);
+      },
+      spendingEnd([run, id, used]: readonly [number, string, Parameters<EngineSpending["end"]>[1]]) {
+        return spendings.get(run)?.end(id, used);
+      },
     },
     define: ({ id, needsModel, stateless, prepares, describes }) => ({
       id,
@@ -55,7 +77,16 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
       ...(stateless !== undefined && { stateless }),
       ...(prepares && { prepare: () => supervisor().askWhenUp<void>("engine.prepare", [id]) }),
       ...(describes && {
-        describe: (image, by, signal) => supervisor().askWhenUp<string | undefined>("engine.describe", [id, image, by], { signal }),
+        describe: async (image, { spending, ...by }, signal) => {
+          lastRun += 1;
+          const run = lastRun;
+          spendings.set(run, spending);
+          try {
+            return await supervisor().askWhenUp<string | undefined>("engine.describe", [id, run, image, by], { signal });
+          } finally {
+            forget(run);
+          }
+        },
       }),
       run: (turn, signal) => run(id, turn, signal),
     }),

@@ -2,8 +2,11 @@
 import type { EngineDefinition, EngineTool, EngineTurn, TurnEvent } from "../../sdk/contract.ts";
 import type { Handlers, Peer } from "../peer.ts";
 
-/** A turn without the functions of its tools. */
-export type TurnData = Omit<EngineTurn, "tools"> & { readonly tools: readonly Omit<EngineTool, "run">[] };
+/** A turn without its functions. */
+export type TurnData = Omit<EngineTurn, "tools" | "spending"> & { readonly tools: readonly Omit<EngineTool, "run">[] };
+
+type EngineSpending = NonNullable<EngineTurn["spending"]>;
+type Describing = Pick<EngineTurn, "model" | "fallbacks" | "providers">;
 
 interface Run {
   readonly events: AsyncIterator<TurnEvent>;
@@ -18,6 +21,10 @@ export function engineHandlers({
   readonly engine: (id: string) => EngineDefinition;
 }): Handlers {
   const runs = new Map<number, Run>();
+  const spendingOf = (run: number): EngineSpending => ({
+    begin: (call) => peer().ask("spendingBegin", [run, call]),
+    end: (callId, used) => peer().ask("spendingEnd", [run, callId, used]),
+  });
   return {
     "engine.run"([id, run, turn]: readonly [string, number, TurnData]) {
       const stop = new AbortController();
@@ -28,7 +35,7 @@ export function engineHandlers({
         }),
       );
       const events = engine(id)
-        .run({ ...turn, tools }, stop.signal)
+        .run({ ...turn, tools, spending: spendingOf(run) }, stop.signal)
         [Symbol.asyncIterator]();
       runs.set(run, { events, stop });
     },
@@ -46,8 +53,8 @@ export function engineHandlers({
     "engine.prepare"([id]: readonly [string]) {
       return engine(id).prepare?.();
     },
-    "engine.describe"([id, image, by]: readonly [string, never, never], signal) {
-      return engine(id).describe?.(image, by, signal);
+    "engine.describe"([id, run, image, by]: readonly [string, number, never, Describing], signal) {
+      return engine(id).describe?.(image, { ...by, spending: spendingOf(run) }, signal);
     },
   };
 }

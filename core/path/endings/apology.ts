@@ -25,6 +25,8 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ["model_takes_no_files", "Sorry, the model does not accept this file. Please send it as text, or write what is in it."],
   ["model_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],
   ["model_quota", "Sorry, the model's quota is used up. Please try again later, or contact the owner of this bot."],
+  ["budget_run_exceeded", `Sorry, this needs more than I may spend on one answer. ${askLess}`],
+  ["budget_unpriced", notSetUp],
   ["model_unauthorized", notSetUp],
   ["model_unknown", unknownModel],
   ["model_missing", notSetUp],

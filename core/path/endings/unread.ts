@@ -7,7 +7,7 @@ import { exhausted } from "./exhausted.ts";
 /** Only a turn that finished removes events from a queue; a failed model call, a refusal or `/stop` does not. */
 export function isUnread({ outcome, reason }: Ending, inbound: Inbound, reply: Reply | undefined): boolean {
   if (inbound.request?.heartbeat === undefined || reply !== undefined || reason === exhausted) return false;
-  return outcome !== "silent" || reason === "stopped";
+  return outcome !== "silent" || reason === "stopped" || reason === "budget_exceeded";
 }
 
 /** A unit of a queue has nothing else to end: it waits again unchanged. */

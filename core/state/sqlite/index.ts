@@ -83,6 +83,7 @@ async function openStore(
     ...outboxMethods(queue, read, own),
     ...sessionMethods(queue, read),
     ...viewMethods(read),
+    ...modelCallMethods(queue),
     ...keyValueMethods(queue, read, now),
     ...removalMethods(queue, read),
     copying: copyMethods(queue, read),
@@ -201,6 +202,14 @@ function sessionMethods(queue: WriteQueue, read: Read) {
       }),
     transcript: (key, options) => read((reads) => reads.transcript(key, options)),
     moveChat: (move) => queue.write("moveChat", move, durable),
+  } satisfies Partial<Store>;
+}
+
+function modelCallMethods(queue: WriteQueue) {
+  return {
+    reserveCall: (call, limits) => queue.write("reserveCall", { call, limits }),
+    recordCall: (call) => queue.write("recordCall", call),
+    releaseCall: (id) => queue.write("releaseCall", id),
   } satisfies Partial<Store>;
 }
 

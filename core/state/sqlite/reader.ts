@@ -10,6 +10,7 @@ import { inboxReads } from "./events/inbox.ts";
 import { outboxReads } from "./events/outbox.ts";
 import { decisionReads } from "./records/decisions.ts";
 import { keyValueReads } from "./records/key-value.ts";
+import { modelCallReads } from "./records/model-calls.ts";
 import { sessionReportReads } from "./records/session-reports.ts";
 import { sessionReads } from "./records/sessions.ts";
 import { transcriptReads } from "./records/transcripts.ts";
@@ -45,6 +46,7 @@ function createReads(db: DatabaseSync, now: () => number) {
     ...transcriptReads(sql),
     ...sessionReportReads(sql),
     ...decisionReads(sql),
+    ...modelCallReads(sql),
     ...keyValueReads(sql, now),
     ...removalReads(sql),
     ...copyReads(sql),
@@ -73,6 +75,7 @@ export function viewMethods(read: Read) {
     body: (eventId) => read((reads) => reads.body(eventId)),
     sessionReports: (filter) => read((reads) => reads.sessionReports(filter)),
     stats: () => read((reads) => reads.stats()),
+    spent: (scopes) => read((reads) => reads.spent(scopes)),
     usage: (filter) => read((reads) => reads.usage(filter)),
   } satisfies Partial<Store>;
 }

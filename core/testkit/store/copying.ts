@@ -3,6 +3,7 @@ import { expect, type TestContext, test } from "vitest";
 import { type Copying, type CopyRow, copyKinds, copyNamespace, copyRecordKey, type Store } from "../../state/index.ts";
 import { copyState } from "../../stores/index.ts";
 import { acceptAll, answered, decision, newEvent, type StoreContractOptions, say, settle, start, take } from "./fixture.ts";
+import { modelCall } from "./model-calls.ts";
 
 type OpenOptions = Pick<StoreContractOptions, "open" | "reopen">;
 
@@ -159,6 +160,7 @@ async function fill(store: Store): Promise<void> {
   await say(store, "said", ["one", "two"], [{ role: "user", content: "third", at: start }]);
   await take(store, "ran");
   await store.setPreview("ran", { address: { channel: "chat", account: "default", chat: "7" }, messageIds: ["5"] });
+  await store.recordCall(modelCall("call", { sender: "7", usd: 0.125, priceSource: "list", estimated: true }));
   await store.set("n", "k", { list: [1, "two", null] }, { expiresAt: start + 1_000 });
   await store.set("n", "a\u{1F600}", "value");
   await acceptAll(store, newEvent("gone", { settled: { outcome: "silent", reason: "nothing" } }));

@@ -1,38 +1,9 @@
 import { expect, test } from "vitest";
-import type { Decision } from "../../contract/index.ts";
-import { acceptAll, address, answered, decision, newEvent, say, settle, start, take, type WithStore } from "./fixture.ts";
+import { acceptAll, address, decision, newEvent, say, settle, start, take, type WithStore } from "./fixture.ts";
 
 const hour = 3_600_000;
 
 export function upkeepRules(withStore: WithStore): void {
-  test(
-    "tokens are summed by agent and model, the largest first, for as long as their decisions are kept",
-    withStore(async ({ store }) => {
-      const used = (at: number, ...models: readonly (readonly [string, number, number])[]): Decision => ({
-        ...decision("done"),
-        at,
-        usage: models.map(([model, inputTokens, outputTokens]) => ({ model, inputTokens, outputTokens })),
-      });
-      const turn = async (id: string, agentId: string, decided: Decision) => {
-        await acceptAll(store, newEvent(id));
-        await take(store);
-        await store.settle({ unitId: id, at: start, ...answered, agentId, decisions: [decision("before"), decided] });
-      };
-      expect(await store.usage({ since: 0 })).toEqual([]);
-      await turn("a", "main", used(start, ["local/small", 10, 5], ["local/big", 100, 50]));
-      await turn("b", "main", used(start + 10, ["local/small", 1, 2]));
-      await turn("c", "writer", used(start + 10, ["local/small", 7, 0]));
-      await turn("d", "main", decision("done"));
-      expect(await store.usage({ since: start })).toEqual([
-        { agentId: "main", model: "local/big", calls: 1, inputTokens: 100, outputTokens: 50 },
-        { agentId: "main", model: "local/small", calls: 2, inputTokens: 11, outputTokens: 7 },
-        { agentId: "writer", model: "local/small", calls: 1, inputTokens: 7, outputTokens: 0 },
-      ]);
-      expect((await store.usage({ since: start + 1 })).map(({ inputTokens }) => inputTokens)).toEqual([7, 1]);
-      expect((await store.event("b"))?.decisions.at(-1)).toEqual(used(start + 10, ["local/small", 1, 2]));
-    }),
-  );
-
   test(
     "pruning removes settled events past their age with their rows, and nothing that waits",
     withStore(async ({ store }) => {

@@ -2,6 +2,7 @@
 import { expect, test } from "vitest";
 import { accountDuty, type Store, type Unit } from "../../state/index.ts";
 import { acceptAll, answered, decision, idsOf, type Nodes, newEvent, say, settle, start, take, type WithNodes } from "./fixture.ts";
+import { sharedModelCallRules } from "./model-calls.ts";
 import { sessionTurnRules } from "./session-turns.ts";
 
 const lost = { code: "lease_lost" };
@@ -11,6 +12,7 @@ export function writerRules(withNodes: WithNodes): void {
   laneRules(withNodes);
   leaseRules(withNodes);
   sessionTurnRules(withNodes);
+  sharedModelCallRules(withNodes);
 }
 
 function laneRules(withNodes: WithNodes): void {

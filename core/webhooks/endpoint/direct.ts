@@ -10,11 +10,13 @@ import type { Authenticate } from "./authenticate.ts";
 import { bodyFingerprint, deliveryKey, namedDelivery } from "./idempotency.ts";
 import { type AcceptInput, conflict, type First, unavailable } from "./mapped-requests.ts";
 import type { AnswerRuns } from "./run-answer.ts";
+import { type BudgetOf, requireBudget } from "./run-budget.ts";
 
 export interface DirectDeps extends AgentDeps {
   readonly accept: (input: AcceptInput) => Promise<AcceptedEvent>;
   /** The first acceptance under a key. */
   readonly first: (dedupeKey: string) => Promise<First | null>;
+  readonly budgetOf: BudgetOf;
   readonly now: () => number;
   readonly onRepeated?: (eventId: string) => void;
   readonly log: { error(fields: object, message: string): void };
@@ -64,6 +66,8 @@ export function createDirect(deps: DirectDeps, answers: Answers): Direct {
     let asked: AgentRequest;
     try {
       asked = await parseAgent(readFields(parseJson(body)), deps, { by: "request" });
+      const refusing = requireBudget([asked.request.agentId ?? deps.agents.defaultId()], deps);
+      if (refusing !== undefined) await refusing;
     } catch (error) {
       // The rules may have changed since the first delivery, which ran.
       const first = key === undefined ? null : await deps.first(key);

@@ -21,6 +21,7 @@ import type { Mapping } from "../mapping/mapping.ts";
 import { addressRefused } from "./checks.ts";
 import { bodyFingerprint } from "./idempotency.ts";
 import type { RunAnswer } from "./results.ts";
+import { type BudgetOf, requireBudget } from "./run-budget.ts";
 
 export interface AcceptInput {
   readonly event: RawEvent;
@@ -40,6 +41,7 @@ export interface MappedRequestDeps extends MappedDeps {
   readonly first: (dedupeKey: string) => Promise<First | null>;
   /** The stored body of an event. */
   readonly body: (eventId: string) => Promise<Json | null>;
+  readonly budgetOf: BudgetOf;
   readonly now: () => number;
   /** A delivery was repeated and gets the first answer. `eventId` is its first event. */
   readonly onRepeated?: (eventId: string) => void;
@@ -99,9 +101,20 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
   } catch (error) {
     throw error instanceof MappingFailure ? await recordFailure(mapping, { failure: error, kept, deps }) : error;
   }
+  // A plugin that hands in a delivery has no sender who could send it again.
+  const refusing = request.handed === undefined ? requireBudget(agentsOf(plan, deps), deps) : undefined;
+  if (refusing !== undefined) await refusing;
   return plan.nothing === undefined
     ? acceptRuns(mapping, plan, { request, kept, deps })
     : acceptNothing(mapping, plan.nothing, { request, kept, deps });
+}
+
+/** The agents whose models the runs would call. */
+function agentsOf({ runs }: Plan, { agents }: Pick<MappedRequestDeps, "agents">): readonly string[] {
+  const named = runs.flatMap((run) =>
+    run.action === "agent" && !run.deliverOnly ? (run.asked.request.agentId ?? agents.defaultId()) : [],
+  );
+  return [...new Set(named)];
 }
 
 /**

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import type { Spending } from "../../../core/agents/spending/spending.ts";
 import { createOfferedTools } from "../../../core/agents/tools/offered-tools.ts";
 import { type AgentTurnsOptions, createAgentTurns } from "../../../core/agents/turn/engine.ts";
 import type { AgentsView } from "../../../core/config/agents.ts";
@@ -31,6 +32,16 @@ function recorder(id: string, needsModel = false) {
   );
   return { definition, turns };
 }
+
+/** No limits, and no ledger. */
+const withoutBudget: Spending = {
+  meter: () => ({ spending: { begin: async () => ({ id: "call" }), end: async () => {} }, reported() {} }),
+  admit: () => undefined,
+  usedUpUntil: () => undefined,
+  tell: async () => undefined,
+  balances: async () => [],
+  add: async () => [],
+};
 
 function setup(
   engines: readonly EngineDefinition[],
@@ -69,6 +80,7 @@ function setup(
       now: () => 1,
     }),
     log: silent,
+    spending: withoutBudget,
     now: () => 1,
     ...more,
   });

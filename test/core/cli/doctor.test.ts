@@ -195,6 +195,27 @@ describe("doctor", () => {
     ]);
   });
 
+  test("a model without a price under a limit in US dollars is reported with the limit, and one that has a price is not", async () => {
+    const { home } = homeWith({
+      ...basics,
+      agents: {
+        defaults: { model: { primary: "vendor/gpt-4o-mini", fallbacks: ["local/small", "free/tiny"] } },
+        list: [{ id: "a", budget: { perDayUsd: 1 } }, { id: "b" }],
+      },
+      models: {
+        providers: {
+          vendor: { api: "openai", apiKey: "unused" },
+          local: { api: "openai-compatible", baseUrl: "http://127.0.0.1:9/v1" },
+          free: { api: "openai-compatible", baseUrl: "http://127.0.0.1:9/v1" },
+        },
+        prices: { "free/*": { input: 0, output: 0 } },
+      },
+    });
+    expect(of(await doctor(home), "agents")).toMatchObject([
+      { verdict: "fail", path: "agents.list[0].budget.perDayUsd", reason: "the price of local/small is unknown, so it is not called" },
+    ]);
+  });
+
   test("a running gateway whose token is not in the file any more: doctor and stop say which file, and what to do", async () => {
     const server = createHttpServer((_, response) => {
       response.writeHead(401).end('{ "ok": false, "error": "The gateway token is missing or wrong.", "code": "unauthorized" }');

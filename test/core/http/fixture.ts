@@ -167,6 +167,7 @@ export async function startHooks(
           return { eventId: known.eventId, ...(known.fingerprint === undefined ? {} : { fingerprint: known.fingerprint }) };
         },
         body: async (eventId) => events[Number(eventId.slice("event-".length)) - 1]?.event.body ?? null,
+        budgetOf: () => undefined,
         ...policies,
         mappings: table,
         transform: async () => undefined,

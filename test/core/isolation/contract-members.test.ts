@@ -108,6 +108,28 @@ test("an engine streams its turn, and one whose thread ends apologizes with the 
   expect(texts(host).at(-1)).toBe("three.");
 });
 
+test("an engine asks the budget before each call, and its calls are in the ledger", async () => {
+  const host = await startWith(
+    {
+      payer: `
+      export default defineEngine({ id: "payer", version: "1.0.0", host: "^0.1.0",
+        async *run(turn) {
+          const { id } = await turn.spending.begin({ model: "acme/large", inputTokens: 10, outputTokens: 5 });
+          await turn.spending.end(id, { inputTokens: 12, outputTokens: 4, cacheRead: 3 });
+          yield { type: "usage", inputTokens: 12, outputTokens: 4, model: "acme/large" };
+          yield { type: "text", delta: "paid" };
+          yield { type: "done" };
+        } });`,
+    },
+    { config: { agents: { defaults: { engine: "payer", budget: { perDayTokens: 35, warnAt: 1 } } } } },
+  );
+  for (const text of ["one", "two"]) await host.say(text);
+  expect(texts(host)).toEqual(["paid", "paid"]);
+  expect(await host.say("three")).toMatchObject({ outcome: "refused", reason: "budget_exceeded" });
+  await host.say("/usage");
+  expect(texts(host).at(-1)).toBe("**Budget**\n- this agent, today: 32 of 35 tokens (91 %)");
+});
+
 test("tokens of devices, callers of a channel's own listener, and the tools of an engine", async () => {
   const doorPort = await freePort();
   const host = await startWith(

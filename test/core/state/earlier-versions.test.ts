@@ -25,8 +25,9 @@ test("a state of the first version gets the tables of a new one", () => {
   expect(structureOf(earlier)).toEqual(structureOf(present));
 });
 
-/** Undoes what the sixth migration did: the messages of a state as the version before it kept them. */
+/** Undoes what the last migrations did: the state as a version before them kept it. */
 const asBefore = `
+DROP TABLE model_calls;
 DROP TABLE messages;
 DROP TABLE transcripts;
 ALTER TABLE inbox DROP COLUMN replays;
@@ -49,7 +50,8 @@ INSERT INTO inbox (id, state, attempts, unit, accepted_at, due, source, kind, la
   VALUES ('u3', 6, 1, 1, 4, 0, 's', 'k', 'l', 'channel', 0, '1');
 INSERT INTO units (id, event_id, lane, state, outcome, reason, settled_at) VALUES (1, 'u3', 'l', 2, 'refused', 'sender_not_allowed', 5);
 INSERT INTO decisions (unit, entries) VALUES
-  (1, '[{"at":4,"station":"gating","plugin":"core","verdict":"refused","code":"sender_not_allowed","hint":"Approve."}]');
+  (1, '[{"at":4,"station":"gating","plugin":"core","verdict":"refused","code":"sender_not_allowed","hint":"Approve."}]'),
+  (1, '[[7,"turn","ai","pass","done",null,null,null,null,[[30,4,"local/small"],[1,2,"local/big"]]],[8,"turn","ai","pass","done"]]');
 PRAGMA user_version = 5;
 `;
 
@@ -71,8 +73,14 @@ test("a state of the version before keeps its transcripts and its decisions", as
     { key: "b", messages: 2, updatedAt: 6 },
     { key: "a", generation: 1, messages: 1, updatedAt: 4 },
   ]);
-  expect((await store.event("u3"))?.decisions).toEqual([
+  expect((await store.event("u3"))?.decisions).toMatchObject([
     { at: 4, station: "gating", plugin: "core", verdict: "refused", code: "sender_not_allowed", hint: "Approve." },
+    { at: 7, usage: [{ inputTokens: 30 }, {}] },
+    { at: 8 },
+  ]);
+  expect(await store.usage({ since: 7 })).toMatchObject([
+    { model: "local/small", calls: 1, inputTokens: 30, outputTokens: 4, usd: 0, unpriced: { calls: 1 } },
+    { model: "local/big", calls: 1 },
   ]);
   await store.close();
 });
@@ -84,6 +92,7 @@ test("events that waited in a state of the version before are read by the next t
   const db = new DatabaseSync(join(directory, "state.db"));
   // One that waits for a heartbeat, one that asked for it, one whose heartbeat ran when the process ended, a message beside them.
   db.exec(`
+    DROP TABLE model_calls;
     INSERT INTO inbox (id, state, attempts, unit, accepted_at, due, source, kind, lane, authority, gather_key, extend, body) VALUES
       ('later', 2, 0, NULL, 1, NULL, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0, '{"text":"a"}'),
       ('running', 3, 1, 7, 2, 2, 'hooks', 'wake', 'agent:main:main', 'hook', 'heartbeat:agent:main:main', 0, '{"text":"b"}'),

@@ -110,3 +110,19 @@ test("a node that slept through such a step stops with a sentence when it wakes,
   await expect(store.fence()).rejects.toMatchObject({ code: "database_version" });
   await expect(store.begin(start)).rejects.toMatchObject({ code: "database_version" });
 });
+
+test("the ledger of model calls begins with the tokens that an earlier version stored", async () => {
+  const url = server.newUrl();
+  await migrateTo(url, migrations.slice(0, 3));
+  await server.query(
+    url,
+    `WITH unit AS (INSERT INTO $schema.units (event_id, lane, state, agent_id) VALUES ('e', 'lane', 2, 'main') RETURNING id)
+     INSERT INTO $schema.usage (unit, at, model, input_tokens, output_tokens)
+     SELECT id, ${start}, model, 10, 5 FROM unit, (VALUES ('local/small'), ('local/small'), ('local/big')) AS m (model)`,
+  );
+  const store = await open(url, "new");
+  expect(await store.usage({ since: start })).toMatchObject([
+    { agentId: "main", model: "local/small", calls: 2, inputTokens: 20, outputTokens: 10, unpriced: { calls: 2 } },
+    { agentId: "main", model: "local/big", calls: 1 },
+  ]);
+});

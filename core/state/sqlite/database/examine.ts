@@ -77,7 +77,7 @@ function logHolds(
 
 /** Tables of the first version. Later tables are listed with the schema version that added them. */
 const firstTables = ["numbers", "inbox", "dedupe", "units", "decisions", "outbox", "sent", "sessions", "messages", "kv"];
-const laterTables: Readonly<Record<string, number>> = { transcripts: 6 };
+const laterTables: Readonly<Record<string, number>> = { transcripts: 6, model_calls: 7 };
 
 export function tablesOf(version: number): readonly string[] {
   return [...firstTables, ...Object.keys(laterTables).filter((table) => (laterTables[table] ?? 0) <= version)];

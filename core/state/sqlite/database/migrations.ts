@@ -64,8 +64,39 @@ ALTER TABLE chained_messages RENAME TO messages;
 ALTER TABLE inbox ADD COLUMN replays INTEGER NOT NULL DEFAULT 0;
 `;
 
+/** The ledger of model calls. What turns reported before is in their decisions, for as long as these are stored. */
+const modelCalls = `
+CREATE TABLE model_calls (
+  id TEXT PRIMARY KEY,
+  at REAL NOT NULL,
+  agent_id TEXT NOT NULL,
+  model TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  session_key TEXT,
+  channel TEXT,
+  account TEXT,
+  sender TEXT,
+  event_id TEXT,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cache_read INTEGER NOT NULL,
+  cache_write INTEGER NOT NULL,
+  reasoning INTEGER NOT NULL,
+  usd REAL,
+  price_source TEXT,
+  estimated INTEGER NOT NULL
+) STRICT;
+CREATE INDEX model_calls_at ON model_calls (at, agent_id, channel, sender, estimated, input_tokens, output_tokens, usd);
+INSERT INTO model_calls (id, at, agent_id, model, purpose, session_key, event_id, input_tokens, output_tokens, cache_read, cache_write,
+    reasoning, estimated)
+  SELECT d.id || ':' || e.key || ':' || m.key, json_extract(e.value, '$[0]'), coalesce(u.agent_id, ''), json_extract(m.value, '$[2]'), 'turn',
+    u.session_key, u.event_id, CAST(json_extract(m.value, '$[0]') AS INTEGER), CAST(json_extract(m.value, '$[1]') AS INTEGER), 0, 0, 0, 0
+  FROM decisions d JOIN units u ON u.id = d.unit, json_each(d.entries) e, json_each(e.value, '$[9]') m
+  WHERE e.type = 'array';
+`;
+
 /** From the first version to the second, and so on. */
-const migrations: readonly string[] = [silentEvents, sentById, countedDoubts, allMessages, chainedTranscripts];
+const migrations: readonly string[] = [silentEvents, sentById, countedDoubts, allMessages, chainedTranscripts, modelCalls];
 
 /** The schema version that this program writes. */
 export const knownVersion = migrations.length + 1;

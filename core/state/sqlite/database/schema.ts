@@ -26,6 +26,8 @@ export const outboxStates = ["waiting", "sending", "sent", "failed"] as const;
  * A generation of a session in `transcripts` refers to its newest message, and each message to the previous one. An index would need a page
  * for each session that a commit writes to. `inbox.replays` shows whether an event was replayed; only then are its earlier messages searched
  * for.
+ *
+ * `model_calls_at` contains what budgets sum, so that a sum does not read the table.
  */
 export const schema = `
 CREATE TABLE numbers (name TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
@@ -150,4 +152,26 @@ CREATE TABLE kv (
   PRIMARY KEY (namespace, key)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX kv_expires ON kv (expires_at) WHERE expires_at IS NOT NULL;
+
+CREATE TABLE model_calls (
+  id TEXT PRIMARY KEY,
+  at REAL NOT NULL,
+  agent_id TEXT NOT NULL,
+  model TEXT NOT NULL,
+  purpose TEXT NOT NULL,
+  session_key TEXT,
+  channel TEXT,
+  account TEXT,
+  sender TEXT,
+  event_id TEXT,
+  input_tokens INTEGER NOT NULL,
+  output_tokens INTEGER NOT NULL,
+  cache_read INTEGER NOT NULL,
+  cache_write INTEGER NOT NULL,
+  reasoning INTEGER NOT NULL,
+  usd REAL,
+  price_source TEXT,
+  estimated INTEGER NOT NULL
+) STRICT;
+CREATE INDEX model_calls_at ON model_calls (at, agent_id, channel, sender, estimated, input_tokens, output_tokens, usd);
 `;

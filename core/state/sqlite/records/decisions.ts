@@ -1,6 +1,6 @@
 /** The decisions about a unit, and the event reports made from them. */
 import type { Decision, Json } from "../../../contract/index.ts";
-import type { EventFilter, EventReport, StoreStats, UsageReport } from "../../report.ts";
+import type { EventFilter, EventReport, StoreStats } from "../../report.ts";
 import { type EventReportRow, eventReportOf } from "../../rows.ts";
 import { eventState } from "../database/schema.ts";
 import type { Statements } from "../database/statements.ts";
@@ -113,17 +113,6 @@ export function decisionReads(sql: Statements) {
 
     fence(): number {
       return sql.one<{ value: number }>("SELECT value FROM numbers WHERE name = 'fence'")?.value ?? 0;
-    },
-
-    usage({ since }: { readonly since: number }): readonly UsageReport[] {
-      return sql.all<UsageReport>(
-        `SELECT coalesce(u.agent_id, '') AS agentId, json_extract(m.value, '$[2]') AS model, count(*) AS calls,
-           sum(json_extract(m.value, '$[0]')) AS inputTokens, sum(json_extract(m.value, '$[1]')) AS outputTokens
-         FROM decisions d JOIN units u ON u.id = d.unit, json_each(d.entries) e, json_each(e.value, '$[9]') m
-         WHERE e.type = 'array' AND json_extract(e.value, '$[0]') >= ?
-         GROUP BY 1, 2 ORDER BY inputTokens + outputTokens DESC, agentId, model`,
-        since,
-      );
     },
 
     stats(): StoreStats {

@@ -8,7 +8,7 @@ import { pruneTranscripts } from "../records/transcripts.ts";
 const stepRows = 250;
 
 export interface PruneInput {
-  readonly subject: "dedupe" | "kv" | "sent" | "events" | "queues" | "transcripts";
+  readonly subject: "dedupe" | "kv" | "sent" | "events" | "queues" | "transcripts" | "calls";
   /** Rows that ended before this time are removed. */
   readonly before: number;
   /** Maximum number of settled events. */
@@ -35,6 +35,7 @@ const expired = {
   dedupe: "DELETE FROM dedupe WHERE key IN (SELECT key FROM dedupe WHERE until <= ? LIMIT ?)",
   kv: `DELETE FROM kv WHERE (namespace, key) IN
     (SELECT namespace, key FROM kv WHERE expires_at IS NOT NULL AND expires_at <= ? LIMIT ?)`,
+  calls: "DELETE FROM model_calls WHERE id IN (SELECT id FROM model_calls WHERE at < ? LIMIT ?)",
   sent: `DELETE FROM sent WHERE (channel, account, chat, message_id) IN
     (SELECT channel, account, chat, message_id FROM sent WHERE at < ? LIMIT ?)`,
 } as const;

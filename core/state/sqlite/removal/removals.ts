@@ -62,6 +62,8 @@ export function removalWrites(context: WriteContext) {
     },
 
     removeSentTo({ channel, id }: Person): { readonly parts: number; readonly messageIds: number; readonly recipients: number } {
+      // The tokens still count, but no longer for this person. The key of a direct chat's session contains the id.
+      context.run("UPDATE model_calls SET sender = NULL, session_key = NULL WHERE channel = ? AND sender = ?", channel, id);
       return {
         parts: context.run(`DELETE FROM outbox WHERE state >= 2 AND ${toPerson}`, channel, id),
         messageIds: context.run("DELETE FROM sent WHERE channel = ? AND chat = ?", channel, id),

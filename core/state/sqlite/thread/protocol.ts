@@ -13,6 +13,7 @@ import { overdueWrites } from "../events/overdue.ts";
 import { settlementWrites } from "../events/settlement.ts";
 import { unitWrites } from "../events/units.ts";
 import { keyValueWrites } from "../records/key-value.ts";
+import { modelCallWrites } from "../records/model-calls.ts";
 import { sessionWrites } from "../records/sessions.ts";
 import { pruneWrites } from "../removal/prune.ts";
 import { removalWrites } from "../removal/removals.ts";
@@ -29,6 +30,7 @@ export function createOperations(context: WriteContext) {
     ...outboxWrites(context),
     ...sessionWrites(context),
     ...keyValueWrites(context),
+    ...modelCallWrites(context),
     ...pruneWrites(context),
     ...overdueWrites(context),
     ...shrinkWrites(context),

@@ -4,12 +4,13 @@ import type { PruneInput } from "../removal/prune.ts";
 import type { WriteQueue } from "./queue.ts";
 
 export async function prune(queue: WriteQueue, limits: PruneLimits): Promise<Pruned> {
-  const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs, keepTranscriptsMs } = limits;
+  const { now, keepEventsMs, keepEvents, keepSentMs, keepDedupeKeys, keepWaitingMs, keepTranscriptsMs, keepCallsMs } = limits;
   const forgotten = keepDedupeKeys === undefined ? now : Math.max(now, await queue.write("dedupeExcess", keepDedupeKeys));
   const subjects: readonly Omit<PruneInput, "after">[] = [
     { subject: "dedupe", before: forgotten, keep: 0 },
     { subject: "kv", before: now, keep: 0 },
     { subject: "sent", before: now - keepSentMs, keep: 0 },
+    ...(keepCallsMs === undefined ? [] : [{ subject: "calls", before: now - keepCallsMs, keep: 0 } as const]),
     { subject: "queues", before: now, keep: 0 },
     { subject: "events", before: now - keepEventsMs, keep: keepEvents },
     ...(keepTranscriptsMs === undefined ? [] : [{ subject: "transcripts", before: now - keepTranscriptsMs, keep: 0 } as const]),

@@ -73,7 +73,17 @@ function closeUntouched(db: DatabaseSync, file: string): void {
  * Operations with a single statement need no savepoint, because SQLite undoes a failed statement. An acceptance undoes its first statement
  * itself.
  */
-const singleStatement: ReadonlySet<OperationName> = new Set(["accept", "set", "delete", "swap", "setPreview", "updateSession", "pass"]);
+const singleStatement: ReadonlySet<OperationName> = new Set([
+  "accept",
+  "set",
+  "delete",
+  "swap",
+  "setPreview",
+  "updateSession",
+  "recordCall",
+  "releaseCall",
+  "pass",
+]);
 
 /**
  * These operations, which run in every turn, check everything before they write. Savepoints for them would take a tenth of the writer's

@@ -1,0 +1,31 @@
+/** For whom a model is called, as the ledger records it. */
+import type { Inbound, Route } from "../../contract/index.ts";
+import type { CallPurpose } from "../../state/index.ts";
+
+export interface Asker {
+  readonly agentId: string;
+  readonly purpose: CallPurpose;
+  readonly sessionKey?: string;
+  readonly channel?: string;
+  readonly account?: string;
+  /** The person who wrote, if one did. */
+  readonly sender?: string;
+  readonly eventId?: string;
+}
+
+const purposes: Readonly<Record<string, CallPurpose>> = { heartbeat: "heartbeat", hooks: "webhook", schedule: "schedule" };
+
+/** A person caused the turn, and not a webhook, a heartbeat or a schedule. */
+export const isOfPerson = ({ authority, request }: Pick<Inbound, "authority" | "request">): boolean =>
+  authority === "channel" && request === undefined;
+
+export function askerOf(inbound: Inbound, { agentId, sessionKey }: Pick<Route, "agentId" | "sessionKey">): Asker {
+  const { id, channel, account, sender, authority, request } = inbound;
+  const purpose = purposes[channel];
+  return {
+    ...{ agentId, sessionKey, channel, account, eventId: id },
+    // A request in a chat is a reminder, which counts for the person who asked for it.
+    purpose: purpose ?? (request === undefined ? "turn" : "schedule"),
+    ...(authority === "channel" && purpose === undefined ? { sender: sender.id } : {}),
+  };
+}

@@ -1,0 +1,62 @@
+/** What a call costs: by the configuration, else by the list of known prices, else unknown, which is never zero. */
+import type { AgentsView, ModelPrices } from "../../config/index.ts";
+import type { TokenCounts } from "../../state/index.ts";
+import type { PricedProvider } from "./price-list.ts";
+
+type PriceList = typeof import("./price-list.ts");
+
+export interface Price {
+  /** US dollars; `null` if it is unknown. */
+  readonly usd: number | null;
+  /** `config`, or the name of the list; `null` if it is unknown. */
+  readonly source: string | null;
+}
+
+const unknown: Price = { usd: null, source: null };
+
+function configured(config: AgentsView, model: string): ModelPrices | undefined {
+  const { prices = {} } = config.models ?? {};
+  const provider = `${model.slice(0, model.indexOf("/"))}/*`;
+  if (Object.hasOwn(prices, model)) return prices[model];
+  return Object.hasOwn(prices, provider) ? prices[provider] : undefined;
+}
+
+function priced(tokens: TokenCounts, { input, output, cacheRead = input, cacheWrite = input }: ModelPrices): Price {
+  const plain = Math.max(0, tokens.inputTokens - tokens.cacheRead - tokens.cacheWrite);
+  const sum = plain * input + tokens.cacheRead * cacheRead + tokens.cacheWrite * cacheWrite + tokens.outputTokens * output;
+  return { usd: sum / 1_000_000, source: "config" };
+}
+
+export interface Prices {
+  /** Makes the list available. A failed load is repeated by the next call. */
+  load(): Promise<void>;
+  /** Without the list, until it is loaded. */
+  of(model: string, tokens: TokenCounts): Price;
+}
+
+export function createPrices(config: () => AgentsView): Prices {
+  let list: PriceList | undefined;
+  let loading: Promise<void> | undefined;
+  return {
+    load() {
+      loading ??= import("./price-list.ts").then(
+        (loaded) => {
+          list = loaded;
+        },
+        (error: unknown) => {
+          loading = undefined;
+          throw error;
+        },
+      );
+      return loading;
+    },
+    of(model, tokens) {
+      const settings = config();
+      const own = configured(settings, model);
+      if (own !== undefined) return priced(tokens, own);
+      const provider = settings.models?.providers?.[model.slice(0, model.indexOf("/"))] as PricedProvider | undefined;
+      const usd = provider && list?.listedPrice(model.slice(model.indexOf("/") + 1), provider, tokens);
+      return usd === undefined || list === undefined ? unknown : { usd, source: list.priceListName };
+    },
+  };
+}

@@ -1,0 +1,48 @@
+/** Checks budgets in US dollars: models whose price is unknown, and what happens to them. */
+import { createPrices } from "../../agents/spending/prices.ts";
+import { agentIds, agentSettings, budgetOf } from "../../config/agents.ts";
+import { resolveModel } from "../../config/model-names.ts";
+import type { GatewayConfig } from "../../config/schema.ts";
+import type { Finding } from "./finding.ts";
+import type { Patient } from "./patient.ts";
+
+const usdKeys = ["perDayUsd", "perMonthUsd", "perSenderPerDayUsd"] as const;
+
+/** Any call would do: a model has a price for all of them, or for none. */
+const someTokens = { inputTokens: 1_000, outputTokens: 100, cacheRead: 0, cacheWrite: 0, reasoning: 0 };
+
+function modelsOf(config: GatewayConfig, id: string): readonly string[] {
+  const { model, models } = agentSettings(config, id);
+  const names = model === undefined ? [] : typeof model === "string" ? [model] : [model.primary ?? [], model.fallbacks ?? []].flat();
+  return names.flatMap((name) => resolveModel(name, models) ?? resolveModel(name, undefined) ?? []);
+}
+
+/** The first limit in US dollars that applies to an agent, and whether it refuses what has no price. */
+function usdLimit(config: GatewayConfig, id: string): { readonly path: string; readonly refuses: boolean } | undefined {
+  const own = budgetOf(config, id);
+  const ownKey = usdKeys.find((key) => own.settings[key] !== undefined);
+  if (ownKey !== undefined) return { path: own.pathOf(ownKey), refuses: own.settings.onUnpriced !== "allow" };
+  const total = config.budget ?? {};
+  const key = usdKeys.find((each) => total[each] !== undefined);
+  return key === undefined ? undefined : { path: `budget.${key}`, refuses: total.onUnpriced !== "allow" };
+}
+
+/** Part of the check of the agents. */
+export async function unpricedModels({ loaded: { config } }: Patient): Promise<readonly Finding[]> {
+  const limited = agentIds(config).flatMap((id) => {
+    const limit = usdLimit(config, id);
+    return limit === undefined ? [] : modelsOf(config, id).map((model) => ({ ...limit, model }));
+  });
+  if (limited.length === 0) return [];
+  const prices = createPrices(() => config);
+  await prices.load();
+  const unpriced = limited.filter(({ model }) => prices.of(model, someTokens).usd === null);
+  return [...new Map(unpriced.map((one) => [one.model, one])).values()].map(({ path, model, refuses }): Finding => {
+    const effect = refuses ? "it is not called" : "its calls do not count towards the limit";
+    return {
+      ...{ check: "agents", verdict: refuses ? "fail" : "warn", path },
+      reason: `the price of ${model} is unknown, so ${effect}`,
+      fix: `Set models.prices["${model}"] to { "input": ..., "output": ... }, in US dollars for a million tokens; 0 if it costs nothing.`,
+    };
+  });
+}

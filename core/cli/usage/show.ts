@@ -1,0 +1,167 @@
+/** `usage`: what the models used and cost, and how much of the budgets is left. */
+import type { AppliedLimit } from "../../agents/spending/applied.ts";
+import { createPrices } from "../../agents/spending/prices.ts";
+import { createSpending } from "../../agents/spending/spending.ts";
+import { renderShare, renderUsd } from "../../agents/spending/wording.ts";
+import { agentIds } from "../../config/agents.ts";
+import type { GatewayConfig } from "../../config/schema.ts";
+import { HostError } from "../../contract/errors.ts";
+import { visibleLine } from "../../log/visible.ts";
+import type { UsageGrouping } from "../../state/model-calls.ts";
+import type { Store } from "../../state/store.ts";
+import type { CommandContext } from "../context.ts";
+import { parseSince, renderClock } from "../output/times.ts";
+import { addCosts, type Cost, costOf, noCost } from "./costs.ts";
+
+interface Options {
+  readonly since: string;
+  readonly days?: number;
+  readonly by?: string;
+  readonly json?: boolean;
+}
+
+const groupings: readonly UsageGrouping[] = ["agent", "model", "sender", "purpose"];
+const dayMs = 24 * 3_600_000;
+
+/** One line of the table: the calls of one group, of one model if nothing is grouped. */
+interface Row extends Cost {
+  readonly agentId?: string;
+  readonly model?: string;
+  readonly sender?: string;
+  readonly purpose?: string;
+}
+
+/** How much of a limit is used. */
+interface BudgetRow extends Pick<AppliedLimit, "path" | "period" | "unit" | "total"> {
+  readonly agentId?: string;
+  readonly used: number;
+}
+
+export async function showUsage(context: CommandContext, _: readonly [], options: Options): Promise<number> {
+  const { days, json } = options;
+  if (days === 0) throw new HostError("usage", { reason: "--days must be at least 1" });
+  const by = options.by === undefined ? undefined : groupingOf(options.by);
+  const since = days === undefined ? parseSince(options.since, context.now()) : parseSince("today", context.now() - (days - 1) * dayMs);
+  const { config } = await context.load();
+  const store = await context.openState();
+  try {
+    const usage = await readRows(store, { config, since, by });
+    const total = usage.reduce<Cost>(addCosts, noCost);
+    const budgets = await readBudgets(store, config, context.now());
+    if (json === true) context.terminal.json({ since, usage, total: pick(total), budgets });
+    else show({ usage, total: pick(total), budgets, since, by }, context);
+    return 0;
+  } finally {
+    await store.close();
+  }
+}
+
+function groupingOf(text: string): UsageGrouping {
+  const found = groupings.find((grouping) => grouping === text);
+  if (found === undefined) throw new HostError("usage", { reason: `--by: "${text}" is none of ${groupings.join(", ")}` });
+  return found;
+}
+
+/** A row begins with a total's fields alone. */
+function pick({ calls, estimated, usd, unpricedCalls, inputTokens, outputTokens, cacheRead, cacheWrite, reasoning }: Cost): Cost {
+  return { calls, inputTokens, outputTokens, cacheRead, cacheWrite, reasoning, usd, unpricedCalls, estimated };
+}
+
+async function readRows(
+  store: Pick<Store, "usage">,
+  { config, since, by }: { readonly config: GatewayConfig; readonly since: number; readonly by: UsageGrouping | undefined },
+): Promise<readonly Row[]> {
+  const reports = await store.usage({ since, ...(by === undefined ? {} : { by }) });
+  const prices = createPrices(() => config);
+  if (reports.some(({ unpriced }) => unpriced.calls > 0)) await prices.load();
+  if (by === undefined)
+    return reports.map((report) => ({ agentId: report.agentId, model: report.model, ...pick(costOf(report, prices.of)) }));
+  const rows = new Map<string, Row>();
+  for (const report of reports) {
+    const { agentId, model, sender = "", purpose = "" } = report;
+    const { [by]: key } = { agent: agentId, model, sender, purpose };
+    const name = { agent: { agentId }, model: { model }, sender: { sender }, purpose: { purpose } }[by];
+    rows.set(key, { ...name, ...pick(addCosts(rows.get(key) ?? noCost, costOf(report, prices.of))) });
+  }
+  return [...rows.values()].toSorted((one, other) => tokensOf(other) - tokensOf(one));
+}
+
+const tokensOf = ({ inputTokens, outputTokens }: Cost): number => inputTokens + outputTokens;
+
+/** Limits of all agents and of each agent; those of single people are left out. */
+async function readBudgets(store: Store, config: GatewayConfig, now: number): Promise<readonly BudgetRow[]> {
+  const silent = { info() {}, warn() {} };
+  const spending = createSpending({
+    config: () => config,
+    store,
+    now: () => now,
+    newId: () => "",
+    log: silent,
+    notifyOwner: async () => false,
+  });
+  const rows = new Map<string, BudgetRow>();
+  for (const agentId of agentIds(config)) {
+    for (const { limit, used } of await spending.balances({ agentId, purpose: "turn" })) {
+      const { path, period, unit, total } = limit;
+      const owner = limit.agentId === undefined ? {} : { agentId: limit.agentId };
+      rows.set(`${path} ${limit.agentId ?? ""}`, { path, ...owner, period, unit, used, total });
+    }
+  }
+  return [...rows.values()];
+}
+
+function renderCost({ usd, unpricedCalls, calls }: Cost): string {
+  if (unpricedCalls === 0) return renderUsd(usd);
+  return unpricedCalls === calls ? "unknown" : `${renderUsd(usd)} + ${unpricedCalls} unknown`;
+}
+
+const titles: Readonly<Record<UsageGrouping, string>> = { agent: "agent", model: "model", sender: "person", purpose: "purpose" };
+
+function show(
+  found: {
+    readonly usage: readonly Row[];
+    readonly total: Cost;
+    readonly budgets: readonly BudgetRow[];
+    readonly since: number;
+    readonly by: UsageGrouping | undefined;
+  },
+  { terminal }: CommandContext,
+): void {
+  const { usage, total, budgets, since, by } = found;
+  const dim = (cell: string) => terminal.style("dim", cell);
+  if (usage.length === 0) terminal.line(`No model was called since ${renderClock(since)}.`);
+  else {
+    const cached = total.cacheRead > 0;
+    const numbers = (cost: Cost) => [
+      String(cost.calls),
+      String(cost.inputTokens),
+      ...(cached ? [String(cost.cacheRead)] : []),
+      String(cost.outputTokens),
+      renderCost(cost),
+    ];
+    const names = ({ agentId = "", model = "", sender, purpose }: Row) =>
+      by === undefined
+        ? [visibleLine(agentId, 40), visibleLine(model, 80)]
+        : [visibleLine(sender ?? purpose ?? (agentId || model), 80) || "-"];
+    terminal.line(`Since ${renderClock(since)}:`);
+    terminal.table([
+      [
+        ...(by === undefined ? ["agent", "model"] : [titles[by]]),
+        ...["calls", "input tokens", ...(cached ? ["of these cached"] : []), "output tokens", "cost"],
+      ].map(dim),
+      ...usage.map((row) => [...names(row), ...numbers(row)]),
+      ...(usage.length === 1 ? [] : [["total", ...(by === undefined ? [""] : []), ...numbers(total)]]),
+    ]);
+    if (total.estimated > 0) terminal.line(`${total.estimated} of the calls broke off or still run: their tokens are estimates.`);
+    if (total.unpricedCalls > 0) terminal.line("The price of some models is unknown: set models.prices for them.");
+  }
+  if (budgets.length === 0) return;
+  terminal.line("Budgets:");
+  terminal.table(
+    budgets.map(({ path, agentId = "", period, unit, used, total: limit }) => [
+      path,
+      agentId,
+      `${renderShare(used, limit, unit)} ${period === "day" ? "today" : "this month"}`,
+    ]),
+  );
+}

@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { createPrices } from "../../../../core/agents/spending/prices.ts";
+
+const tokens = { inputTokens: 1_000_000, outputTokens: 100_000, cacheRead: 400_000, cacheWrite: 100_000, reasoning: 0 };
+
+const prices = createPrices(() => ({
+  models: {
+    providers: {
+      vendor: { api: "openai" },
+      claude: { api: "anthropic", baseUrl: "https://api.anthropic.com/v1" },
+      proxy: { api: "openai", baseUrl: "http://127.0.0.1:9/v1" },
+      own: { api: "openai-compatible", baseUrl: "http://127.0.0.1:9/v1" },
+    },
+    prices: {
+      "vendor/special": { input: 2, output: 10, cacheRead: 0.5, cacheWrite: 4 },
+      "own/*": { input: 0, output: 0 },
+      "own/large": { input: 1, output: 1 },
+    },
+  },
+}));
+
+test("the configuration comes first, a model before its provider, and tokens in the cache have their own price", () => {
+  // 0.5 M at 2, 0.4 M at 0.5, 0.1 M at 4, 0.1 M at 10.
+  expect(prices.of("vendor/special", tokens)).toEqual({ usd: 2.6, source: "config" });
+  expect(prices.of("own/large", tokens)).toEqual({ usd: 1.1, source: "config" });
+  expect(prices.of("own/small", tokens)).toEqual({ usd: 0, source: "config" });
+});
+
+test("then a list that is loaded when it is needed; what neither has is unknown, also behind a server of one's own", async () => {
+  const unknown = { usd: null, source: null };
+  expect(prices.of("vendor/gpt-4o-mini", tokens)).toEqual(unknown);
+  await prices.load();
+  const { usd, source } = prices.of("vendor/gpt-4o-mini", tokens);
+  expect({ usd: usd?.toFixed(4), source }).toEqual({ usd: expect.stringMatching(/^0\.1[5-9]/), source: "genai-prices" });
+  expect(prices.of("claude/claude-sonnet-4-5", tokens).source).toBe("genai-prices");
+  for (const model of ["vendor/no-such-model", "proxy/gpt-4o-mini", "other/gpt-4o-mini", "own"])
+    expect(prices.of(model, tokens)).toEqual(unknown);
+  // Contradicting counts of a server.
+  expect(prices.of("vendor/gpt-4o-mini", { ...tokens, cacheRead: 9_000_000 })).toEqual(unknown);
+});
