@@ -278,6 +278,18 @@ export interface OutboundMedia {
   readonly height?: number;
 }
 
+/** A model that was passed over in favour of another one. */
+export interface SkippedModel {
+  /** `provider/model`. */
+  readonly model: string;
+  /** The code of the reason, such as `model_quota`. */
+  readonly reason: string;
+  /** The reason as a sentence, without a secret. */
+  readonly detail: string;
+  /** When the model is asked again, in epoch milliseconds; absent if no time is set. */
+  readonly until?: number;
+}
+
 /** The events that an engine yields while it runs, in order; `done` is the last. */
 export type TurnEvent =
   | { readonly type: "text"; readonly delta: string }
@@ -287,6 +299,8 @@ export type TurnEvent =
   | { readonly type: "media"; readonly media: OutboundMedia }
   | { readonly type: "buttons"; readonly buttons: readonly (readonly Button[])[] }
   | { readonly type: "usage"; readonly inputTokens: number; readonly outputTokens: number; readonly model: string }
+  /** The model that now answers, and those that come before it in the configuration and do not. */
+  | { readonly type: "model"; readonly model: string; readonly skipped: readonly SkippedModel[] }
   | { readonly type: "done" };
 
 /** The complete reply of a turn. The text is Markdown. */
@@ -302,6 +316,8 @@ export interface Reply {
   /** Id of the message to replace by an edit. If that message is gone, the reply fails. */
   readonly replaces?: string;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly model: string };
+  /** The model that answered, as `provider/model`, if the engine named it. */
+  readonly model?: string;
 }
 
 /** One message in the form the platform accepts. JSON, because it waits in the outbox. */

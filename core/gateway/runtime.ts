@@ -13,6 +13,7 @@ import {
   createDescribe,
   createFactsOfAnswers,
   createGroupContext,
+  createModelStandings,
   createRouter,
   createRunningOnNodes,
   createSkills,
@@ -21,6 +22,7 @@ import {
   createWaitingEvents,
   groupHistoryLimit,
   historyLimit,
+  type ModelStandings,
   mayCommand,
   movedSessions,
   type Router,
@@ -56,6 +58,7 @@ export interface Runtime {
   readonly migrations: Migrations;
   readonly path: Path;
   readonly actions: ActionRunner;
+  readonly standings: ModelStandings;
   readonly newId: () => string;
   readonly confirm: (url: string) => Promise<void>;
 }
@@ -68,7 +71,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const pairing = createPairing({ store, now });
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
-  const { turns, stops, running, describe } = createTurns(options, {
+  const { turns, stops, running, describe, standings } = createTurns(options, {
     ...{ engines, registry },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
@@ -100,7 +103,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     config,
     configFile: options.configFile,
     environment: options.environment,
-    ...{ store, registry, activation, engines, turns },
+    ...{ store, registry, activation, standings, turns },
     accounts: () => accounts,
     ...{ stopElsewhere: stops.tell, runningNow: running.now },
     isOwner: gate.isOwner,
@@ -170,7 +173,8 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
-  return { hooks, registry, commands, turns, stops, running, activation, router, accounts, migrations, path, actions, newId, confirm };
+  const agents = { turns, stops, running, standings, activation };
+  return { hooks, registry, commands, ...agents, router, accounts, migrations, path, actions, newId, confirm };
 }
 
 /** The agents' turns, with the configuration of the place that a message comes from. */
@@ -189,6 +193,7 @@ function createTurns(
   readonly stops: StopsOnNodes;
   readonly running: RunningOnNodes;
   readonly describe: ReturnType<typeof createDescribe>;
+  readonly standings: ModelStandings;
 } {
   const providers = () =>
     resolveProviders(config(), secrets, (path, reason) => log.warn({ path }, `a model provider cannot be used: ${reason}`));
@@ -213,5 +218,6 @@ function createTurns(
     ...{ store, turns, now },
     onError: (error) => log.warn({ error: reasonOf(error) }, "this node could not report which turns it runs"),
   });
-  return { turns, stops, running, describe: createDescribe({ config, engines: parts.engines, providers, log }) };
+  const ofModels = { engines: parts.engines, providers, log };
+  return { turns, stops, running, describe: createDescribe({ config, ...ofModels }), standings: createModelStandings(ofModels) };
 }

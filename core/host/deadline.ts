@@ -39,6 +39,7 @@ export const pluginDeadlines = {
   fetchMedia: 5 * 60_000 + 10_000,
   prepare: 60_000,
   describe: 35_000,
+  skipped: 5_000,
   command: 120_000,
   route: 120_000,
   cli: 120_000,

@@ -17,6 +17,8 @@ interface Collected {
   media: Reply["media"][number][];
   buttons: Reply["buttons"];
   usage: Reply["usage"];
+  /** The model that answers, and those that were passed over. */
+  model: Extract<TurnEvent, { readonly type: "model" }> | undefined;
   /** Usage of each model that was called: a fallback replies if the first model could not. */
   readonly models: Map<string, ModelUsage>;
 }
@@ -45,7 +47,7 @@ export async function turn(
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
-  const found: Collected = { text: "", reasoning: "", media: [], buttons: [], usage: undefined, models: new Map() };
+  const found: Collected = { text: "", reasoning: "", media: [], buttons: [], usage: undefined, model: undefined, models: new Map() };
   try {
     const answered = await hooks.turn(inbound, route, signal, visit);
     if (answered === undefined) {
@@ -79,7 +81,7 @@ export async function turn(
       plugin: answered.plugin,
       verdict: "pass",
       code: "done",
-      detail: `${reply.text.length} characters in ${now() - began} ms${usage}`,
+      detail: `${reply.text.length} characters in ${now() - began} ms${usage}${insteadOf(found)}`,
       ...usageOf(found),
     });
     return { reply };
@@ -160,8 +162,22 @@ async function collect(
   return replyOf(found);
 }
 
-function replyOf({ text, media, buttons, reasoning, usage }: Collected): Reply {
-  return { text, media, buttons, ...(reasoning === "" ? {} : { reasoning }), ...(usage === undefined ? {} : { usage }) };
+function replyOf({ text, media, buttons, reasoning, usage, model }: Collected): Reply {
+  return {
+    text,
+    media,
+    buttons,
+    ...(reasoning === "" ? {} : { reasoning }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(model === undefined ? {} : { model: model.model }),
+  };
+}
+
+/** Why the first model did not answer, for the trace; empty if it did. */
+function insteadOf({ model }: Collected): string {
+  if (model === undefined || model.skipped.length === 0) return "";
+  const why = model.skipped.map((one) => `${one.model} (${one.reason}: ${one.detail.replace(/\.$/, "")})`);
+  return `; ${model.model} answered in place of ${why.join(", ")}`;
 }
 
 function take(found: Collected, event: TurnEvent): void {
@@ -177,6 +193,9 @@ function take(found: Collected, event: TurnEvent): void {
       break;
     case "buttons":
       found.buttons = event.buttons;
+      break;
+    case "model":
+      found.model = event;
       break;
     case "usage":
       found.usage = sumOf(found.usage, event);

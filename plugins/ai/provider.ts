@@ -72,6 +72,15 @@ export function findTarget(model: string, providers: EngineTurn["providers"]): T
   return { providerId, modelId, provider, baseUrl };
 }
 
+/** What the operator says about a model; empty if the name is unknown. */
+export function factsOf(model: string, providers: EngineTurn["providers"]): NonNullable<EngineProvider["models"]>[string] {
+  const slash = model.indexOf("/");
+  const id = model.slice(0, Math.max(0, slash));
+  const models = (Object.hasOwn(providers, id) ? providers[id]?.models : undefined) ?? {};
+  const name = model.slice(slash + 1);
+  return (Object.hasOwn(models, name) ? models[name] : undefined) ?? {};
+}
+
 /** The provider's request field for reasoning. Empty for `off`, because models without reasoning reject the field. */
 function thinkingFields(thinking: Thinking, api: EngineProvider["api"]): { readonly [field: string]: unknown } {
   if (thinking === "off") return {};

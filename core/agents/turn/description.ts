@@ -38,7 +38,7 @@ export function createDescribe(options: {
       const limit = AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]);
       const asked = { plugin: options.engines.plugin?.(engine.id) ?? engine.id, doing: `describe of the engine ${engine.id}` };
       const providers = options.providers();
-      const by = { ...usableModels(models, providers), providers: providers.usable };
+      const by = { ...usableModels(models, providers).models, providers: providers.usable };
       const answer: unknown = await callPlugin(asked, pluginDeadlines.describe, () => engine.describe?.(image, by, limit), { signal });
       if (answer !== undefined && typeof answer !== "string") throw unusable(asked, kindOf(answer));
       const said = answer?.replace(/\s+/g, " ").trim();

@@ -68,7 +68,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     },
     async turn(inbound, route, signal, visit) {
       if (visit.get(stoppedBefore) === true) throw stoppedTurn();
-      const { engine, turn, history, limit, previewReasoning } = await preparing.reading({ route, event: inbound.id }, () =>
+      const { engine, turn, history, limit, skipped, previewReasoning } = await preparing.reading({ route, event: inbound.id }, () =>
         read(inbound, route, visit),
       );
       const kept = keptEngines(visit, engines);
@@ -81,6 +81,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
           place: placeOf(route),
           event: inbound.id,
           limit,
+          skipped,
           previewReasoning,
           begin: (stop) => engine.run(turn, stop),
           failure: (thrown) => engineFailure(kept, engine.id, thrown),
@@ -95,7 +96,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       const limit = timeLimitOf(inbound, agentSettings(config, knownAgentId(config, agentId)), config);
       const failure = (thrown: unknown) => (thrown instanceof HostError ? thrown : pluginFault({ plugin, doing: "turn" }, thrown));
       return running.run(
-        { plugin, sessionKey, place, event: inbound.id, limit, previewReasoning: false, begin: () => stream, failure },
+        { plugin, sessionKey, place, event: inbound.id, limit, skipped: [], previewReasoning: false, begin: () => stream, failure },
         signal,
       );
     },

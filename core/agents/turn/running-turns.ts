@@ -1,5 +1,5 @@
 /** Tracks the streams of running turns and ends each one on `/stop`, at its time limit or when the gateway closes. */
-import { HostError, type TurnEvent } from "../../contract/index.ts";
+import { HostError, type SkippedModel, type TurnEvent } from "../../contract/index.ts";
 import { isAfterStop, type Stop } from "./stops.ts";
 import { TurnStream } from "./stream.ts";
 import type { TimeLimit } from "./turn-input.ts";
@@ -13,6 +13,8 @@ export interface TurnSource {
   /** The event that the turn answers. */
   readonly event: string;
   readonly limit: TimeLimit;
+  /** Models that the engine is not handed, because their providers cannot be used. */
+  readonly skipped: readonly SkippedModel[];
   readonly previewReasoning: boolean;
   /** Called at the first pull. */
   readonly begin: (signal: AbortSignal) => AsyncIterable<TurnEvent>;
@@ -50,13 +52,14 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
   }
 
   return {
-    run({ plugin, sessionKey, place, event, limit, previewReasoning, begin, failure }, outer) {
+    run({ plugin, sessionKey, place, event, limit, skipped, previewReasoning, begin, failure }, outer) {
       const stopper = new AbortController();
       const { signal } = stopper;
       let timer: NodeJS.Timeout | undefined;
       return new TurnStream({
         plugin,
         signal,
+        skipped,
         previewReasoning,
         begin() {
           if (outer.aborted) stopper.abort(outer.reason);

@@ -1,7 +1,7 @@
 /** Everything that one turn needs, read once: a turn ends under the configuration that it began with. */
 import type { PlaceSettings } from "../../access/index.ts";
 import { type AgentSettings, type AgentsView, agentSettings, knownAgentId, resolveModel } from "../../config/index.ts";
-import type { Inbound, Route, Thinking } from "../../contract/index.ts";
+import type { Inbound, Route, SkippedModel, Thinking } from "../../contract/index.ts";
 import { reasoningMode } from "../../reply/index.ts";
 import type { ChannelCapabilities, EngineDefinition, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
 import type { SessionRecord, Store } from "../../state/index.ts";
@@ -41,6 +41,8 @@ export interface TurnInput {
   readonly engine: EngineDefinition;
   readonly turn: EngineTurn;
   readonly limit: TimeLimit;
+  /** The models that were chosen and cannot be used. */
+  readonly skipped: readonly SkippedModel[];
   /** Messages of the transcript. */
   readonly history: number;
   readonly previewReasoning: boolean;
@@ -88,7 +90,7 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
     const chosen = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
     const engine = chooseEngine(keptEngines(visit, options.engines), agent, chosen.model);
     const providers = options.providers();
-    const models = engine.needsModel === true ? usableModels(chosen, providers) : chosen;
+    const { models, skipped } = engine.needsModel === true ? usableModels(chosen, providers) : { models: chosen, skipped: [] };
     const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
     const alone = route.isolated || engine.stateless === true || userTurns === 0;
     const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
@@ -130,6 +132,6 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
       providers: providers.usable,
     };
     const limit = timeLimitOf(inbound, agent, config);
-    return { engine, turn, limit, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
+    return { engine, turn, limit, skipped, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
   };
 }

@@ -11,7 +11,7 @@ const modelSchema = Type.Union(
         primary: Type.String({ minLength: 1, description: "The model that is used first." }),
         fallbacks: Type.Array(Type.String({ minLength: 1 }), {
           default: [],
-          description: "Tried in order when the first cannot be reached.",
+          description: "Tried in order when the first does not answer.",
         }),
       },
       { additionalProperties: false },
@@ -235,6 +235,27 @@ export const bindingsSchema = Type.Array(
   { default: [], description: "Which agent handles which messages." },
 );
 
+const knownModelsSchema = Type.Record(
+  Type.String(),
+  Type.Object(
+    {
+      contextTokens: Type.Optional(
+        Type.Integer({
+          minimum: 256,
+          maximum: 100_000_000,
+          description: "Size of its context. A conversation that is too long for one model goes to a fallback with more, if both are set.",
+        }),
+      ),
+      images: Type.Optional(
+        Type.Boolean({ description: "false: it accepts no images and other files, so messages with files go to a fallback that may." }),
+      ),
+      tools: Type.Optional(Type.Boolean({ description: "false: it calls no tools, so turns with tools go to a fallback that may." })),
+    },
+    { description: "One model." },
+  ),
+  { description: "What is known about single models, by the name after the slash. Decides which fallback is suitable." },
+);
+
 export const modelsSchema = Type.Object(
   {
     providers: Type.Record(
@@ -247,6 +268,7 @@ export const modelsSchema = Type.Object(
           ),
           apiKey: Type.Optional(secretSchema("Key of its API.")),
           headers: Type.Optional(Type.Record(Type.String(), secretSchema("One header."), { description: "Headers of each request." })),
+          models: Type.Optional(knownModelsSchema),
         },
         annotate({ whole: true }, { description: "One provider; models are named <provider>/<model>." }),
       ),

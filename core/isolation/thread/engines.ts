@@ -49,5 +49,8 @@ export function engineHandlers({
     "engine.describe"([id, image, by]: readonly [string, never, never], signal) {
       return engine(id).describe?.(image, by, signal);
     },
+    "engine.skipped"([id, by]: readonly [string, never]) {
+      return engine(id).skipped?.(by);
+    },
   };
 }

@@ -483,10 +483,10 @@ describe("fallbacks", () => {
   ])("are asked after %s, and the log says why", async (_, model, more) => {
     providers.local = { ...local, ...more };
     other.script(say("Here."));
-    const { engine, warnings } = openEngine();
+    const { engine, errors } = openEngine();
     const { text } = await collect(engine.run(turnOf("hi", { providers, model, fallbacks: ["spare/big"] }), never));
     expect(text).toBe("Here.");
-    expect(warnings).toMatchObject([{ model, next: "spare/big", detail: expect.stringContaining(model.split("/", 1)[0] ?? "") }]);
+    expect(errors).toMatchObject([{ model, next: "spare/big", detail: expect.stringContaining(model.split("/", 1)[0] ?? "") }]);
   });
 
   test("are not asked after a request that the server refuses, and cannot help where each name is wrong", async () => {
