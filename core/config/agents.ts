@@ -2,6 +2,7 @@
 
 import type { Thinking } from "../contract/index.ts";
 import type { ModelChoice, ModelTable } from "./model-names.ts";
+import { renderPath, type Segment } from "./path.ts";
 
 export interface HeartbeatSettings {
   /** A duration such as `30m`; `0` disables the timer. */
@@ -13,6 +14,19 @@ export interface HeartbeatSettings {
   readonly to?: string;
   readonly activeHours?: { readonly start?: string; readonly end?: string; readonly timezone?: string };
 }
+
+/** Which tools an agent has, by name; `*` stands for any characters. */
+export interface ToolSettings {
+  /** Absent: all. */
+  readonly allow?: readonly string[];
+  readonly deny?: readonly string[];
+}
+
+/** The settings of one MCP server. The plugin that serves them knows more of them. */
+export type McpServerSettings = Readonly<Record<string, unknown>> & { readonly enabled?: boolean };
+
+/** The same, with its place in the configuration. */
+export type PlacedMcpServer = McpServerSettings & { readonly path: string };
 
 export interface AgentFields {
   readonly engine?: string;
@@ -27,6 +41,8 @@ export interface AgentFields {
   /** Names of skills; absent: all. */
   readonly skills?: readonly string[];
   readonly heartbeat?: HeartbeatSettings;
+  readonly tools?: ToolSettings;
+  readonly mcpServers?: Readonly<Record<string, McpServerSettings>>;
 }
 
 export interface ListedAgent extends AgentFields {
@@ -91,5 +107,26 @@ export function agentSettings(config: AgentsView, id: string): AgentSettings {
     id,
     identity: listed.identity ?? {},
     heartbeat: { ...defaults.heartbeat, ...listed.heartbeat },
+    tools: { ...defaults.tools, ...listed.tools },
   };
+}
+
+/**
+ * The MCP servers of each agent, with the place of each in the configuration. Those of an agent come in addition to those of the defaults;
+ * one with the same name takes its place.
+ */
+export function mcpServersOf(config: AgentsView): Readonly<Record<string, Readonly<Record<string, PlacedMcpServer>>>> {
+  const { defaults, list = [] } = config.agents ?? {};
+  const placed = (servers: AgentFields["mcpServers"], owner: readonly Segment[]) =>
+    Object.entries(servers ?? {}).map(([name, server]): [string, PlacedMcpServer] => [
+      name,
+      { ...server, path: renderPath([...owner, "mcpServers", name]) },
+    ]);
+  return Object.fromEntries(
+    agentIds(config).map((id) => {
+      const index = list.findIndex((agent) => agent.id === id);
+      const own = placed(list[index]?.mcpServers, ["agents", "list", index]);
+      return [id, Object.fromEntries([...placed(defaults?.mcpServers, ["agents", "defaults"]), ...own])];
+    }),
+  );
 }

@@ -9,6 +9,7 @@ export {
   type DmScope,
   defaultAgentId,
   knownAgentId,
+  mcpServersOf,
 } from "./agents.ts";
 export { checkOpen } from "./checking/channels.ts";
 export { accountEntry, type ChannelAccountSection, channelAccounts } from "./checking/merge.ts";

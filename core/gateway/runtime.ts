@@ -14,6 +14,7 @@ import {
   createFactsOfAnswers,
   createGroupContext,
   createModelStandings,
+  createOfferedTools,
   createRouter,
   createRunningOnNodes,
   createSkills,
@@ -77,6 +78,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
     tools: (inbound, route, visit) => acting.tools(inbound, route, visit),
+    offered: createOfferedTools({ registry, config, log, now }),
     acting: (inbound, route) => acting.hint(inbound, route),
   });
   const waitingEvents = createWaitingEvents({ store, now });
@@ -184,7 +186,7 @@ function createTurns(
     registry,
     account,
     ...parts
-  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "tools" | "acting"> & {
+  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "tools" | "offered" | "acting"> & {
     readonly registry: Registry;
     readonly account: Accounts["get"];
   },

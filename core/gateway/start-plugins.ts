@@ -1,6 +1,6 @@
 /** Starts the plugins of a gateway, each with its host, and adds their commands to the chat commands. */
 import { join } from "node:path";
-import { defaultAgentId, type GatewayConfig, type LoadedConfig, type Secrets } from "../config/index.ts";
+import { defaultAgentId, type GatewayConfig, type LoadedConfig, mcpServersOf, type Secrets } from "../config/index.ts";
 import { type Json, reasonOf } from "../contract/index.ts";
 import { createPlugins, keepPluginCodes, type Loader, type Plugins, type ScopeOptions } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
@@ -56,6 +56,7 @@ export async function bringUpPlugins(parts: {
       settings: (id) => presetSettings(parts.config(), id),
       secret: (value, path) => parts.secrets.resolve(value, path),
     },
+    section: () => mcpServersOf(parts.config()) as unknown as Json,
     config: parts.config,
     configDirectory: loaded.directory,
     disabled: loaded.disabled,

@@ -38,6 +38,7 @@ export const pluginDeadlines = {
   // Longer than the five minutes after which the host aborts the files of a message.
   fetchMedia: 5 * 60_000 + 10_000,
   prepare: 60_000,
+  offer: 6_000,
   describe: 35_000,
   skipped: 5_000,
   command: 120_000,

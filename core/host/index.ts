@@ -20,6 +20,7 @@ export { loadBundledAhead, type PluginReport } from "./collect.ts";
 export { type CompleteInbound, type CompleteParsed, completeParsed, type GuardedConnection } from "./complete-parsed.ts";
 export { connectionProblem } from "./connection.ts";
 export { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, pluginFault, unusable } from "./deadline.ts";
+export { registeredProblem } from "./declaration/members.ts";
 export { checkDeclaration } from "./declare.ts";
 export type { PluginSource } from "./find.ts";
 export { findStore, type StorePlaces } from "./find-store.ts";

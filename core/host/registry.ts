@@ -9,6 +9,8 @@ import type {
   PluginHost,
   PresetDefinition,
   RouteDefinition,
+  ToolDefinition,
+  ToolSource,
 } from "../sdk/contract.ts";
 import { replaced } from "../stations/index.ts";
 
@@ -26,6 +28,8 @@ export interface Registrations {
   readonly channels: Map<string, Owned<ChannelDefinition>>;
   readonly engines: Map<string, Owned<EngineDefinition>>;
   readonly presets: Map<string, Owned<PresetDefinition>>;
+  readonly tools: Owned<ToolDefinition>[];
+  readonly toolSources: Owned<ToolSource>[];
   readonly commands: Owned<CommandDefinition>[];
   readonly routes: Owned<RouteDefinition>[];
   /** Checks that vouch for device tokens. */
@@ -49,7 +53,7 @@ export interface OwnRegistry extends Registrations {
 }
 
 function registrations(): Registrations {
-  const lists = { commands: [], routes: [], devices: [], checks: [], watched: [], changes: [] };
+  const lists = { tools: [], toolSources: [], commands: [], routes: [], devices: [], checks: [], watched: [], changes: [] };
   return { channels: new Map(), engines: new Map(), presets: new Map(), ...lists };
 }
 
@@ -86,7 +90,7 @@ export function addUnique<T extends { readonly id: string }>(
 }
 
 const maps = ["channels", "engines", "presets"] as const;
-const lists = ["commands", "routes", "devices", "checks", "watched", "changes"] as const;
+const lists = ["tools", "toolSources", "commands", "routes", "devices", "checks", "watched", "changes"] as const;
 const kinds = { channels: "channel", engines: "engine", presets: "preset" } as const;
 
 /** Throws `PluginError` where a plugin registered what another one provides. */

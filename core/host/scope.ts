@@ -2,7 +2,7 @@
 
 import { type Accepted, type Address, type Json, PluginError, type RawEvent } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
-import type { PluginHost, PluginStore } from "../sdk/contract.ts";
+import type { PluginHost, PluginStore, ToolDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
 import { type HookName, type HookTable, hookNames, isThenable, type PluginTap, type TapOrder } from "../stations/index.ts";
 import { type HandedDelivery, handedResult } from "../webhooks/index.ts";
@@ -34,7 +34,14 @@ export interface ScopeOptions {
     /** Throws a `HostError` that names the path. */
     readonly secret: (value: unknown, path: string) => string;
   };
+  /** The current settings of a section that a plugin serves. */
+  readonly section: (name: string) => Json | undefined;
 }
+
+type PluginSection = ReturnType<PluginHost["section"]>;
+
+/** The sections of the core's schema that a plugin serves. */
+const servedSections: readonly string[] = ["mcpServers"];
 
 const commandName = /^[a-z0-9_]{1,32}$/;
 
@@ -97,6 +104,10 @@ export function createScope(
     if (problem !== undefined) throw invalid(problem);
   };
   const ownerOf = options.owner;
+  const onChange = (fn: () => void) => {
+    registering("onChange");
+    registry.changes.push({ plugin: id, definition: fn });
+  };
   const host: PluginHost = {
     id,
     log: options.log.child({ plugin: id }),
@@ -123,14 +134,13 @@ export function createScope(
     preset(presetId) {
       registering("preset");
       if (registry.presets.get(presetId)?.plugin !== id) throw invalid(`it declares no preset ${presetId}`);
-      return {
-        settings: () => options.presets.settings(presetId),
-        secret: (value, key) => options.presets.secret(value, `hooks.${presetId}.${key}`),
-        onChange(fn) {
-          registering("onChange");
-          registry.changes.push({ plugin: id, definition: fn });
-        },
-      };
+      const secret: PluginSection["secret"] = (value, key) => options.presets.secret(value, `hooks.${presetId}.${key}`);
+      return { settings: () => options.presets.settings(presetId), secret, onChange };
+    },
+    section(name) {
+      registering("section");
+      if (!servedSections.includes(name)) throw invalid(`there is no section ${name}; the sections are ${servedSections.join(", ")}`);
+      return { settings: () => options.section(name), secret: options.presets.secret, onChange };
     },
     tap(hook, fn, tapOptions) {
       registering("tap", tapProblem(hook, fn, tapOptions));
@@ -151,6 +161,16 @@ export function createScope(
     engine(definition) {
       registering("engine", registeredProblem.engine(definition));
       addUnique(registry.engines, "engine", id, definition);
+    },
+    tool(definition) {
+      registering("tool", registeredProblem.tool(definition));
+      if (registry.tools.some((other) => other.definition.name === definition.name))
+        throw invalid(`it offers two tools with the name ${definition.name}`);
+      registry.tools.push({ plugin: id, definition: definition as unknown as ToolDefinition });
+    },
+    toolSource(definition) {
+      registering("toolSource", registeredProblem.toolSource(definition));
+      registry.toolSources.push({ plugin: id, definition });
     },
     route(definition) {
       registering("route", registeredProblem.route(definition));

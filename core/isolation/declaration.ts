@@ -8,6 +8,7 @@ import type {
   PluginDefinition,
   RouteDefinition,
   TapOrder,
+  ToolDefinition,
 } from "../sdk/contract.ts";
 import type { HookName } from "../stations/index.ts";
 
@@ -36,6 +37,9 @@ export interface Registered {
   readonly engines: readonly EngineData[];
   readonly commands: readonly Omit<CommandDefinition, "run">[];
   readonly routes: readonly Omit<RouteDefinition, "handler">[];
+  readonly tools: readonly (Omit<ToolDefinition, "run" | "needsApproval"> & { readonly needsApproval?: boolean | "asked" })[];
+  /** Ids of sources of tools. */
+  readonly toolSources: readonly string[];
   readonly taps: readonly { readonly hook: HookName; readonly order?: TapOrder }[];
   readonly checks: readonly (Pick<CheckDefinition, "name"> & { readonly fixes: boolean })[];
   readonly devices: number;

@@ -13,6 +13,7 @@ import { createThreadAccounts } from "./thread/accounts.ts";
 import { channelHandlers } from "./thread/channels.ts";
 import { engineHandlers } from "./thread/engines.ts";
 import { createOwn, createThreadHost, registeredOf } from "./thread/host.ts";
+import { toolHandlers } from "./thread/tools.ts";
 
 function serve(port: MessagePort, { source, cacheDirectory, callMemory }: ThreadData): void {
   const newId = createIds(Date.now);
@@ -36,6 +37,7 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
     ...accounts.handlers,
     ...channelHandlers(channelOf),
     ...engineHandlers({ peer: peerOf, engine: (id) => found(own.engines, (engine) => engine.id === id, `engine ${id}`) }),
+    ...toolHandlers(own),
     async load() {
       const loader = createLoader({ cacheDirectory, fresh: false });
       definition = checkMembers(source.name, await loader.load(source));

@@ -2,7 +2,7 @@
 
 import { HostError, type Inbound, isOfState, PluginError, type Reply, type Route, reasonOf, type TurnEvent } from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
-import { type Hooks, hasActed, type Visit } from "../stations/index.ts";
+import { type Hooks, hasActed, toolCalls, type Visit } from "../stations/index.ts";
 import { apologyTo } from "./endings/apology.ts";
 import { type Stop, silentDecision, type Trace } from "./endings/ending.ts";
 import type { PathOptions } from "./options.ts";
@@ -74,7 +74,7 @@ export async function turn(
     const stream = plugin === "core" ? answered.value : guardStream({ plugin, stream: answered.value, inbound, route }, signal);
     // If a stream fails, the trace names its engine's plugin.
     plugin = "plugin" in stream && typeof stream.plugin === "string" ? stream.plugin : plugin;
-    const reply = await collect(stream, found, { presence, shown });
+    const reply = await collect(stream, found, { presence, shown }).finally(() => traceTools(trace, visit));
     const usage =
       reply.usage === undefined ? "" : `, ${reply.usage.inputTokens} tokens in, ${reply.usage.outputTokens} out by ${reply.usage.model}`;
     trace.add("turn", {
@@ -109,6 +109,17 @@ export async function turn(
     const failure = failed(code, inbound, route);
     return withShown(failure, seen, failure.say?.reply.text ?? interruptedNote);
   }
+}
+
+/** More calls of one turn are counted only: a model that loops must not fill the state. */
+const mostTracedCalls = 50;
+
+function traceTools(trace: Trace, visit: Visit): void {
+  const calls = visit.get(toolCalls) ?? [];
+  for (const { name, plugin, ms, code } of calls.slice(0, mostTracedCalls))
+    trace.add("turn", { plugin, verdict: "pass", code: code ?? "tool_done", detail: `the tool ${name}, ${ms} ms` });
+  const more = calls.length - mostTracedCalls;
+  if (more > 0) trace.add("turn", { plugin: "core", verdict: "pass", code: "tool_done", detail: `${more} more calls of tools` });
 }
 
 /** Text that people have read stays, with a note that says why it ends there. */

@@ -38,8 +38,10 @@ import {
 import { type Sniffed, sniff } from "../media/index.ts";
 import type { HookName, HookTable, TapOrder } from "../stations/index.ts";
 import type { StoreDefinition } from "./store.ts";
+import type { ToolDefinition, ToolSource } from "./tools.ts";
 
 export type { Transform, TransformContext, TransformResult } from "../contract/index.ts";
+export type { SourcedTool, ToolCall, ToolDefinition, ToolOffer, ToolOutput, ToolResult, ToolSource, ToolTurn } from "./tools.ts";
 export type {
   Accepted,
   Address,
@@ -460,8 +462,8 @@ interface HookResult {
   readonly reply?: string;
 }
 
-/** The configuration section of one of a plugin's presets. */
-interface PluginPreset {
+/** A section of the configuration that a plugin serves: that of one of its presets, or one of the core's. */
+interface PluginSection {
   /** The current settings; `undefined` if there is no section, or if the hook server is off. */
   settings(): Json | undefined;
   /**
@@ -474,8 +476,8 @@ interface PluginPreset {
 }
 
 /**
- * Everything a plugin may use; `setup` receives it. Methods that register something (`tap`, `command`, `channel`, `engine`, `route`,
- * `devices`, `check`, `status`, `onReady`) work only until `setup` is done, and throw `plugin_invalid` afterwards. If `setup` fails, every
+ * Everything a plugin may use; `setup` receives it. Methods that register something (`tap`, `command`, `channel`, `engine`, `tool`,
+ * `toolSource`, `route`, `devices`, `check`, `status`, `onReady`) work only until `setup` is done, and throw `plugin_invalid` afterwards. If `setup` fails, every
  * registration is undone.
  */
 export interface PluginHost {
@@ -566,7 +568,17 @@ export interface PluginHost {
    * const section = host.preset("imap");
    * section.onChange(() => follow(section.settings()));
    */
-  preset(id: string): PluginPreset;
+  preset(id: string): PluginSection;
+  /**
+   * What the user configured in a section that the core's schema has and a plugin serves. Call it in `setup`. `mcpServers`: the settings are
+   * an object with the servers of each agent, by its id and the server's name; each server has its place in the configuration as `path`,
+   * below which `secret` finds the keys.
+   *
+   * @example
+   * const section = host.section("mcpServers");
+   * section.onChange(() => follow(section.settings()));
+   */
+  section(name: "mcpServers"): PluginSection;
   /**
    * Taps a station. The table in `core/host/README.md` lists order, deadlines and the effect of a failure.
    *
@@ -577,6 +589,26 @@ export interface PluginHost {
   command(definition: CommandDefinition): void;
   channel(definition: ChannelDefinition): void;
   engine(definition: EngineDefinition): void;
+  /**
+   * Offers a tool to the agents, which the model can call in any turn of an engine that uses tools. The configuration says which agents
+   * have it (`agents.*.tools`) and whether an owner is asked first.
+   *
+   * @example
+   * host.tool({
+   *   name: "roll_dice",
+   *   description: "Rolls dice and returns the numbers.",
+   *   parameters: Type.Object({ count: Type.Integer({ minimum: 1, maximum: 20, default: 1, description: "How many dice." }) }),
+   *   run: ({ args }) => Array.from({ length: args.count }, () => 1 + Math.floor(Math.random() * 6)),
+   * });
+   */
+  tool<P extends TObject>(definition: ToolDefinition<P>): void;
+  /**
+   * Offers tools that are known only while the gateway runs, such as those of another program. `plugins/mcp` is one.
+   *
+   * @example
+   * host.toolSource({ id: "lab", offer: ({ agentId }) => ({ tools: instruments.of(agentId) }) });
+   */
+  toolSource(definition: ToolSource): void;
   route(definition: RouteDefinition): void;
   /**
    * Vouches for device tokens. On routes with access `device`, `check` receives each token that is not the gateway's own. It is called for
@@ -1111,7 +1143,11 @@ export interface EngineTool {
   readonly description: string;
   /** JSON Schema of the arguments. */
   readonly parameters: Json;
-  /** Resolves with the result for the model. A refused call resolves too: `{ ok: false, error, code }`. */
+  /**
+   * Resolves with the result for the model. A refused call resolves too: `{ ok: false, error, code }`. Files for the model, such as images,
+   * are in the member `media` of an object that has no other members than those of `ToolOutput`: a list of `{ mimeType, data }` with `data`
+   * in base64. A model that cannot be shown them reads the rest.
+   */
   run(args: Json, signal: AbortSignal): Promise<Json>;
 }
 
@@ -1139,7 +1175,7 @@ export interface EngineTurn {
   readonly skills?: readonly string[];
   /** Oldest first; the last is the current request. */
   readonly messages: readonly EngineMessage[];
-  /** What the agent may do in chats besides replying; see `examples/reference/actions.md`. */
+  /** What the agent may call: the actions in chats, its skills, and the tools of plugins; see `examples/reference/tools.md`. */
   readonly tools: readonly EngineTool[];
   /** Provider settings of `models.providers`, secrets resolved. */
   readonly providers: Readonly<Record<string, EngineProvider>>;

@@ -28,3 +28,16 @@ export const passedBy = carried<{ readonly code: string; readonly path?: string 
 
 /** Set when the agent has acted in a chat during its turn, such as by a reaction or a message. */
 export const hasActed = carried<true>("hasActed");
+
+/** One call of a tool in a turn. */
+export interface ToolUse {
+  readonly name: string;
+  /** The plugin that offers the tool, or `core`. */
+  readonly plugin: string;
+  readonly ms: number;
+  /** Why it was not done; absent if it was. */
+  readonly code?: string;
+}
+
+/** The calls of tools so far, in the order in which they ended. */
+export const toolCalls = carried<readonly ToolUse[]>("toolCalls");

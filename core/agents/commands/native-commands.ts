@@ -14,12 +14,13 @@ import { choiceCommands } from "./choice-commands.ts";
 import type { Commands } from "./commands.ts";
 import { createSessionChoices } from "./session-choices.ts";
 import { statusCommands } from "./status-commands.ts";
+import { toolsCommand } from "./tools-command.ts";
 
 export interface NativeCommandsOptions {
   readonly config: () => AgentsView;
   readonly store: Pick<Store, "session" | "updateSession" | "set">;
   readonly standings: ModelStandings;
-  readonly turns: Pick<AgentTurns, "stop">;
+  readonly turns: Pick<AgentTurns, "stop" | "tools">;
   /** Ends the turns of other nodes in the same place. */
   readonly stopElsewhere: StopsOnNodes["tell"];
   /** The turns of all nodes. */
@@ -89,6 +90,7 @@ export function nativeCommands(options: NativeCommandsOptions): (commands: Pick<
       { name: "reset", summary: "the same as /new", role: "allowed", run: reset },
       { name: "stop", summary: "stop the reply that is being written", role: "allowed", control: true, run: stop },
       ...choiceCommands({ config, choices }),
+      toolsCommand(turns),
       ...options.more,
     ];
     return native;

@@ -3,7 +3,8 @@ import { agentSettings, knownAgentId } from "../../config/index.ts";
 import { HostError, type Inbound, type Route, type TurnEvent } from "../../contract/index.ts";
 import { pluginFault } from "../../host/index.ts";
 import type { EngineTurn, PluginLog } from "../../sdk/contract.ts";
-import { carried, type Visit } from "../../stations/index.ts";
+import { carried, Visit } from "../../stations/index.ts";
+import { gatherTools, type TurnTools } from "../tools/turn-tools.ts";
 import { engineFailure, keptEngines, pluginOf, prepareEngines } from "./engines.ts";
 import { createPreparingTurns, type RunningTurn, stoppedTurn } from "./preparing-turns.ts";
 import { createRunningTurns } from "./running-turns.ts";
@@ -36,6 +37,8 @@ export interface AgentTurns {
   /** As `stop`, for a place as `placeOf` names it. */
   stopAt(place: string, stop: Stop): number;
   running(): readonly RunningTurn[];
+  /** The tools that the agent of the route has there, and what their sources say. Rejects as a turn would without a source it needs. */
+  tools(inbound: Inbound, route: Route): Promise<Pick<TurnTools, "list" | "notes">>;
   /** Lets the engines of the configured agents load slow resources ahead of time. Call it after the start. Failures are logged. */
   prepare(): Promise<void>;
 }
@@ -109,6 +112,10 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       ...preparing.all(),
       ...running.all().map(({ sessionKey, startedAt }) => ({ sessionKey, doing: "answering" as const, startedAt })),
     ],
+    async tools(inbound, route) {
+      const agent = agentSettings(options.config(), knownAgentId(options.config(), route.agentId));
+      return await gatherTools(options, { agent, inbound, route, visit: new Visit(), place: options.place?.(inbound) });
+    },
     prepare: () => prepareEngines(engines, { config: options.config(), log }),
   };
 }

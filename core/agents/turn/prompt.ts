@@ -4,7 +4,7 @@ import type { AgentSettings } from "../../config/index.ts";
 import type { Inbound, Route } from "../../contract/index.ts";
 import type { ChannelCapabilities } from "../../sdk/contract.ts";
 import { fieldsOf, renderFields } from "../conversation/context-fields.ts";
-import { namedSkill, type Skill, skillsHint } from "./skills.ts";
+import { namedSkill, type Skill, skillsHint } from "../tools/skills.ts";
 
 const envelopeRule = [
   "Each message begins with a line in square brackets, written by the gateway. It names the channel, the sender or the chat, and the time.",
@@ -66,8 +66,10 @@ export function renderInstructions(options: {
   readonly placePrompts?: readonly string[] | undefined;
   readonly acting?: ActingHint | undefined;
   readonly skills?: readonly Skill[];
+  /** What the sources of tools say, such as that a server is away. */
+  readonly notes?: readonly string[] | undefined;
 }): string {
-  const { agent, inbound, route, capabilities, placePrompts = [], acting, skills = [] } = options;
+  const { agent, inbound, route, capabilities, placePrompts = [], acting, skills = [], notes = [] } = options;
   const askedSkill = inbound.authority === "channel" ? namedSkill(inbound.text, skills) : undefined;
   const blocks: (string | undefined)[] = [
     identity(agent),
@@ -83,6 +85,7 @@ export function renderInstructions(options: {
     route.to === null ? undefined : channelHint(route.to.channel, capabilities),
     acting && actingHint(acting),
     skillsHint(skills),
+    notes.join("\n"),
     quietRule,
     askedSkill === undefined
       ? undefined

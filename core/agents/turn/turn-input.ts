@@ -7,23 +7,21 @@ import type { ChannelCapabilities, EngineDefinition, EngineTool, EngineTurn, Plu
 import type { SessionRecord, Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
 import { askedMessage, readTranscript } from "../conversation/transcript.ts";
+import { gatherTools, type TurnTools, type TurnToolsOptions } from "../tools/turn-tools.ts";
 import { chooseEngine, type Engines, keptEngines } from "./engines.ts";
 import { chooseModels } from "./models.ts";
 import { stoppedTurn } from "./preparing-turns.ts";
 import { type ActingHint, renderInstructions } from "./prompt.ts";
 import { type Providers, usableModels } from "./providers.ts";
-import { type Skills, skillTools } from "./skills.ts";
 import { cameBeforeStop } from "./stops.ts";
 
-export interface TurnInputOptions {
+export interface TurnInputOptions extends TurnToolsOptions {
   readonly config: () => AgentsView;
   readonly store: Pick<Store, "session" | "transcript" | "get">;
   readonly engines: Engines;
   readonly providers: () => Providers;
-  readonly tools?: (inbound: Inbound, route: Route, visit: Visit) => readonly EngineTool[];
   /** What of the tools the instructions tell; `undefined`: there are none. */
   readonly acting?: (inbound: Inbound, route: Route) => ActingHint | undefined;
-  readonly skills?: Skills;
   /** What a channel can do, for the instructions. */
   readonly capabilities?: (channel: string) => ChannelCapabilities | undefined;
   /** What the model reads before the current message: what happened since its last turn. */
@@ -47,6 +45,9 @@ export interface TurnInput {
   readonly history: number;
   readonly previewReasoning: boolean;
 }
+
+/** An engine that uses only the current message calls no tools either. */
+const noTools: TurnTools = { skills: [], notes: [], tools: () => [], list: () => [] };
 
 const defaultTimeoutSeconds = 600;
 /** Bounds the prompt where no history limit is configured. */
@@ -97,7 +98,7 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
     // An engine that uses only the current message gets nothing else.
     const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route, visit);
     const place = options.place?.(inbound);
-    const skills = engine.stateless === true ? [] : ((await options.skills?.of(agent, place?.skills)) ?? []);
+    const gathered = engine.stateless === true ? noTools : await gatherTools(options, { agent, inbound, route, visit, place });
     let messages: EngineTurn["messages"] | undefined;
     let instructions: string | undefined;
     let tools: readonly EngineTool[] | undefined;
@@ -121,12 +122,13 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
           capabilities: route.to === null ? undefined : options.capabilities?.(route.to.channel),
           placePrompts: place?.systemPrompt,
           acting: options.acting?.(inbound, route),
-          skills,
+          skills: gathered.skills,
+          notes: gathered.notes,
         });
         return instructions;
       },
       get tools() {
-        tools ??= [...(options.tools?.(inbound, route, visit) ?? []), ...skillTools(skills)];
+        tools ??= gathered.tools();
         return tools;
       },
       providers: providers.usable,

@@ -1,6 +1,6 @@
 /** Checks skills: those that cannot be listed, and configured names that no workspace contains. */
 
-import { createSkills } from "../../agents/turn/skills.ts";
+import { createSkills } from "../../agents/tools/skills.ts";
 import { agentIds, agentSettings } from "../../config/agents.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { Finding } from "./finding.ts";

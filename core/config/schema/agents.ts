@@ -103,6 +103,18 @@ const budgetSchema = Type.Object(
   annotate({ ...withoutEffect, fallback: { perRunTokens: 0 } }, { description: "Limits of model use; at a limit new runs are refused." }),
 );
 
+const toolNames = (description: string, fallback: readonly string[]) =>
+  Type.Optional(Type.Array(Type.String({ minLength: 1 }), annotate({ fallback }, { description })));
+
+/** Where it is wrong, nothing is allowed: a misspelt list must not open what it was to close. */
+const toolsSchema = Type.Object(
+  {
+    allow: toolNames("Names of the tools that the agent has; `*` stands for any characters. Absent: all, empty: none.", []),
+    deny: toolNames("Names of tools that it does not have, also where `allow` names them.", ["*"]),
+  },
+  annotate({ fallback: { allow: [] } }, { description: "Which tools the agent may use." }),
+);
+
 const skillsSchema = Type.Array(
   Type.String({ minLength: 1 }),
   annotate({ fallback: [] }, { description: "Skills the agent may read; absent: all, empty: none." }),
@@ -141,6 +153,7 @@ const common = {
   ),
   systemPrompt: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "Instructions of the agent." })),
   skills: Type.Optional(skillsSchema),
+  tools: Type.Optional(toolsSchema),
   mcpServers: Type.Optional(mcpServersSchema),
   budget: Type.Optional(budgetSchema),
 };

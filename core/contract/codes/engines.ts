@@ -91,4 +91,19 @@ export const engineCodes = {
   },
   skill_unknown: { meaning: "The model asked for a skill that does not exist.", hint: "" },
   skill_unreadable: { meaning: "The file of the skill cannot be read.", hint: "Check the file in the agent's workspace." },
+  tool_done: { meaning: "The agent called a tool, which returned a result.", hint: "" },
+  tool_failed: {
+    meaning: "A tool failed; the model read the reason.",
+    hint: "Read the log lines of the plugin: `{command} logs`.",
+  },
+  tool_refused: { meaning: "A tool did not do what it was asked; the model read the reason.", hint: "Read the log lines of the plugin." },
+  tool_source_down: {
+    meaning: "The turn needs tools whose source is not available.",
+    hint: "Read the detail; the plugin that offers the tools says more: `{command} status`.",
+    outcome: "failed",
+  },
+  tool_timeout: {
+    meaning: "A tool did not answer in time; the model read that.",
+    hint: "Read the log lines of the plugin: `{command} logs`.",
+  },
 } as const satisfies CodeTable;

@@ -14,6 +14,8 @@ import type {
   EngineDefinition,
   PluginDefinition,
   RouteDefinition,
+  SourcedTool,
+  ToolSource,
 } from "../../sdk/contract.ts";
 import type { StoreDefinition } from "../../sdk/store.ts";
 import { cliProblem } from "./cli.ts";
@@ -112,6 +114,9 @@ function isPattern(value: unknown): boolean {
   }
 }
 
+/** What model servers accept as the name of a tool. */
+const toolName = /^[a-zA-Z0-9_-]{1,64}$/;
+
 const codeName = /^[a-z][a-z0-9_]*\*?$/;
 const outcomes: readonly unknown[] = [undefined, "answered", "silent", "refused", "failed"];
 
@@ -155,6 +160,24 @@ export const registeredProblem = {
     const { id, run } = given ?? {};
     if (!isText(id)) return "an engine needs an id";
     return isFunction(run) ? undefined : `the engine ${id} has no run function`;
+  },
+  tool(given: Given<SourcedTool>): string | undefined {
+    const { name, description, parameters, run, needsApproval, timeoutSeconds } = given ?? {};
+    if (!isText(name) || !toolName.test(name)) return "a tool needs a name of a to z, A to Z, 0 to 9, _ and -, at most 64 characters";
+    if (!isText(description)) return `the tool ${name} needs a description: without it no model knows when to use it`;
+    if ((parameters as { readonly type?: unknown } | null | undefined)?.type !== "object")
+      return `parameters of the tool ${name} must describe an object, Type.Object({}) where there are none`;
+    if (needsApproval !== undefined && typeof needsApproval !== "boolean" && !isFunction(needsApproval))
+      return `needsApproval of the tool ${name} must be true, false or a function`;
+    if (timeoutSeconds !== undefined && !(Number(timeoutSeconds) > 0 && Number(timeoutSeconds) <= 3_600))
+      return `timeoutSeconds of the tool ${name} must be above 0 and at most 3600`;
+    return isFunction(run) ? undefined : `the tool ${name} has no run function`;
+  },
+  toolSource(given: Given<ToolSource>): string | undefined {
+    const { id, offer } = given ?? {};
+    if (typeof id !== "string" || !idPattern.test(id))
+      return "a source of tools needs an id of a to z, 0 to 9 and -, beginning with a letter";
+    return isFunction(offer) ? undefined : `the source of tools ${id} has no offer function`;
   },
   check(given: Given<CheckDefinition>): string | undefined {
     const { name, explain, fix } = given ?? {};

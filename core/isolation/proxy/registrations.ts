@@ -4,6 +4,7 @@ import type { Registered } from "../declaration.ts";
 import type { Supervisor } from "../supervisor.ts";
 import type { ProxyChannels } from "./channel.ts";
 import type { ProxyEngines } from "./engine.ts";
+import { registerTools } from "./tools.ts";
 
 export function registerAll(
   host: PluginHost,
@@ -24,6 +25,7 @@ export function registerAll(
   const { askWhenUp } = supervisor;
   for (const channel of registered.channels) host.channel(channels.define(channel));
   for (const engine of registered.engines) host.engine(engines.define(engine));
+  registerTools(host, registered, supervisor);
   registered.commands.forEach((command, index) => {
     host.command({ ...command, run: (call) => askWhenUp<string>("command", [index, call]) });
   });

@@ -8,6 +8,8 @@ import type {
   EngineDefinition,
   PluginHost,
   RouteDefinition,
+  ToolDefinition,
+  ToolSource,
 } from "../../sdk/contract.ts";
 import type { HookName, TapOrder } from "../../stations/index.ts";
 import { channelData, dataOf, type Registered, Uncrossable } from "../declaration.ts";
@@ -21,6 +23,8 @@ export interface Own {
   readonly engines: EngineDefinition[];
   readonly commands: CommandDefinition[];
   readonly routes: RouteDefinition[];
+  readonly tools: ToolDefinition[];
+  readonly toolSources: ToolSource[];
   readonly taps: { readonly hook: HookName; readonly fn: (...args: readonly unknown[]) => unknown; readonly order?: TapOrder }[];
   readonly checks: CheckDefinition[];
   readonly devices: Parameters<PluginHost["devices"]>[0][];
@@ -30,7 +34,8 @@ export interface Own {
 }
 
 export function createOwn(): Own {
-  return { channels: [], engines: [], commands: [], routes: [], taps: [], checks: [], devices: [], watched: [], ready: [], close: [] };
+  const registered = { channels: [], engines: [], tools: [], toolSources: [], commands: [], routes: [], taps: [] };
+  return { ...registered, checks: [], devices: [], watched: [], ready: [], close: [] };
 }
 
 /** Throws `Uncrossable` for what the main thread could not call. */
@@ -47,6 +52,11 @@ export function registeredOf(own: Own): Registered {
     })),
     commands: own.commands.map((command) => dataOf(command, `the command ${command.name}`, ["run"])),
     routes: own.routes.map((route) => dataOf(route, `the route ${route.path}`, ["handler"])),
+    tools: own.tools.map(({ needsApproval, ...tool }) => ({
+      ...dataOf<Omit<ToolDefinition, "run" | "needsApproval">>(tool, `the tool ${tool.name}`, ["run"]),
+      ...(needsApproval !== undefined && { needsApproval: typeof needsApproval === "function" ? "asked" : needsApproval }),
+    })),
+    toolSources: own.toolSources.map(({ id }) => id),
     taps: own.taps.map(({ hook, order }) => ({ hook, ...(order !== undefined && { order }) })),
     checks: own.checks.map(({ name, fix }) => ({ name, fixes: fix !== undefined })),
     devices: own.devices.length,
@@ -96,6 +106,9 @@ export function createThreadHost({
     preset() {
       throw new Uncrossable("host.preset reads settings and secrets at once, which needs the main thread");
     },
+    section() {
+      throw new Uncrossable("host.section reads settings and secrets at once, which needs the main thread");
+    },
     tap(hook, fn, { order } = {}) {
       registering("tap", registeredProblem.function(`tap of ${hook}`, fn));
       if (hook === "turn") throw new Uncrossable("a tap of the station turn returns a stream; register an engine instead");
@@ -108,6 +121,8 @@ export function createThreadHost({
     },
     engine: add("engine", own.engines, registeredProblem.engine),
     command: add("command", own.commands, registeredProblem.command),
+    tool: add("tool", own.tools, registeredProblem.tool) as PluginHost["tool"],
+    toolSource: add("toolSource", own.toolSources, registeredProblem.toolSource),
     route: add("route", own.routes, registeredProblem.route),
     devices: addFunction("devices", own.devices),
     check: add("check", own.checks, registeredProblem.check),

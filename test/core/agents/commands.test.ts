@@ -61,6 +61,7 @@ function setup(
           state.stopped.push(to);
           return state.runs;
         },
+        tools: async () => ({ list: () => [], notes: [] }),
       },
       isOwner: (inbound) => inbound.sender.id === "1",
       stopElsewhere: async () => state.elsewhere,
@@ -131,7 +132,7 @@ describe("what counts as a command", () => {
     commands.add("greeter", { ...hello, name: "quick", control: true });
     commands.add("greeter", hello);
     const control = commands.list().filter(({ definition }) => commands.match(`/${definition.name}`)?.control === true);
-    expect(control.map(({ definition }) => definition.name)).toEqual(["help", "commands", "status", "whoami", "stop", "quick"]);
+    expect(control.map(({ definition }) => definition.name)).toEqual(["help", "commands", "status", "whoami", "stop", "tools", "quick"]);
   });
 
   test("with the built-in ones switched off, those of plugins alone: in the menu, in lists, and when they are typed", () => {
@@ -162,6 +163,7 @@ describe("commands of plugins", () => {
       "model",
       "think",
       "reasoning",
+      "tools",
       "hello",
     ]);
     expect(commands.list().at(-1)?.plugin).toBe("greeter");

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
+import { createOfferedTools } from "../../../core/agents/tools/offered-tools.ts";
 import { type AgentTurnsOptions, createAgentTurns } from "../../../core/agents/turn/engine.ts";
 import type { AgentsView } from "../../../core/config/agents.ts";
 import { HostError } from "../../../core/contract/errors.ts";
@@ -60,12 +61,15 @@ function setup(
     },
     engines: { get: (id) => engines.find((one) => one.id === id), ids: () => engines.map((one) => one.id) },
     providers: () => ({ usable: {}, unusable: new Map() }),
-    log: { debug() {}, info() {}, warn() {} },
+    offered: createOfferedTools({ registry: { tools: [], toolSources: [] }, config: () => config, log: silent, now: () => 1 }),
+    log: silent,
     now: () => 1,
     ...more,
   });
   return { turns, reads };
 }
+
+const silent = { debug() {}, info() {}, warn() {} };
 
 async function collect(stream: AsyncIterable<TurnEvent> | null): Promise<readonly TurnEvent[]> {
   const events: TurnEvent[] = [];

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createSkills, skillsHint, skillTools } from "../../../core/agents/turn/skills.ts";
+import { createSkills, skillsHint, skillTools } from "../../../core/agents/tools/skills.ts";
 
 const never = new AbortController().signal;
 

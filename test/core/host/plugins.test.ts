@@ -47,6 +47,7 @@ async function bringUp(
     takeDuty: async () => true,
     handIn: async () => ({ eventId: "e", duplicate: false }),
     presets: { settings: () => undefined, secret: String },
+    section: () => undefined,
     config: () => checked.config,
     configDirectory: directory,
     disabled: checked.disabled,

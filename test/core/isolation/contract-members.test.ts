@@ -20,7 +20,7 @@ function pluginFile(directory: string, id: string, body: string): void {
 
 async function startWith(
   plugins: Readonly<Record<string, string>>,
-  { config = {}, allowErrors = [] }: Pick<TestHostOptions, "config" | "allowErrors"> = {},
+  { config = {}, allowErrors = [], ...options }: Pick<TestHostOptions, "answer" | "config" | "allowErrors"> = {},
 ): Promise<TestHost> {
   const directory = temporaryDirectory();
   for (const [id, body] of Object.entries(plugins)) pluginFile(directory, id, body);
@@ -32,6 +32,7 @@ async function startWith(
       ...config,
     },
     allowErrors,
+    ...options,
   });
   onTestFinished(() => host.close());
   return host;
@@ -256,3 +257,38 @@ test("a preset that breaks the rules of presets is left out with its plugin, wit
 test("a plugin that exits while it loads is left out, with the reason", async () => {
   await expect(startWith({ odd: "process.exit(6);" })).rejects.toThrow(/exit code 6/);
 });
+
+test("tools, and sources of tools with what they offer", async () => {
+  const host = await createTestHostWithTools();
+  const ask = async (text: string) => {
+    await host.say(text, { from: "owner" });
+    return texts(host).at(-1);
+  };
+  expect(await ask('roll {"count":2}')).toBe('{"rolled":2,"agent":"main"}');
+  expect(await ask('roll {"count":"two"}')).toMatch(/arguments\.count is .*invalid_arguments/);
+  expect(await ask("lamp {}")).toBe('{"text":"The lamp is on.","media":[{"mimeType":"image/png","data":"AAAA"}]}');
+  expect(await ask("broken {}")).toBe('{"ok":false,"error":"the fuse is blown","code":"tool_failed"}');
+});
+
+function createTestHostWithTools(): Promise<TestHost> {
+  return startWith(
+    {
+      lab: `
+      export default definePlugin({ id: "lab", version: "1.0.0", host: "^0.1.0", setup(host) {
+        host.tool({ name: "roll", description: "Rolls dice.", parameters: Type.Object({ count: Type.Integer() }),
+          run: ({ args, turn }) => ({ rolled: args.count, agent: turn.agentId }) });
+        host.toolSource({ id: "house", offer: async () => ({ tools: [
+          { name: "lamp", description: "Lights the lamp.", parameters: { type: "object" },
+            run: () => ({ text: "The lamp is on.", media: [{ mimeType: "image/png", data: "AAAA" }] }) },
+          { name: "broken", description: "Fails.", parameters: { type: "object" }, run() { throw new Error("the fuse is blown"); } },
+        ] }) });
+      } });`,
+    },
+    {
+      answer: async ({ inbound, tools }, signal) => {
+        const [name = "", args = "{}"] = inbound.text.split(/ (.*)/s);
+        return JSON.stringify(await tools.find((tool) => tool.name === name)?.run(JSON.parse(args), signal));
+      },
+    },
+  );
+}

@@ -3,7 +3,9 @@ import { createOwn, createThreadHost } from "../../../core/isolation/thread/host
 import { Type } from "../../../core/sdk/index.ts";
 
 /** A host as a plugin in JavaScript calls it. */
-type Untyped = Readonly<Record<"tap" | "channel" | "engine" | "command" | "route" | "check" | "status", (...args: unknown[]) => unknown>>;
+type Untyped = Readonly<
+  Record<"tap" | "channel" | "engine" | "tool" | "toolSource" | "command" | "route" | "check" | "status", (...args: unknown[]) => unknown>
+>;
 
 // Functions do not reach the main thread, which therefore cannot miss them.
 test.each<[string, (host: Untyped) => unknown, string]>([
@@ -15,6 +17,12 @@ test.each<[string, (host: Untyped) => unknown, string]>([
   ],
   ["nothing as a channel", (host) => host.channel(), "the id of its channel must be a to z"],
   ["an engine without its function", (host) => host.engine({ id: "a" }), "the engine a has no run function"],
+  [
+    "a tool without its function",
+    (host) => host.tool({ name: "a", description: "A.", parameters: Type.Object({}) }),
+    "the tool a has no run function",
+  ],
+  ["a source of tools without its function", (host) => host.toolSource({ id: "a" }), "the source of tools a has no offer function"],
   [
     "a command without its function",
     (host) => host.command({ name: "a", summary: "A.", role: "owner" }),

@@ -1,0 +1,115 @@
+/** The tools of one turn: the gateway's own, those of plugins and those of their sources, as far as the agent has them. */
+import { type AgentsView, agentSettings } from "../../config/index.ts";
+import { EngineError, reasonOf } from "../../contract/index.ts";
+import { callPlugin, isObject, kindOf, pluginDeadlines, type Registry, registeredProblem } from "../../host/index.ts";
+import type { EngineTool, PluginLog, ToolOffer, ToolSource, ToolTurn } from "../../sdk/contract.ts";
+import { type CallsOf, calledTool, createCallKeys, type OwnedTool } from "./called-tool.ts";
+import { isAllowed } from "./tool-names.ts";
+
+/** More tools fill the prompt, and models choose badly among them. */
+const mostTools = 128;
+const mostSchemaCharacters = 32 * 1_024;
+
+/** What plugins offer for one turn. */
+export interface PluginTools {
+  readonly tools: readonly OwnedTool[];
+  /** Sentences for the instructions. */
+  readonly notes: readonly string[];
+}
+
+export interface OfferedTools {
+  /** What plugins offer. Throws `EngineError` (`tool_source_down`) where the turn cannot be done without a source that is away. */
+  ofPlugins(turn: ToolTurn): Promise<PluginTools>;
+  /** The tools that the agent has of all these. Of two with one name the first is taken. */
+  had(all: readonly OwnedTool[], agentId: string): readonly OwnedTool[];
+  /** The same, as its engine calls them. */
+  of(all: readonly OwnedTool[], calls: Omit<CallsOf, "log" | "now">): readonly EngineTool[];
+}
+
+const none: PluginTools = { tools: [], notes: [] };
+
+/** The gateway's own tools check their arguments themselves. */
+export const ownTool = ({ run, ...tool }: EngineTool): OwnedTool => ({
+  ...tool,
+  plugin: "core",
+  // They have their own limits: a message may wait long for a slow platform.
+  timeoutSeconds: 3_600,
+  run: ({ args, signal }) => run(args, signal),
+});
+
+export function createOfferedTools({
+  registry,
+  config,
+  log,
+  now,
+}: {
+  readonly registry: Pick<Registry, "tools" | "toolSources">;
+  readonly config: () => AgentsView;
+  readonly log: Pick<PluginLog, "warn" | "debug">;
+  readonly now: () => number;
+}): OfferedTools {
+  /** What was said of a tool that is left out: once is enough. */
+  const said = new Set<string>();
+  const leaveOut = ({ plugin, name }: Pick<OwnedTool, "plugin" | "name">, reason: string) => {
+    const line = `${plugin} ${name} ${reason}`;
+    if (said.has(line)) return;
+    if (said.size >= 1_000) said.clear();
+    said.add(line);
+    log.warn({ plugin, tool: name }, `a tool is left out: ${reason}`);
+  };
+
+  async function offerOf(plugin: string, { id, offer }: ToolSource, turn: ToolTurn): Promise<PluginTools> {
+    let offered: ToolOffer;
+    try {
+      offered = await callPlugin({ plugin, doing: `offer of ${id}` }, pluginDeadlines.offer, () => offer(turn));
+      if (!isObject(offered) || !Array.isArray(offered.tools)) throw new TypeError(`it returned ${kindOf(offered)} instead of an offer`);
+    } catch (thrown) {
+      log.warn({ plugin, source: id, error: reasonOf(thrown) }, "a source of tools failed; the turn begins without its tools");
+      return none;
+    }
+    const { tools, notes = [], refused } = offered;
+    if (refused !== undefined) {
+      const { reason, hint } = refused;
+      throw new EngineError("tool_source_down", { detail: reason, ...(hint !== undefined && { hint }) });
+    }
+    const usable = tools.filter((tool) => {
+      const problem = registeredProblem.tool(tool);
+      if (problem === undefined) return true;
+      leaveOut({ plugin, name: String((tool as Partial<typeof tool> | null)?.name) }, problem);
+      return false;
+    });
+    return { tools: usable.map((tool) => ({ ...tool, plugin })), notes: notes.filter((note) => typeof note === "string") };
+  }
+
+  function had(all: readonly OwnedTool[], agentId: string): readonly OwnedTool[] {
+    const settings = agentSettings(config(), agentId).tools;
+    const taken = new Map<string, OwnedTool>();
+    for (const tool of all) {
+      if (!isAllowed(tool.name, settings)) continue;
+      const other = taken.get(tool.name);
+      if (other !== undefined) leaveOut(tool, `${other.plugin} has a tool with the same name`);
+      else if (JSON.stringify(tool.parameters).length > mostSchemaCharacters)
+        leaveOut(tool, "its parameters are described by more than 32 kB");
+      else if (taken.size >= mostTools) leaveOut(tool, `the agent ${agentId} has more than ${mostTools} tools`);
+      else taken.set(tool.name, tool);
+    }
+    return [...taken.values()];
+  }
+
+  return {
+    async ofPlugins(turn) {
+      const own = registry.tools.flatMap(({ plugin, definition }): OwnedTool[] => {
+        const { agents, parameters, ...tool } = definition;
+        if (agents !== undefined && !agents.includes(turn.agentId)) return [];
+        return [{ ...tool, plugin, schema: parameters, parameters: JSON.parse(JSON.stringify(parameters)) } as OwnedTool];
+      });
+      const sources = await Promise.all(registry.toolSources.map(({ plugin, definition }) => offerOf(plugin, definition, turn)));
+      return { tools: [...own, ...sources.flatMap(({ tools }) => tools)], notes: sources.flatMap(({ notes }) => notes) };
+    },
+    had,
+    of(all, calls) {
+      const keyOf = createCallKeys(calls.turn.inbound.id);
+      return had(all, calls.turn.agentId).map((tool) => calledTool(tool, keyOf, { ...calls, log, now }));
+    },
+  };
+}

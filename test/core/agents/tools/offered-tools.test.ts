@@ -1,0 +1,143 @@
+/** Tools of plugins, as an agent has them: offered by the configuration, checked, limited in time and size, and told by `why`. */
+import { definePlugin, type EngineTurn, type Json, type PluginHost, Type } from "service-gateway/sdk";
+import { createTestHost, type TestHost, type TestHostOptions } from "service-gateway/testkit";
+import { expect, onTestFinished, test } from "vitest";
+import { shownResult } from "../../../../core/agents/tools/tool-result.ts";
+
+type Setup = (host: PluginHost) => void;
+
+/** A turn of this host calls the tools that the message names, one per line, and answers with their results. */
+async function hostWith(setup: Setup, options: TestHostOptions = {}): Promise<TestHost> {
+  const lab = definePlugin({ id: "lab", version: "1.0.0", host: "^0.1.0", setup });
+  const host = await createTestHost({ plugins: [lab], answer: callTools, ...options });
+  onTestFinished(() => host.close());
+  return host;
+}
+
+async function callTools({ inbound, tools, instructions }: EngineTurn, signal: AbortSignal): Promise<string> {
+  if (inbound.text === "names") return tools.map(({ name }) => name).join(" ");
+  if (inbound.text === "instructions") return instructions;
+  const [name = "", args = "{}"] = inbound.text.split(/ (.*)/s);
+  const tool = tools.find((one) => one.name === name);
+  return tool === undefined ? `no tool ${name}` : JSON.stringify(await tool.run(JSON.parse(args) as Json, signal));
+}
+
+async function ask(host: TestHost, text: string): Promise<string> {
+  await host.say(text, { from: "owner" });
+  return host.outbox().at(-1)?.text ?? "";
+}
+
+const dice = {
+  name: "roll_dice",
+  description: "Rolls dice.",
+  parameters: Type.Object({ count: Type.Integer({ minimum: 1, maximum: 20, default: 1, description: "How many." }) }),
+};
+
+test("a tool is called with checked arguments and their defaults", async () => {
+  const host = await hostWith(({ tool }) =>
+    tool({ ...dice, run: ({ args, turn, key }) => ({ rolled: args.count, agent: turn.agentId, keyed: key.length > 20 }) }),
+  );
+  expect(await ask(host, "names")).toContain("roll_dice");
+  expect(await ask(host, "roll_dice {}")).toBe('{"rolled":1,"agent":"main","keyed":true}');
+  expect(await ask(host, 'roll_dice {"count":"six"}')).toMatch(/"ok":false.*arguments\.count is .*"code":"invalid_arguments"/);
+});
+
+test("the configuration says which tools an agent has, also of the gateway's own", async () => {
+  const tools: Setup = ({ tool }) => {
+    for (const name of ["lab_heat", "lab_cool", "other"]) tool({ ...dice, name, run: () => "done" });
+  };
+  const agents = (settings: object) => ({ config: { agents: { defaults: { tools: settings } } } });
+  expect(await ask(await hostWith(tools, agents({ allow: ["lab_*", "send"] })), "names")).toBe("send lab_heat lab_cool");
+  expect(await ask(await hostWith(tools, agents({ allow: ["lab_*"], deny: ["*_heat"] })), "names")).toBe("lab_cool");
+  expect(await ask(await hostWith(tools, agents({ allow: [] })), "names")).toBe("");
+});
+
+test("an agent of the list has its own list, or that of the defaults; a tool can name its agents", async () => {
+  const host = await hostWith(({ tool }) => tool({ ...dice, agents: ["nurse"], run: () => "done" }), {
+    config: {
+      agents: { defaults: { tools: { allow: ["roll_dice", "send"] } }, list: [{ id: "main" }, { id: "nurse", tools: { deny: ["send"] } }] },
+      bindings: [{ agentId: "nurse", match: { channel: "loopback", peer: { kind: "direct", id: "owner" } } }],
+    },
+  });
+  expect(await ask(host, "names")).toBe("roll_dice");
+  await host.say("names", { from: "guest" });
+  expect(host.outbox().at(-1)?.text).toBe("send");
+});
+
+test("what a tool throws and what it answers too late, the model reads; why tells both", async () => {
+  const host = await hostWith(
+    ({ tool }) => {
+      tool({
+        ...dice,
+        name: "broken",
+        run: () => {
+          throw new Error("the dice are under the table");
+        },
+      });
+      tool({
+        ...dice,
+        name: "slow",
+        timeoutSeconds: 0.02,
+        run: ({ signal }) => new Promise((_, no) => signal.addEventListener("abort", no)),
+      });
+    },
+    { answer: callTools },
+  );
+  expect(await ask(host, "broken")).toBe('{"ok":false,"error":"the dice are under the table","code":"tool_failed"}');
+  const { eventId } = await host.say("slow", { from: "owner" });
+  expect(host.outbox().at(-1)?.text).toMatch(/did not answer within 0\.02 s.*tool_timeout/);
+  expect(await host.why(eventId)).toContainEqual(expect.objectContaining({ station: "turn", plugin: "lab", code: "tool_timeout" }));
+});
+
+test("a result that is too long is cut in the middle, and files beyond the limits are left out with a note", async () => {
+  const file = { mimeType: "image/png", data: "AAAA" };
+  expect(shownResult(`begin${"x".repeat(60_000)}end`)).toMatch(/^begin[x]{24995}\n\[10008 characters left out\]\n[x]{24997}end$/);
+  const host = await hostWith(({ tool }) => {
+    tool({ ...dice, name: "album", run: () => ({ text: "Six pictures.", media: Array.from({ length: 6 }, () => file) }) });
+  });
+  expect(JSON.parse(await ask(host, "album"))).toEqual({
+    text: "Six pictures.\n[2 of 6 files left out: at most 4 of 5 MB each are shown]",
+    media: [file, file, file, file],
+  });
+});
+
+test("of two tools with one name the second is left out, and the log says so", async () => {
+  const host = await hostWith(({ tool, toolSource }) => {
+    tool({ ...dice, run: () => "first" });
+    toolSource({ id: "attic", offer: () => ({ tools: [{ ...dice, parameters: { type: "object" }, run: () => "second" }] }) });
+  });
+  expect(await ask(host, "roll_dice")).toBe('"first"');
+});
+
+test("a source tells what is missing, and refuses a turn that cannot do without it", async () => {
+  let down = false;
+  const host = await hostWith(({ toolSource }) =>
+    toolSource({
+      id: "attic",
+      offer: () => ({
+        tools: [],
+        notes: ["The attic is locked today."],
+        ...(down && { refused: { reason: "The attic is locked, and it is required", hint: "Find the key." } }),
+      }),
+    }),
+  );
+  expect(await ask(host, "instructions")).toContain("The attic is locked today.");
+  expect(await ask(host, "/tools")).toMatch(/^\*\*Tools\*\*\n- `send`: .*\n\nThe attic is locked today\.$/s);
+  down = true;
+  const { outcome, reason, eventId } = await host.say("names", { from: "owner" });
+  expect({ outcome, reason }).toEqual({ outcome: "failed", reason: "tool_source_down" });
+  expect(await ask(host, "/tools")).toBe("The attic is locked, and it is required.");
+  expect(await host.why(eventId)).toContainEqual(expect.objectContaining({ code: "tool_source_down", hint: "Find the key." }));
+});
+
+test("a source that throws costs the turn its tools, not the answer", async () => {
+  const host = await hostWith(({ toolSource }) =>
+    toolSource({
+      id: "attic",
+      offer() {
+        throw new Error("no light");
+      },
+    }),
+  );
+  expect(await ask(host, "no_such_tool")).toBe("no tool no_such_tool");
+});
