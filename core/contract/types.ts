@@ -264,7 +264,10 @@ export interface OutboundMedia {
   readonly url?: string;
   /** The path of a file in the agent's workspace, or of a file that came with a message. */
   readonly path?: string;
-  /** The bytes in base64, at most 1 MB; for content generated on the fly. */
+  /**
+   * The bytes in base64, for content generated on the fly: at most 1 MB, or in a `media` event of an engine as much as another file may have,
+   * because the gateway stores it at once.
+   */
   readonly data?: string;
   /** The platform's own handle of a file that it already has, such as a sticker. */
   readonly ref?: string;

@@ -1,6 +1,6 @@
 /** The moving parts of one gateway, created once and wired here: stations, agents, accounts, path. */
 import { createGate, createPairing, placeSettings } from "../access/index.ts";
-import { type ActionRunner, createActionRunner, createActionTools, createEnds } from "../actions/index.ts";
+import { type ActionRunner, createActionRunner, createActionTools, createEnds, createReplyTools } from "../actions/index.ts";
 import {
   type Activation,
   type AgentTurns,
@@ -72,12 +72,14 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const pairing = createPairing({ store, now });
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
+  const files = createOutboundFiles({ ...options, optionsOf });
+  const replyTools = createReplyTools({ account: (channel, account) => accounts.get(channel, account), complete: files.complete });
   const { turns, stops, running, describe, standings } = createTurns(options, {
     ...{ engines, registry },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
-    tools: (inbound, route, visit) => acting.tools(inbound, route, visit),
+    tools: (...at) => [...acting.tools(...at), ...replyTools(...at)],
     offered: createOfferedTools({ registry, config, log, now }),
     acting: (inbound, route) => acting.hint(inbound, route),
   });
@@ -143,8 +145,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     ...{ redact: options.redact, stateDirectory: options.stateDirectory },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
-      ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, log, now },
-      completeFiles: createOutboundFiles({ ...options, optionsOf }),
+      ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, files, log, now },
       redact: options.redact,
     }),
   });

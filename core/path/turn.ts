@@ -1,8 +1,19 @@
 /** Station 4: an engine (or a command) replies. Its stream is collected, and shown while it grows. */
 
-import { HostError, type Inbound, isOfState, PluginError, type Reply, type Route, reasonOf, type TurnEvent } from "../contract/index.ts";
+import {
+  HostError,
+  type Inbound,
+  isOfState,
+  type OutboundMedia,
+  PluginError,
+  type Reply,
+  type Route,
+  reasonOf,
+  type TurnEvent,
+} from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
-import { type Hooks, hasActed, toolCalls, type Visit } from "../stations/index.ts";
+import { type Hooks, hasActed, replyAdditions, toolCalls, type Visit } from "../stations/index.ts";
+import { withAdditions } from "./additions.ts";
 import { apologyTo } from "./endings/apology.ts";
 import { type Stop, silentDecision, type Trace } from "./endings/ending.ts";
 import type { PathOptions } from "./options.ts";
@@ -41,9 +52,10 @@ export async function turn(
     readonly asSent: ShownTextOptions["asSent"];
     readonly pathsOf: PathOptions["gate"]["pathsOf"];
     readonly guardStream: PathOptions["agents"]["guardStream"];
+    readonly keepGenerated: PathOptions["agents"]["keepGenerated"];
   },
 ): Promise<TurnResult | Stop> {
-  const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream } = options;
+  const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream, keepGenerated } = options;
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
@@ -74,7 +86,9 @@ export async function turn(
     const stream = plugin === "core" ? answered.value : guardStream({ plugin, stream: answered.value, inbound, route }, signal);
     // If a stream fails, the trace names its engine's plugin.
     plugin = "plugin" in stream && typeof stream.plugin === "string" ? stream.plugin : plugin;
-    const reply = await collect(stream, found, { presence, shown }).finally(() => traceTools(trace, visit));
+    const keep = (media: OutboundMedia) => keepGenerated(media, route.to);
+    const collected = await collect(stream, found, { presence, shown, keep }).finally(() => traceTools(trace, visit));
+    const reply = withAdditions(collected, visit.get(replyAdditions), { inbound, silence });
     const usage =
       reply.usage === undefined ? "" : `, ${reply.usage.inputTokens} tokens in, ${reply.usage.outputTokens} out by ${reply.usage.model}`;
     trace.add("turn", {
@@ -90,10 +104,12 @@ export async function turn(
     const { code, hint } = diagnose(error);
     if (error instanceof PluginError) plugin = error.plugin;
     // After a reaction or a message by a tool, many models write nothing more. The person has seen what the agent did.
-    if (code === "model_empty" && visit.get(hasActed) === true) {
-      const detail = "the agent acted in a chat and wrote no reply";
+    const additions = visit.get(replyAdditions);
+    const hasFile = additions !== undefined && (additions.files.length > 0 || additions.refused !== undefined);
+    if (code === "model_empty" && (visit.get(hasActed) === true || hasFile)) {
+      const detail = `the agent ${hasFile ? "attached a file" : "acted in a chat"} and wrote no reply`;
       trace.add("turn", { plugin, verdict: "pass", code: "done", detail, ...usageOf(found) });
-      return { reply: replyOf(found) };
+      return { reply: withAdditions(replyOf(found), additions, { inbound, silence: () => null }) };
     }
     trace.add("turn", {
       plugin: code === "stopped" ? "core" : plugin,
@@ -155,13 +171,22 @@ const usageOf = ({ models }: Collected): { readonly usage?: readonly ModelUsage[
 async function collect(
   stream: AsyncIterable<TurnEvent>,
   found: Collected,
-  { presence, shown }: { readonly presence: Presence; readonly shown: ShownText | undefined },
+  {
+    presence,
+    shown,
+    keep,
+  }: {
+    readonly presence: Presence;
+    readonly shown: ShownText | undefined;
+    readonly keep: (media: OutboundMedia) => Promise<OutboundMedia>;
+  },
 ): Promise<Reply> {
   // Thoughts are part of the preview only if the session asks for them; the reply is sent without them.
   let thoughts = "";
   try {
     for await (const event of stream) {
-      take(found, event);
+      if (event.type === "media") found.media.push(await keep(event.media));
+      else take(found, event);
       presence.progress();
       if (event.type === "reasoning" && event.preview === true) thoughts = renderReasoning(found.reasoning);
       if (event.type === "text" || thoughts !== "") shown?.grow(found.text, thoughts);
@@ -198,9 +223,6 @@ function take(found: Collected, event: TurnEvent): void {
       break;
     case "reasoning":
       found.reasoning += event.delta;
-      break;
-    case "media":
-      found.media.push(event.media);
       break;
     case "buttons":
       found.buttons = event.buttons;

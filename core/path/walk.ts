@@ -74,10 +74,22 @@ async function answer(
   const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
   const inbound = hasFiles ? await agents.completeMedia(received, { route, visit, signal }) : received;
   const asSent = (reply: Reply, context: FormattingContext) => agents.asSent(reply, context, visit);
-  const { silence, guardStream, completeReply } = agents;
+  const { silence, guardStream, completeReply, keepGenerated } = agents;
   // A process that was stopped may wake here before it learns that its lease has ended, and that another node has the unit.
   if (signal.aborted || store.nodes?.leaseLeft() === 0) throw new Interrupted();
-  const asking = { hooks, trace, visit, presence, now: clock.now, silence, asSent, pathsOf: gate.pathsOf, guardStream, signal };
+  const asking = {
+    hooks,
+    trace,
+    visit,
+    presence,
+    now: clock.now,
+    silence,
+    asSent,
+    pathsOf: gate.pathsOf,
+    guardStream,
+    keepGenerated,
+    signal,
+  };
   const result = await turn(inbound, route, asking).catch(async (error: unknown) => {
     await presence.close();
     throw error;

@@ -13,4 +13,4 @@ export {
 export type { TapRun, TimedCall } from "./tap-times.ts";
 export { isThenable } from "./thenable.ts";
 export { createUnderWay, type UnderWay } from "./under-way.ts";
-export { carried, hasActed, passedBy, toolCalls, Visit } from "./visit.ts";
+export { carried, hasActed, passedBy, type ReplyAdditions, replyAdditions, toolCalls, Visit } from "./visit.ts";

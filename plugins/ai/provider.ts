@@ -1,5 +1,6 @@
 /** Creates an AI SDK model from `provider/model` and the provider's settings. */
 import { EngineError, type EngineProvider, type EngineTurn, type Thinking } from "service-gateway/sdk";
+import { withImages } from "./images.ts";
 import type { Library, Model } from "./library.ts";
 import { withThoughtsApart } from "./thoughts.ts";
 import { fetchStream } from "./unstreamed.ts";
@@ -118,6 +119,7 @@ export function openModel(library: Library, target: Target, thinking: Thinking):
       transformRequestBody: (body) => ({ ...body, ...fields }),
     })
     .chatModel(modelId);
-  if (provider.api !== "openai-compatible") return model;
-  return withThoughtsApart(library, model);
+  const complete = withImages(library, model);
+  if (provider.api !== "openai-compatible") return complete;
+  return withThoughtsApart(library, complete);
 }

@@ -2,6 +2,7 @@
 import { EngineError, type EngineTurn, type PluginLog, type TurnEvent } from "service-gateway/sdk";
 import type { Cooldowns } from "./cooldowns.ts";
 import { emptyAnswer, tokensUsedUp } from "./empty.ts";
+import { generatedMedia } from "./images.ts";
 import type { Library } from "./library.ts";
 import type { SkippedModel } from "./order.ts";
 import { renderMessages, renderTools } from "./prompt.ts";
@@ -125,6 +126,10 @@ async function* translate(
         break;
       case "reasoning-delta":
         if (part.text !== "") yield { type: "reasoning", delta: part.text };
+        break;
+      case "file":
+        answered = true;
+        yield { type: "media", media: generatedMedia(part.file) };
         break;
       case "tool-call":
         called = true;

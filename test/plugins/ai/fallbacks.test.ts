@@ -89,9 +89,9 @@ describe("a model that did not answer is not asked by the next turns", () => {
     expect(warnings.length + errors.length).toBe(1);
   });
 
-  test("its server says nothing: nobody waits for it a second time, and each further silence doubles the pause", async () => {
-    const { ask, sleep } = open({ firstChunkMs: 40 });
-    first.script(hang(), hang(), say("Here I am."));
+  test("its server says nothing: nobody waits for it a second time, and each further failure doubles the pause", async () => {
+    const { ask, sleep } = open({ firstChunkMs: 500 });
+    first.script(hang(), refuse(503, "not yet"), say("Here I am."));
     expect((await ask()).asked).toEqual([1, 1, 0]);
     expect((await ask()).asked).toEqual([0, 1, 0]);
     sleep(minute);
@@ -108,7 +108,7 @@ describe("a model that did not answer is not asked by the next turns", () => {
   });
 
   test("it falls silent in the middle of an answer: that answer is lost, and the next turn has another model", async () => {
-    const { ask } = open({ chunkMs: 40 });
+    const { ask } = open({ chunkMs: 200 });
     first.script(stall("one two"));
     expect(reasonOf((await ask()).error)).toBe("model_stalled");
     expect((await ask()).asked).toEqual([0, 1, 0]);
