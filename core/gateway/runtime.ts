@@ -221,6 +221,8 @@ function createTurns(
     ...{ store, turns, now },
     onError: (error) => log.warn({ error: reasonOf(error) }, "this node could not report which turns it runs"),
   });
-  const ofModels = { engines: parts.engines, providers, log };
-  return { turns, stops, running, describe: createDescribe({ config, ...ofModels }), standings: createModelStandings(ofModels) };
+  const { engines } = parts;
+  // Asked for often, such as by a page that shows the status: only turns log what is wrong with a provider.
+  const standings = createModelStandings({ engines, providers: () => resolveProviders(config(), secrets, () => {}), log });
+  return { turns, stops, running, describe: createDescribe({ config, engines, providers, log }), standings };
 }

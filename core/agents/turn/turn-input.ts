@@ -6,6 +6,7 @@ import { reasoningMode } from "../../reply/index.ts";
 import type { ChannelCapabilities, EngineDefinition, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
 import type { SessionRecord, Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
+import { steadyHistory } from "../conversation/history-window.ts";
 import { askedMessage, readTranscript } from "../conversation/transcript.ts";
 import { gatherTools, type TurnTools, type TurnToolsOptions } from "../tools/turn-tools.ts";
 import { chooseEngine, type Engines, keptEngines } from "./engines.ts";
@@ -94,7 +95,8 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
     const { models, skipped } = engine.needsModel === true ? usableModels(chosen, providers) : { models: chosen, skipped: [] };
     const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
     const alone = route.isolated || engine.stateless === true || userTurns === 0;
-    const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
+    const generation = session?.generation ?? 0;
+    const transcript = alone ? [] : steadyHistory(await store.transcript(route.sessionKey, { userTurns, generation }), userTurns);
     // An engine that uses only the current message gets nothing else.
     const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route, visit);
     const place = options.place?.(inbound);
