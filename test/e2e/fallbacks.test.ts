@@ -71,3 +71,9 @@ test.concurrent("a provider whose key cannot be read does not answer, and /statu
   const [turn] = (await host.say("two")).decisions.filter(({ station }) => station === "turn");
   expect(turn?.detail).toMatch(/second\/b answered in place of first\/a \(model_provider_invalid: .*NOT_SET/);
 });
+
+test.concurrent("what is said of models in the list form of other programs decides too", async () => {
+  const { host } = await open({ models: [{ id: "a", contextWindow: 8_000, tools: false }] });
+  await host.say("one");
+  expect(host.outbox().map((one) => one.text)).toEqual(["second/b: Here."]);
+});

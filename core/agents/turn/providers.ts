@@ -16,6 +16,22 @@ export interface UsableModels {
   readonly skipped: readonly SkippedModel[];
 }
 
+type KnownModels = NonNullable<GatewayConfig["models"]["providers"][string]["models"]>;
+
+/** Both forms of the setting, as engines read it. */
+function knownModels(models: KnownModels): NonNullable<EngineProvider["models"]> {
+  if (!Array.isArray(models)) return models as NonNullable<EngineProvider["models"]>;
+  const listed = models.map(({ id, contextWindow, contextTokens = contextWindow, input, images = input?.includes("image"), tools }) => [
+    id,
+    {
+      ...(contextTokens === undefined ? {} : { contextTokens }),
+      ...(images === undefined ? {} : { images }),
+      ...(tools === undefined ? {} : { tools }),
+    },
+  ]);
+  return Object.fromEntries(listed) as NonNullable<EngineProvider["models"]>;
+}
+
 export function resolveProviders(config: GatewayConfig, secrets: Secrets, onProblem: (path: string, reason: string) => void): Providers {
   const usable: Record<string, EngineProvider> = {};
   const unusable = new Map<string, unknown>();
@@ -26,7 +42,7 @@ export function resolveProviders(config: GatewayConfig, secrets: Secrets, onProb
       usable[id] = {
         api,
         ...(baseUrl === undefined ? {} : { baseUrl }),
-        ...(models === undefined ? {} : { models }),
+        ...(models === undefined ? {} : { models: knownModels(models) }),
         ...(apiKey === undefined ? {} : { apiKey: secrets.resolve(apiKey, `${path}.apiKey`) }),
         ...(headers === undefined
           ? {}

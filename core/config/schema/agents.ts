@@ -248,25 +248,37 @@ export const bindingsSchema = Type.Array(
   { default: [], description: "Which agent handles which messages." },
 );
 
-const knownModelsSchema = Type.Record(
-  Type.String(),
-  Type.Object(
-    {
-      contextTokens: Type.Optional(
-        Type.Integer({
-          minimum: 256,
-          maximum: 100_000_000,
-          description: "Size of its context. A conversation that is too long for one model goes to a fallback with more, if both are set.",
-        }),
-      ),
-      images: Type.Optional(
-        Type.Boolean({ description: "false: it accepts no images and other files, so messages with files go to a fallback that may." }),
-      ),
-      tools: Type.Optional(Type.Boolean({ description: "false: it calls no tools, so turns with tools go to a fallback that may." })),
-    },
-    { description: "One model." },
+const contextTokens = {
+  minimum: 256,
+  maximum: 100_000_000,
+  description: "Size of its context. A conversation that is too long for one model goes to a fallback with more, if both are set.",
+};
+
+const knownModel = {
+  contextTokens: Type.Optional(Type.Integer(contextTokens)),
+  images: Type.Optional(
+    Type.Boolean({ description: "false: it accepts no images and other files, so messages with files go to a fallback that may." }),
   ),
-  { description: "What is known about single models, by the name after the slash. Decides which fallback is suitable." },
+  tools: Type.Optional(Type.Boolean({ description: "false: it calls no tools, so turns with tools go to a fallback that may." })),
+};
+
+/** The list is the form of other programs of this kind, whose files people paste. */
+const knownModelsSchema = Type.Union(
+  [
+    Type.Record(Type.String(), Type.Object(knownModel, { description: "One model." })),
+    Type.Array(
+      Type.Object({
+        id: Type.String({ minLength: 1, description: "Its name after the slash." }),
+        ...knownModel,
+        contextWindow: Type.Optional(Type.Integer({ ...contextTokens, description: "The same as contextTokens." })),
+        input: Type.Optional(Type.Array(Type.String(), { description: "What it accepts. Without image, it accepts no images." })),
+      }),
+    ),
+  ],
+  {
+    description:
+      "What is known about single models, by the name after the slash: { contextTokens, images, tools }. A list of { id, contextWindow, input } is read as well. Decides which fallback is suitable.",
+  },
 );
 
 export const modelsSchema = Type.Object(
