@@ -1189,9 +1189,12 @@ export interface EngineProvider {
   readonly headers?: Readonly<Record<string, string>>;
   /**
    * What the operator says about single models, by the name after the slash. `contextTokens`: the size of the context window, in tokens.
-   * `images` and `tools`: whether the model accepts images and calls tools; absent if unknown.
+   * `images` and `tools`: whether the model accepts images and calls tools; absent if unknown. `cacheMarks`: its server caches only what a
+   * request marks.
    */
-  readonly models?: Readonly<Record<string, { readonly contextTokens?: number; readonly images?: boolean; readonly tools?: boolean }>>;
+  readonly models?: Readonly<
+    Record<string, { readonly contextTokens?: number; readonly images?: boolean; readonly tools?: boolean; readonly cacheMarks?: boolean }>
+  >;
 }
 
 /**

@@ -1,5 +1,6 @@
 /** Creates an AI SDK model from `provider/model` and the provider's settings. */
 import { EngineError, type EngineProvider, type EngineTurn, type Thinking } from "service-gateway/sdk";
+import { withCacheMarks } from "./cache-marks.ts";
 import { withImages } from "./images.ts";
 import type { Library, Model } from "./library.ts";
 import { withThoughtsApart } from "./thoughts.ts";
@@ -73,13 +74,18 @@ export function findTarget(model: string, providers: EngineTurn["providers"]): T
   return { providerId, modelId, provider, baseUrl };
 }
 
+type ModelFacts = NonNullable<EngineProvider["models"]>[string];
+
+function factsIn({ models = {} }: EngineProvider, modelId: string): ModelFacts {
+  return (Object.hasOwn(models, modelId) ? models[modelId] : undefined) ?? {};
+}
+
 /** What the operator says about a model; empty if the name is unknown. */
-export function factsOf(model: string, providers: EngineTurn["providers"]): NonNullable<EngineProvider["models"]>[string] {
+export function factsOf(model: string, providers: EngineTurn["providers"]): ModelFacts {
   const slash = model.indexOf("/");
   const id = model.slice(0, Math.max(0, slash));
-  const models = (Object.hasOwn(providers, id) ? providers[id]?.models : undefined) ?? {};
-  const name = model.slice(slash + 1);
-  return (Object.hasOwn(models, name) ? models[name] : undefined) ?? {};
+  const provider = Object.hasOwn(providers, id) ? providers[id] : undefined;
+  return provider === undefined ? {} : factsIn(provider, model.slice(slash + 1));
 }
 
 /** The provider's request field for reasoning. Empty for `off`, because models without reasoning reject the field. */
@@ -107,6 +113,7 @@ export function openModel(library: Library, target: Target, thinking: Thinking):
   const { providerId, modelId, provider } = target;
   const { baseURL, queryParams, headers } = address(target.baseUrl);
   const fields = thinkingFields(thinking, provider.api);
+  const marks = factsIn(provider, modelId).cacheMarks === true;
   const model = library
     .createOpenAICompatible({
       name: providerId,
@@ -116,7 +123,7 @@ export function openModel(library: Library, target: Target, thinking: Thinking):
       includeUsage: true,
       ...(provider.apiKey === undefined ? {} : { apiKey: provider.apiKey }),
       headers: { ...headers, ...provider.headers },
-      transformRequestBody: (body) => ({ ...body, ...fields }),
+      transformRequestBody: (body) => ({ ...(marks ? withCacheMarks(body) : body), ...fields }),
     })
     .chatModel(modelId);
   const complete = withImages(library, model);

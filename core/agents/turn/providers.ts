@@ -21,14 +21,17 @@ type KnownModels = NonNullable<GatewayConfig["models"]["providers"][string]["mod
 /** Both forms of the setting, as engines read it. */
 function knownModels(models: KnownModels): NonNullable<EngineProvider["models"]> {
   if (!Array.isArray(models)) return models as NonNullable<EngineProvider["models"]>;
-  const listed = models.map(({ id, contextWindow, contextTokens = contextWindow, input, images = input?.includes("image"), tools }) => [
-    id,
-    {
-      ...(contextTokens === undefined ? {} : { contextTokens }),
-      ...(images === undefined ? {} : { images }),
-      ...(tools === undefined ? {} : { tools }),
-    },
-  ]);
+  const listed = models.map(
+    ({ id, contextWindow, contextTokens = contextWindow, input, images = input?.includes("image"), tools, cacheMarks }) => [
+      id,
+      {
+        ...(contextTokens === undefined ? {} : { contextTokens }),
+        ...(images === undefined ? {} : { images }),
+        ...(tools === undefined ? {} : { tools }),
+        ...(cacheMarks === undefined ? {} : { cacheMarks }),
+      },
+    ],
+  );
   return Object.fromEntries(listed) as NonNullable<EngineProvider["models"]>;
 }
 

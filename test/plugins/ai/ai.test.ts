@@ -153,6 +153,22 @@ test("a model that cannot think is asked without thinking, from its refusal to t
   expect(server.requests).toHaveLength(5);
 });
 
+test("a server that caches only what is marked gets marks on the instructions and on the last message of the user", async () => {
+  providers.local = { ...local, models: { small: { cacheMarks: true } } };
+  const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => "seen" };
+  const messages = [
+    { role: "user", text: "one" },
+    { role: "assistant", text: "two" },
+    { role: "user", text: "three" },
+  ] as const;
+  server.script(callTools([{ name: "look", args: {} }]), say("Seen."));
+  await collect(openEngine().engine.run(turnOf("three", { providers, messages, tools: [look] }), never));
+  const marked = (text: string) => [{ type: "text", text, cache_control: { type: "ephemeral" } }];
+  for (const { body } of server.requests)
+    expect(body.messages.slice(0, 4).map(({ content }) => content)).toEqual([marked("Be short."), "one", "two", marked("three")]);
+  expect(server.requests).toHaveLength(2);
+});
+
 describe("tools", () => {
   const add: EngineTool = {
     name: "add",
