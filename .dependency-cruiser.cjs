@@ -184,7 +184,7 @@ module.exports = {
       comment:
         "Only the composition decides what is fetched; a second way out would be one without a guard. Requests of transforms start in their own thread and ask the same table of addresses. An address may be judged anywhere.",
       severity: "error",
-      from: { path: "^core/", pathNot: "^core/(media/|gateway/(runtime|outbound-files)\\.|sdk/|transforms/requests\\.)" },
+      from: { path: "^core/", pathNot: "^core/(media/|gateway/(runtime|agents/outbound-files)\\.|sdk/|transforms/requests\\.)" },
       to: { path: "^core/media/", pathNot: "^core/media/web-address\\." },
     },
     oneImporter("tapable", ["tapable"], ["core/stations/stations\\."]),

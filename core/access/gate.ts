@@ -4,10 +4,10 @@ import type { GatewayConfig } from "../config/index.ts";
 import { type Address, type Inbound, programCommand, type Refusal } from "../contract/index.ts";
 import type { CommandRole } from "../sdk/contract.ts";
 import { passedBy, type Visit } from "../stations/index.ts";
-import { parseAllowlistEntry } from "./allowlist.ts";
 import { buttonScope } from "./button-scope.ts";
 import { type IdentityRule, identityRule } from "./identity.ts";
 import { createMentionMatcher, type MentionMatcher, mentionPatterns } from "./mention.ts";
+import { createOwners, type Owners } from "./owners.ts";
 import type { Pairing } from "./pairing.ts";
 import { type AccountAccess, type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
 import { authorize, isListed, type Verdict } from "./policy.ts";
@@ -43,7 +43,7 @@ export interface GateOptions {
   readonly onInvalidPattern: (pattern: string, invalid: { readonly path: string; readonly reason: string }) => void;
 }
 
-export interface Gate {
+export interface Gate extends Owners {
   /**
    * Decides whether a message is admitted and stores the reason in the visit. It has no other effect, so it may also run outside the lanes.
    */
@@ -59,11 +59,6 @@ export interface Gate {
   offer(inbound: Inbound, refusal: Refusal): Promise<Refusal>;
   /** Whether an admitted sender may use a command with this role. */
   checkCommand(inbound: Inbound, command: { readonly name: string; readonly role: CommandRole }): Promise<Refusal | undefined>;
-  /**
-   * Whether the sender is an owner: named in `commands.ownerAllowFrom` if that is set, else by an explicit id in the account's `allowFrom`,
-   * or made an owner of the account by pairing. Never a sender whose id another person can take over.
-   */
-  isOwner(inbound: Inbound): Promise<boolean>;
 }
 
 /** The refusals of one sender. The others close the direct chats of an account for everyone, which does not concern its recipients. */
@@ -97,19 +92,7 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
     return undefined;
   }
 
-  async function isOwner(inbound: Inbound): Promise<boolean> {
-    const { authority, channel, sender } = inbound;
-    if (authority === "operator") return true;
-    const live = account(channel, inbound.account);
-    if (authority !== "channel" || live === undefined || sender.id === "" || sender.anonymous === true) return false;
-    const listed = config().commands.ownerAllowFrom;
-    // The next holder of such an id would own the bot.
-    if (await live.identity.isWeak(sender.id)) return false;
-    // `*` may admit every sender, but it makes none of them an owner.
-    const ids = (listed ?? live.access.allowFrom ?? []).map((entry) => parseAllowlistEntry(entry, live.identity));
-    if (ids.includes(sender.id)) return true;
-    return listed === undefined && (await pairing.owners(channel, inbound.account)).includes(sender.id);
-  }
+  const { isOwner, owners } = createOwners({ config, account, pairing });
 
   async function isWeak({ channel, account: id, sender }: Inbound): Promise<boolean> {
     return (await account(channel, id)?.identity.isWeak(sender.id)) === true;
@@ -125,6 +108,7 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
 
   return {
     isOwner,
+    owners,
     pathsOf,
     check(inbound, visit) {
       const live = account(inbound.channel, inbound.account);

@@ -36,6 +36,19 @@ export function actionEvent(saying: Saying, call: ActionCall, caller: ActionCall
   };
 }
 
+/** Something that the gateway itself says in a chat, with buttons or in the place of an earlier message. Of two with one key, one is sent. */
+export function sayingEvent(saying: Saying, key: string): RawEvent {
+  const { channel, account, chat } = saying.address;
+  return {
+    source,
+    kind: "action",
+    lane: `action:${channel}:${account}:${chat}${controlSuffix}`,
+    authority: "operator",
+    dedupeKey: key,
+    body: JSON.parse(JSON.stringify(saying)) as Json,
+  };
+}
+
 /** After a crash, a repeated turn repeats its tool calls. The same call at the same position therefore has the same key. */
 function digest(call: ActionCall): string {
   return createHash("sha256").update(JSON.stringify(call)).digest("hex").slice(0, 32);

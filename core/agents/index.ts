@@ -1,6 +1,7 @@
 /** Agents: conversations, turns, chat commands, heartbeats. */
 export { type Activation, activationCommand, createActivation } from "./commands/activation.ts";
-export { type CommandMatch, type Commands, commandIn, createCommands, mayCommand, usedCommand } from "./commands/commands.ts";
+export { approvalCommands } from "./commands/approval-commands.ts";
+export { type CommandMatch, type Commands, commandIn, commandTextOf, createCommands, usedCommand } from "./commands/commands.ts";
 export { configCommand } from "./commands/config-command.ts";
 export { firstMessage, messageForModel } from "./commands/first-message.ts";
 export { type NativeCommandsOptions, nativeCommands } from "./commands/native-commands.ts";
@@ -16,6 +17,7 @@ export { parseDuration } from "./heartbeat/duration.ts";
 export { createHeartbeat, type Heartbeat, parseHeartbeat } from "./heartbeat/heartbeat.ts";
 export { createRouter, type Router } from "./route.ts";
 export { parseTarget } from "./target.ts";
+export { createApprovals } from "./tools/approvals.ts";
 export { createOfferedTools } from "./tools/offered-tools.ts";
 export { createSkills } from "./tools/skills.ts";
 export { acknowledgement, createRefusedAcknowledgements } from "./turn/acknowledgement.ts";

@@ -20,6 +20,10 @@ export interface ToolSettings {
   /** Absent: all. */
   readonly allow?: readonly string[];
   readonly deny?: readonly string[];
+  /** Tools that run only if an owner allows the call. */
+  readonly approve?: readonly string[];
+  /** `channel:chat`: where an owner is asked in a turn that no person began. */
+  readonly approveAt?: string;
 }
 
 /** The settings of one MCP server. The plugin that serves them knows more of them. */

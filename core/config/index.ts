@@ -10,6 +10,7 @@ export {
   defaultAgentId,
   knownAgentId,
   mcpServersOf,
+  type ToolSettings,
 } from "./agents.ts";
 export { checkOpen } from "./checking/channels.ts";
 export { accountEntry, type ChannelAccountSection, channelAccounts } from "./checking/merge.ts";

@@ -8,6 +8,7 @@ import {
   agentFor,
   type Commands,
   commandIn as commandOf,
+  commandTextOf,
   createActivation,
   createAgentTurns,
   createDescribe,
@@ -24,7 +25,6 @@ import {
   groupHistoryLimit,
   historyLimit,
   type ModelStandings,
-  mayCommand,
   movedSessions,
   type Router,
   type RunningOnNodes,
@@ -40,10 +40,11 @@ import { requestPublic } from "../media/index.ts";
 import { createPath, type Path } from "../path/index.ts";
 import { createIds, type Unit } from "../state/index.ts";
 import { createHooks, type Hooks, type Visit } from "../stations/index.ts";
-import { createAgentSide } from "./agent-side.ts";
+import { createAgentSide } from "./agents/agent-side.ts";
+import { createGatewayApprovals } from "./agents/approvals.ts";
+import { createChatCommands } from "./agents/chat-commands.ts";
+import { createOutboundFiles } from "./agents/outbound-files.ts";
 import type { Base } from "./base.ts";
-import { createChatCommands } from "./chat-commands.ts";
-import { createOutboundFiles } from "./outbound-files.ts";
 import { tapCore } from "./taps/core-taps.ts";
 
 export interface Runtime {
@@ -74,13 +75,15 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const engines = enginesOf(registry);
   const files = createOutboundFiles({ ...options, optionsOf });
   const replyTools = createReplyTools({ account: (channel, account) => accounts.get(channel, account), complete: files.complete });
+  const receive: Path["receive"] = (event, how) => path.receive(event, how);
+  const approvals = createGatewayApprovals({ ...{ store, receive, log, now }, accounts: () => accounts, gate: () => gate });
   const { turns, stops, running, describe, standings } = createTurns(options, {
     ...{ engines, registry },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
     tools: (...at) => [...acting.tools(...at), ...replyTools(...at)],
-    offered: createOfferedTools({ registry, config, log, now }),
+    offered: createOfferedTools({ registry, config, approvals, log, now }),
     acting: (inbound, route) => acting.hint(inbound, route),
   });
   const waitingEvents = createWaitingEvents({ store, now });
@@ -107,7 +110,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     config,
     configFile: options.configFile,
     environment: options.environment,
-    ...{ store, registry, activation, standings, turns },
+    ...{ store, registry, activation, standings, turns, approvals },
     accounts: () => accounts,
     ...{ stopElsewhere: stops.tell, runningNow: running.now },
     isOwner: gate.isOwner,
@@ -137,7 +140,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     trustedProxies: () => config().gateway.trustedProxies,
     debounceMs: () => config().messages.inbound.debounceMs,
     room: () => path.lanes.room(),
-    isControlCommand: (said, live) => mayCommand(said) && commands.match(said.text, live.status().identity?.username)?.control === true,
+    isControlCommand: (said, live) => commands.match(commandTextOf(said) ?? "", live.status().identity?.username)?.control === true,
     commands: () => commands.menu(),
   });
   const path: Path = createPath({

@@ -132,8 +132,13 @@ const mostTracedCalls = 50;
 
 function traceTools(trace: Trace, visit: Visit): void {
   const calls = visit.get(toolCalls) ?? [];
-  for (const { name, plugin, ms, code } of calls.slice(0, mostTracedCalls))
-    trace.add("turn", { plugin, verdict: "pass", code: code ?? "tool_done", detail: `the tool ${name}, ${ms} ms` });
+  for (const { name, plugin, ms, code, detail } of calls.slice(0, mostTracedCalls))
+    trace.add("turn", {
+      plugin,
+      verdict: "pass",
+      code: code ?? "tool_done",
+      detail: `the tool ${name}, ${detail === undefined ? "" : `${detail}, `}${ms} ms`,
+    });
   const more = calls.length - mostTracedCalls;
   if (more > 0) trace.add("turn", { plugin: "core", verdict: "pass", code: "tool_done", detail: `${more} more calls of tools` });
 }

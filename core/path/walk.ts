@@ -1,7 +1,7 @@
 /** From ingress to formatting: the steps of one unit until what it says is in the outbox. */
 import type { Address, Inbound, Reply, Route } from "../contract/index.ts";
 import { controlSuffix } from "../state/index.ts";
-import { type FormattingContext, Visit } from "../stations/index.ts";
+import { addHold, type FormattingContext, Visit } from "../stations/index.ts";
 import { isAt } from "./answer-place.ts";
 import { apologyTo, placeOf } from "./endings/apology.ts";
 import { isStop, type Stop, type Trace } from "./endings/ending.ts";
@@ -77,19 +77,9 @@ async function answer(
   const { silence, guardStream, completeReply, keepGenerated } = agents;
   // A process that was stopped may wake here before it learns that its lease has ended, and that another node has the unit.
   if (signal.aborted || store.nodes?.leaseLeft() === 0) throw new Interrupted();
-  const asking = {
-    hooks,
-    trace,
-    visit,
-    presence,
-    now: clock.now,
-    silence,
-    asSent,
-    pathsOf: gate.pathsOf,
-    guardStream,
-    keepGenerated,
-    signal,
-  };
+  addHold(visit, { pause: () => walk.slot.pause(), resume: () => walk.slot.take() });
+  const { pathsOf } = gate;
+  const asking = { hooks, trace, visit, presence, now: clock.now, silence, asSent, pathsOf, guardStream, keepGenerated, signal };
   const result = await turn(inbound, route, asking).catch(async (error: unknown) => {
     await presence.close();
     throw error;

@@ -49,8 +49,9 @@ export interface ToolUse {
   /** The plugin that offers the tool, or `core`. */
   readonly plugin: string;
   readonly ms: number;
-  /** Why it was not done; absent if it was. */
+  /** Why it was not done, or what an owner decided; absent if it was done. */
   readonly code?: string;
+  readonly detail?: string;
 }
 
 /** The calls of tools so far, in the order in which they ended. */

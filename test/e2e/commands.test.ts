@@ -93,7 +93,23 @@ test("the menu is native, then plugins', then custom, and follows an edit of the
     platform.calls
       .list({ method: "setMyCommands" })
       .map(({ params }) => (params.commands as { command: string }[]).map(({ command }) => command));
-  const native = ["help", "commands", "status", "whoami", "new", "reset", "stop", "model", "think", "reasoning", "activation", "config"];
+  const native = [
+    "help",
+    "commands",
+    "status",
+    "whoami",
+    "new",
+    "reset",
+    "stop",
+    "model",
+    "think",
+    "reasoning",
+    "tools",
+    "activation",
+    "approve",
+    "deny",
+    "config",
+  ];
   await expect.poll(menus).toEqual([[...native, "pair"]]);
   await edit({ channels: { botchat: { ...channel, customCommands: [{ command: "/Brew", description: "Make tea" }] } } });
   await expect.poll(() => menus().at(-1)).toEqual([...native, "pair", "brew"]);

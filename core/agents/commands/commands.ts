@@ -4,6 +4,7 @@ import { callPlugin, kindOf, pluginDeadlines, unusable } from "../../host/index.
 import type { CommandCall, CommandDefinition, CommandRole } from "../../sdk/contract.ts";
 import { carried, replaced, type Visit } from "../../stations/index.ts";
 import { nameBefore } from "../conversation/name-before.ts";
+import { pressedCommand } from "./approval-commands.ts";
 
 const validName = /^[a-z0-9_]{1,32}$/;
 
@@ -65,8 +66,13 @@ export interface CommandMatch {
  * Whether a message can be a command. Edits and forwarded messages cannot: an owner who forwards a stranger's `/config set` to the agent
  * does not request that change.
  */
-export function mayCommand({ kind, forward }: Pick<Inbound, "kind" | "forward">): boolean {
+function mayCommand({ kind, forward }: Pick<Inbound, "kind" | "forward">): boolean {
   return kind === "message" && forward === undefined;
+}
+
+/** The text in which a command is looked for: that of a message, or of a press that answers a request for approval. */
+export function commandTextOf(said: Pick<Inbound, "kind" | "forward" | "text">): string | undefined {
+  return mayCommand(said) ? said.text : pressedCommand(said);
 }
 
 /** The command that the gate found in the current message. */
@@ -79,7 +85,8 @@ export function commandIn(
   botUsername: string | undefined,
   visit?: Visit,
 ): CommandMatch | undefined {
-  return inbound.authority === "channel" && mayCommand(inbound) ? commands.match(inbound.text, botUsername, visit) : undefined;
+  const said = inbound.authority === "channel" ? commandTextOf(inbound) : undefined;
+  return said === undefined ? undefined : commands.match(said, botUsername, visit);
 }
 
 export interface ListedCommand {

@@ -23,7 +23,7 @@ export interface OfferedTools {
   /** The tools that the agent has of all these. Of two with one name the first is taken. */
   had(all: readonly OwnedTool[], agentId: string): readonly OwnedTool[];
   /** The same, as its engine calls them. */
-  of(all: readonly OwnedTool[], calls: Omit<CallsOf, "log" | "now">): readonly EngineTool[];
+  of(all: readonly OwnedTool[], calls: Pick<CallsOf, "turn" | "visit">): readonly EngineTool[];
 }
 
 const none: PluginTools = { tools: [], notes: [] };
@@ -40,11 +40,13 @@ export const ownTool = ({ run, ...tool }: EngineTool): OwnedTool => ({
 export function createOfferedTools({
   registry,
   config,
+  approvals,
   log,
   now,
 }: {
   readonly registry: Pick<Registry, "tools" | "toolSources">;
   readonly config: () => AgentsView;
+  readonly approvals: CallsOf["approvals"];
   readonly log: Pick<PluginLog, "warn" | "debug">;
   readonly now: () => number;
 }): OfferedTools {
@@ -109,7 +111,8 @@ export function createOfferedTools({
     had,
     of(all, calls) {
       const keyOf = createCallKeys(calls.turn.inbound.id);
-      return had(all, calls.turn.agentId).map((tool) => calledTool(tool, keyOf, { ...calls, log, now }));
+      const { tools: settings = {} } = agentSettings(config(), calls.turn.agentId);
+      return had(all, calls.turn.agentId).map((tool) => calledTool(tool, keyOf, { ...calls, approvals, settings, log, now }));
     },
   };
 }

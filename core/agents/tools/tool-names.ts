@@ -17,7 +17,7 @@ function matches(pattern: string, name: string): boolean {
   return true;
 }
 
-const isNamed = (patterns: readonly string[], name: string): boolean => patterns.some((pattern) => matches(pattern, name));
+export const isNamed = (patterns: readonly string[], name: string): boolean => patterns.some((pattern) => matches(pattern, name));
 
 export function isAllowed(name: string, { allow, deny = [] }: NonNullable<AgentSettings["tools"]> = {}): boolean {
   return !isNamed(deny, name) && (allow === undefined || isNamed(allow, name));

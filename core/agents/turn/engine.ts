@@ -3,7 +3,7 @@ import { agentSettings, knownAgentId } from "../../config/index.ts";
 import { HostError, type Inbound, type Route, type TurnEvent } from "../../contract/index.ts";
 import { pluginFault } from "../../host/index.ts";
 import type { EngineTurn, PluginLog } from "../../sdk/contract.ts";
-import { carried, Visit } from "../../stations/index.ts";
+import { addHold, carried, Visit } from "../../stations/index.ts";
 import { gatherTools, type TurnTools } from "../tools/turn-tools.ts";
 import { engineFailure, keptEngines, pluginOf, prepareEngines } from "./engines.ts";
 import { createPreparingTurns, type RunningTurn, stoppedTurn } from "./preparing-turns.ts";
@@ -88,6 +88,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
           previewReasoning,
           begin: (stop) => engine.run(turn, stop),
           failure: (thrown) => engineFailure(kept, engine.id, thrown),
+          onClock: (clock) => addHold(visit, clock),
         },
         signal,
       );

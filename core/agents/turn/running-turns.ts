@@ -1,5 +1,6 @@
 /** Tracks the streams of running turns and ends each one on `/stop`, at its time limit or when the gateway closes. */
 import { HostError, type SkippedModel, type TurnEvent } from "../../contract/index.ts";
+import type { TurnHold } from "../../stations/index.ts";
 import { isAfterStop, type Stop } from "./stops.ts";
 import { TurnStream } from "./stream.ts";
 import type { TimeLimit } from "./turn-input.ts";
@@ -20,6 +21,8 @@ export interface TurnSource {
   readonly begin: (signal: AbortSignal) => AsyncIterable<TurnEvent>;
   /** Converts what the plugin threw to the error that is reported. */
   readonly failure: (thrown: unknown) => Error;
+  /** Is handed the clock of the turn's limit when it starts. */
+  readonly onClock?: (clock: TurnHold) => void;
 }
 
 interface Running {
@@ -52,10 +55,22 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
   }
 
   return {
-    run({ plugin, sessionKey, place, event, limit, skipped, previewReasoning, begin, failure }, outer) {
+    run({ plugin, sessionKey, place, event, limit, skipped, previewReasoning, begin, failure, onClock }, outer) {
       const stopper = new AbortController();
       const { signal } = stopper;
       let timer: NodeJS.Timeout | undefined;
+      let left = limit.seconds * 1_000;
+      let since = 0;
+      const clock: TurnHold = {
+        pause() {
+          clearTimeout(timer);
+          left = Math.max(1, left - (now() - since));
+        },
+        resume() {
+          since = now();
+          if (!signal.aborted) timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { ...limit })), left);
+        },
+      };
       return new TurnStream({
         plugin,
         signal,
@@ -64,7 +79,8 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
         begin() {
           if (outer.aborted) stopper.abort(outer.reason);
           else follow(outer);
-          timer = setTimeout(() => stopper.abort(new HostError("turn_timeout", { ...limit })), limit.seconds * 1_000);
+          void clock.resume();
+          onClock?.(clock);
           running.set(stopper, { sessionKey, place, event, startedAt: now(), outer });
           return begin(signal);
         },

@@ -111,6 +111,13 @@ const toolsSchema = Type.Object(
   {
     allow: toolNames("Names of the tools that the agent has; `*` stands for any characters. Absent: all, empty: none.", []),
     deny: toolNames("Names of tools that it does not have, also where `allow` names them.", ["*"]),
+    approve: toolNames("Names of tools that run only if an owner allows the call.", ["*"]),
+    approveAt: Type.Optional(
+      Type.String({
+        pattern: "^[a-z][a-z0-9-]*:.+$",
+        description: "Where an owner is asked in a turn that no person began, as <channel>:<recipient>. Absent: such a call is denied.",
+      }),
+    ),
   },
   annotate({ fallback: { allow: [] } }, { description: "Which tools the agent may use." }),
 );

@@ -16,7 +16,7 @@ const knownModel = {
   tools: Type.Optional(Type.Boolean({ description: "false: it calls no tools, so turns with tools go to a fallback that may." })),
   cacheMarks: Type.Optional(
     Type.Boolean({
-      description: "true: requests mark what the server may cache, as Anthropic's models behind OpenRouter or LiteLLM need it.",
+      description: "true: requests mark what the server may cache. For models that are cached only then.",
     }),
   ),
 };

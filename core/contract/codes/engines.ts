@@ -2,6 +2,16 @@
 import type { CodeTable } from "./code.ts";
 
 export const engineCodes = {
+  approval_allowed: { meaning: "An owner allowed a call of a tool.", hint: "" },
+  approval_denied: { meaning: "An owner denied a call of a tool; the model read that.", hint: "" },
+  approval_expired: {
+    meaning: "A tool needed an owner's permission, and there was no answer within ten minutes.",
+    hint: "Answer sooner, or take the tool out of `agents.*.tools.approve`.",
+  },
+  approval_unasked: {
+    meaning: "A tool needs an owner's permission, and none could be asked.",
+    hint: "Name an owner in `commands.ownerAllowFrom`. For turns that no person began, set `agents.*.tools.approveAt`.",
+  },
   answer_too_long: {
     meaning: "The reply is longer than the maximum size.",
     hint: "Ask for a shorter reply.",
@@ -13,6 +23,7 @@ export const engineCodes = {
     outcome: "failed",
   },
   command_unknown: { meaning: "The command does not exist.", hint: "Send /help for the list of commands.", outcome: "failed" },
+  denied: { meaning: "A call of a tool was not allowed; the model read that.", hint: "Read the decision before it." },
   engine_error: {
     meaning: "The engine failed with an error of its own.",
     hint: "Read the detail and the log lines of the engine's plugin.",

@@ -3,7 +3,7 @@ import type { GatewayConfig } from "../../config/index.ts";
 import { applyReplyTags, mayBeSilent, showReasoning, speakable } from "../../reply/index.ts";
 import type { Store } from "../../state/index.ts";
 import type { Hooks } from "../../stations/index.ts";
-import { ackMaxCharsFor } from "../agent-side.ts";
+import { ackMaxCharsFor } from "../agents/agent-side.ts";
 
 export function tapFormatting(hooks: Hooks, { config, store }: { readonly config: () => GatewayConfig; readonly store: Store }): void {
   hooks.tap(

@@ -61,7 +61,13 @@ function setup(
     },
     engines: { get: (id) => engines.find((one) => one.id === id), ids: () => engines.map((one) => one.id) },
     providers: () => ({ usable: {}, unusable: new Map() }),
-    offered: createOfferedTools({ registry: { tools: [], toolSources: [] }, config: () => config, log: silent, now: () => 1 }),
+    offered: createOfferedTools({
+      registry: { tools: [], toolSources: [] },
+      config: () => config,
+      approvals: noApprovals,
+      log: silent,
+      now: () => 1,
+    }),
     log: silent,
     now: () => 1,
     ...more,
@@ -69,6 +75,7 @@ function setup(
   return { turns, reads };
 }
 
+const noApprovals = { ask: () => Promise.reject(new Error("no tool asks")) };
 const silent = { debug() {}, info() {}, warn() {} };
 
 async function collect(stream: AsyncIterable<TurnEvent> | null): Promise<readonly TurnEvent[]> {

@@ -1,19 +1,20 @@
 /** The chat commands of one gateway: the built-in ones with their dependencies, and access to the configuration file. */
-import { settingPath } from "../access/index.ts";
+import { settingPath } from "../../access/index.ts";
 import {
   type Activation,
   activationCommand,
+  approvalCommands,
   type Commands,
   configCommand,
   createCommands,
   type NativeCommandsOptions,
   nativeCommands,
-} from "../agents/index.ts";
-import type { Accounts } from "../channels/index.ts";
-import { createConfigEditor, type Environment, type GatewayConfig } from "../config/index.ts";
-import type { Registry } from "../host/index.ts";
-import { controlSuffix, type Store } from "../state/index.ts";
-import { pluginProblems, schemasOf } from "./config-problems.ts";
+} from "../../agents/index.ts";
+import type { Accounts } from "../../channels/index.ts";
+import { createConfigEditor, type Environment, type GatewayConfig } from "../../config/index.ts";
+import type { Registry } from "../../host/index.ts";
+import { controlSuffix, type Store } from "../../state/index.ts";
+import { pluginProblems, schemasOf } from "../config-problems.ts";
 
 export interface ChatCommandsOptions
   extends Pick<NativeCommandsOptions, "standings" | "turns" | "stopElsewhere" | "runningNow" | "isOwner" | "forget" | "now"> {
@@ -23,6 +24,7 @@ export interface ChatCommandsOptions
   readonly store: Store;
   readonly registry: Registry;
   readonly activation: Activation;
+  readonly approvals: Parameters<typeof approvalCommands>[0];
   /** Whether an event of the lane waits for a turn of another lane in the same session. */
   readonly waitsForSession: (lane: string) => boolean;
   /** Created after the commands, because it lists them. */
@@ -55,6 +57,7 @@ export function createChatCommands(options: ChatCommandsOptions): Commands {
     },
     more: [
       activationCommand(activation),
+      ...approvalCommands(options.approvals),
       configCommand({
         editor,
         enabled: () => config().commands.config,

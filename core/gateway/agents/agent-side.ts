@@ -1,5 +1,5 @@
 /** What the agents contribute to the path of an event besides their taps. */
-import type { Gate } from "../access/index.ts";
+import type { Gate } from "../../access/index.ts";
 import {
   type AgentTurns,
   acknowledgement,
@@ -14,14 +14,14 @@ import {
   turnMessages,
   usedCommand,
   withPrefix,
-} from "../agents/index.ts";
-import { type Accounts, completeMedia } from "../channels/index.ts";
-import { agentSettings, type GatewayConfig } from "../config/index.ts";
-import { type Inbound, reasonOf } from "../contract/index.ts";
-import type { Log } from "../log/index.ts";
-import type { AgentSide } from "../path/index.ts";
-import { mayBeSilent, silenceReason } from "../reply/index.ts";
-import { keptReply } from "../webhooks/index.ts";
+} from "../../agents/index.ts";
+import { type Accounts, completeMedia } from "../../channels/index.ts";
+import { agentSettings, type GatewayConfig } from "../../config/index.ts";
+import { type Inbound, reasonOf } from "../../contract/index.ts";
+import type { Log } from "../../log/index.ts";
+import type { AgentSide } from "../../path/index.ts";
+import { mayBeSilent, silenceReason } from "../../reply/index.ts";
+import { keptReply } from "../../webhooks/index.ts";
 import type { OutboundFiles } from "./outbound-files.ts";
 
 /** How many characters may surround a heartbeat's acknowledgement, unless the agent's settings say otherwise. */

@@ -1,6 +1,6 @@
 /** Which files of a reply may leave the machine, and how large they may be. */
-import { agentSettings, expandPath, type GatewayConfig } from "../config/index.ts";
-import type { Address } from "../contract/index.ts";
+import { agentSettings, expandPath, type GatewayConfig } from "../../config/index.ts";
+import type { Address } from "../../contract/index.ts";
 import {
   createGeneratedFiles,
   createGuardedFetch,
@@ -8,7 +8,7 @@ import {
   type KeepGenerated,
   mostBytesOut,
   type Outbound,
-} from "../media/index.ts";
+} from "../../media/index.ts";
 
 export interface OutboundFiles {
   readonly complete: Outbound;

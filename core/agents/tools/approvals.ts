@@ -1,0 +1,192 @@
+/** Asks an owner whether a tool may run, waits for the answer, and takes it. */
+import { type Address, EngineError, type Inbound } from "../../contract/index.ts";
+import type { PluginLog, ToolTurn } from "../../sdk/contract.ts";
+import type { Store } from "../../state/index.ts";
+import { type ApprovalRequest, createApprovalRequests } from "./approval-requests.ts";
+import { type AskedCall, approvalEnded, approvalQuestion, mostCharacters, writtenArguments } from "./approval-texts.ts";
+
+const minutes = 10;
+const mostOwners = 5;
+
+export interface Verdict {
+  readonly allowed: boolean;
+  /** For the trace. */
+  readonly code: "approval_allowed" | "approval_denied" | "approval_expired" | "approval_unasked";
+  readonly detail: string;
+}
+
+/** A call that an owner is to be asked about. */
+export interface CallToAllow extends AskedCall {
+  /** Identifies the call, also in a turn that is run again. */
+  readonly key: string;
+  readonly turn: ToolTurn;
+  readonly signal: AbortSignal;
+  /** `agents.*.tools.approveAt`. */
+  readonly place?: string;
+}
+
+export interface Approvals {
+  /** Waits for an owner's answer. Rejects with the signal's reason. */
+  ask(call: CallToAllow): Promise<Verdict>;
+  /** Takes an owner's answer. Resolves with the text for them; empty where the message of the request shows it. */
+  answer(code: string, verdict: "once" | "session" | "deny", by: Inbound): Promise<string>;
+}
+
+export interface ApprovalsOptions {
+  readonly store: Pick<Store, "get" | "set" | "update" | "session" | "sentBy" | "event">;
+  /** Sends a text through the outbox; of two with one key, one. Resolves with the id of the event. `replaces`: the message that it edits. */
+  readonly say: (
+    saying: {
+      readonly address: Address;
+      readonly text: string;
+      readonly buttons?: ReturnType<typeof approvalQuestion>["buttons"];
+      readonly replaces?: string;
+    },
+    key: string,
+  ) => Promise<string>;
+  readonly isOwner: (inbound: Inbound) => Promise<boolean>;
+  /** Ids of the owners of an account. */
+  readonly owners: (at: Pick<Inbound, "channel" | "account">) => Promise<readonly string[]>;
+  /** The address of `channel:chat`; `undefined` if there is no such account. */
+  readonly placeAt: (place: string) => Promise<Address | undefined>;
+  /** Whether messages of the account can be edited. */
+  readonly edits: (at: Pick<Address, "channel" | "account">) => boolean;
+  readonly log: Pick<PluginLog, "info" | "warn">;
+  readonly now: () => number;
+}
+
+/** A person as people know them; for another turn, what caused it. */
+export function nameOf({ sender, authority, request }: Inbound): string {
+  if (authority !== "channel") return request?.name ?? "a turn that no person began";
+  const shown = [sender.name, sender.username === undefined ? undefined : `@${sender.username}`].filter((one) => one !== undefined);
+  return shown.length === 0 ? sender.id : `${shown.join(" ")} (${sender.id})`;
+}
+
+const isSameChat = (one: Address, other: Address): boolean =>
+  one.channel === other.channel && one.account === other.account && one.chat === other.chat;
+
+export function createApprovals(options: ApprovalsOptions): Approvals {
+  const { say, now, log } = options;
+  const requests = createApprovalRequests(options);
+  const tell = tellEnd(options);
+
+  /** Where owners are asked; empty if none can be. */
+  async function places({ inbound, to }: ToolTurn, place: string | undefined): Promise<readonly Address[]> {
+    if (inbound.authority === "channel") {
+      if (to !== null && (await options.isOwner(inbound))) return [to];
+      const owners = await options.owners(inbound);
+      const direct = owners.slice(0, mostOwners).map((chat) => ({ channel: inbound.channel, account: inbound.account, chat }));
+      if (direct.length > 0) return direct;
+    }
+    const named = place === undefined ? undefined : await options.placeAt(place);
+    return named === undefined ? [] : [named];
+  }
+
+  async function open({ key, turn, place, signal: _, ...call }: CallToAllow): Promise<ApprovalRequest | null> {
+    const at = await places(turn, place);
+    if (at.length === 0) return null;
+    const opened = await requests.open(key, { call, sessionKey: turn.sessionKey, at, until: now() + minutes * 60_000 });
+    log.info(
+      { tool: call.tool, plugin: call.plugin, agent: call.agentId, request: opened.code },
+      "an owner is asked whether a tool may run",
+    );
+    return opened;
+  }
+
+  /** Sends the question. After a crash the same again: the outbox knows what it has already taken. */
+  async function send({ code, call, at }: ApprovalRequest, { key, turn: { to, inbound } }: CallToAllow): Promise<void> {
+    const question = approvalQuestion(code, call, minutes);
+    const events = await Promise.all(at.map((address, index) => say({ address, ...question }, `approval:${key}:${index}`)));
+    await requests.asked(key, events);
+    if (to === null || inbound.authority !== "channel" || at.some((one) => isSameChat(one, to))) return;
+    await say(
+      { address: to, text: `I have asked for permission to use \`${call.tool}\`, and wait for the answer.` },
+      `approval-wait:${key}`,
+    );
+  }
+
+  /** No owner can be reached, such as people on a platform where they have to write to the bot first. */
+  async function isUndelivered({ events }: ApprovalRequest): Promise<boolean> {
+    const ends = await Promise.all(events.map((event) => options.store.event(event)));
+    return ends.length > 0 && ends.every((end) => end?.state === "settled" && end.outcome === "failed");
+  }
+
+  async function wait(key: string, signal: AbortSignal): Promise<ApprovalRequest | null> {
+    for (;;) {
+      const request = await requests.read(key);
+      if (request?.state !== "waiting") return request;
+      if (now() >= request.until) {
+        const ended = await requests.end(key, { state: "expired" });
+        if (ended?.state === "expired") await tell(key, ended, "There was no answer in time, so the agent must do without.");
+        return ended;
+      }
+      if (await isUndelivered(request)) return await requests.end(key, { state: "undelivered" });
+      await requests.pause(key, request.until, signal);
+      // A gateway that closes leaves the request open: the turn is run again, and finds it.
+      if (signal.reason instanceof EngineError && signal.reason.reason === "stopped") {
+        const ended = await requests.end(key, { state: "withdrawn" });
+        if (ended?.state === "withdrawn") await tell(key, ended, "The turn was stopped, so the question is void.");
+      }
+      signal.throwIfAborted();
+    }
+  }
+
+  return {
+    async ask(call) {
+      const { key, turn, tool, args, signal } = call;
+      const granted = await requests.grantedBy(turn.sessionKey, tool);
+      if (granted !== undefined) return verdictOf("approval_allowed", `allowed until /new by ${granted}`);
+      if (writtenArguments(args).length > mostCharacters)
+        return verdictOf("approval_unasked", "the arguments are too long to show them to an owner");
+      const request = (await requests.read(key)) ?? (await open(call));
+      if (request === null) return verdictOf("approval_unasked", "no owner can be asked in this turn");
+      if (request.state === "waiting" && request.events.length === 0) await send(request, call);
+      const ended = await wait(key, signal);
+      // Before the tool runs: the next call of the turn must find it.
+      if (ended?.state === "allowed" && ended.lasting === true) await requests.grant(ended);
+      if (ended?.state === "allowed") return verdictOf("approval_allowed", `allowed by ${ended.by}`);
+      if (ended?.state === "denied") return verdictOf("approval_denied", `denied by ${ended.by}`);
+      if (ended?.state === "undelivered") return verdictOf("approval_unasked", "the question could not be delivered to an owner");
+      return verdictOf("approval_expired", "there was no answer in time");
+    },
+    async answer(code, verdict, by) {
+      const key = await requests.keyOf(code);
+      const request = key === undefined ? null : await requests.read(key);
+      const isHere = request?.at.some(({ channel, account }) => channel === by.channel && account === by.account) === true;
+      if (key === undefined || request === null || !isHere) return `There is no request ${code} here.`;
+      const owner = nameOf(by);
+      const state = verdict === "deny" ? "denied" : "allowed";
+      const ended = await requests.end(key, { state, by: owner, answer: by.id, ...(verdict === "session" && { lasting: true }) });
+      if (ended?.answer !== by.id) return `That request is over: ${endOf(ended ?? request)}.`;
+      log.info({ tool: ended.call.tool, request: ended.code, verdict }, "an owner has answered whether a tool may run");
+      const until = verdict === "session" ? " until /new in that conversation, whatever its arguments" : "";
+      const text = verdict === "deny" ? `Denied by ${owner}.` : `Allowed by ${owner}${until}.`;
+      await tell(key, ended, text);
+      return by.kind === "press" && options.edits(by) ? "" : text;
+    },
+  };
+}
+
+const verdictOf = (code: Verdict["code"], detail: string): Verdict => ({ allowed: code === "approval_allowed", code, detail });
+
+/** Puts the end in the place of every message of a request, so that no dead buttons stay. */
+function tellEnd({ store, edits, say, log }: Pick<ApprovalsOptions, "store" | "edits" | "say" | "log">) {
+  return async (key: string, { at, events, call }: ApprovalRequest, text: string): Promise<void> => {
+    for (const [index, address] of at.entries()) {
+      const event = events[index];
+      const [message] = event !== undefined && edits(address) ? await store.sentBy(event) : [];
+      if (message === undefined) continue;
+      // An empty row removes the buttons.
+      const saying = { address, text: approvalEnded(call, text), buttons: [[]], replaces: message.messageId };
+      await say(saying, `approval-end:${key}:${index}`).catch((error: unknown) => {
+        log.warn({ tool: call.tool, error: String(error) }, "the message of a request for approval could not be updated");
+      });
+    }
+  };
+}
+
+function endOf({ state, by }: ApprovalRequest): string {
+  if (state === "allowed" || state === "denied") return `it was ${state} by ${by}`;
+  if (state === "undelivered") return "it could not be delivered";
+  return state === "withdrawn" ? "the turn was stopped" : "there was no answer in time";
+}

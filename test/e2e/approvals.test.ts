@@ -1,0 +1,65 @@
+/** A tool that asks first, over the emulated platform: buttons, the answer in their place, and who may press. */
+import { expect, test, vi } from "vitest";
+import { definePlugin, Type } from "../../core/sdk/contract.ts";
+import { converse, kitchen } from "./conversation.ts";
+
+const until = <Result>(check: () => Result): Promise<Result> => vi.waitFor(check, { timeout: 30_000, interval: 10 });
+
+const runs: string[] = [];
+
+const stove = definePlugin({
+  id: "stove",
+  version: "1.0.0",
+  host: "^0.1.0",
+  setup(host) {
+    host.tool({
+      name: "light_stove",
+      description: "Lights the stove.",
+      parameters: Type.Object({ plate: Type.String() }),
+      needsApproval: true,
+      run({ args }) {
+        runs.push(args.plate);
+        return "It is on.";
+      },
+    });
+  },
+});
+
+test("the owner is asked in their own chat, a stranger's press does nothing, and the message becomes the answer", async () => {
+  const conversation = await converse({
+    plugins: [stove],
+    config: { commands: { ownerAllowFrom: [1001] } },
+    channel: { groups: { "*": { requireMention: false } } },
+    async answer({ tools }) {
+      const light = tools.find(({ name }) => name === "light_stove");
+      return JSON.stringify(await light?.run({ plate: "left *front*" }, new AbortController().signal));
+    },
+  });
+  const { platform, ada, bela } = conversation;
+  await conversation.start();
+  const say = () => platform.act.say(bela, kitchen, "Light the stove, please.");
+  // The platform lets a bot write only to people who have written to it.
+  say();
+  await until(() => expect(conversation.said(kitchen).at(-1)?.text).toContain("could not be delivered to an owner"));
+  platform.act.say(ada, ada, "/whoami");
+  await until(() => expect(conversation.said(ada)).toHaveLength(1));
+  say();
+  const question = await until(() => {
+    const found = conversation.said(ada)[1];
+    if (found === undefined) throw new Error("not asked yet");
+    return found;
+  });
+  expect(question.text).toMatch(/asks to use light_stove.*Bela.*"plate": "left \*front\*"/s);
+  expect(question.reply_markup?.inline_keyboard.flat().map(({ text }) => text)).toEqual(["Allow once", "Deny", "Allow until /new"]);
+  const allow = question.reply_markup?.inline_keyboard[0]?.[0]?.callback_data ?? "";
+  // An agent can make a button with any value, but does not know the code.
+  expect(allow).toMatch(/^\/approve [A-Z2-9]{8}$/);
+  platform.act.say(bela, kitchen, allow);
+  expect(runs).toEqual([]);
+  platform.act.press(ada, ada, question.message_id, allow);
+  await until(() => expect(runs).toEqual(["left *front*"]));
+  await until(() => expect(conversation.said(ada)[1]?.text).toMatch(/asked to use light_stove.*Allowed by Ada/s));
+  expect(conversation.said(ada)).toHaveLength(2);
+  expect(conversation.said(ada)[1]?.reply_markup).toBeUndefined();
+  await until(() => expect(conversation.said(kitchen).at(-1)?.text).toBe('"It is on."'));
+});
