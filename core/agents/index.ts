@@ -1,6 +1,6 @@
 /** Agents: conversations, turns, chat commands, heartbeats. */
 export { type Activation, activationCommand, createActivation } from "./commands/activation.ts";
-export { approvalCommands } from "./commands/approval-commands.ts";
+export { approvalCommands, pressedCommand } from "./commands/approval-commands.ts";
 export { type CommandMatch, type Commands, commandIn, commandTextOf, createCommands, usedCommand } from "./commands/commands.ts";
 export { configCommand } from "./commands/config-command.ts";
 export { firstMessage, messageForModel } from "./commands/first-message.ts";

@@ -57,7 +57,7 @@ export async function formatting(
     return { outcome: "failed", reason: "formatting_failed", reply, sayings: cleared };
   }
   const empty = formatted.text.trim() === "" && formatted.media.length === 0;
-  const silence = empty ? "empty_reply" : options.silence(formatted, inbound);
+  const silence = options.silence(formatted, inbound) ?? (empty ? "empty_reply" : null);
   if (silence !== null) {
     trace.add("formatting", { plugin: "core", verdict: "silent", code: silence });
     return { outcome: "silent", reason: silence, reply: formatted, sayings: cleared };

@@ -4,6 +4,7 @@ import type { Inbound, Json, Reply } from "../../contract/index.ts";
 import { isHeartbeatAck, withoutReasoning } from "../../reply/index.ts";
 import type { EngineMessage } from "../../sdk/contract.ts";
 import type { SessionMessage } from "../../state/index.ts";
+import type { ToolUse } from "../../stations/index.ts";
 import { renderEnvelope } from "./envelope.ts";
 
 /** Renders the message in its envelope, preceded by what happened since the last turn. */
@@ -19,6 +20,9 @@ export function askedMessage(inbound: Inbound, context?: string): EngineMessage 
   return { role: "user", text: renderAsked(inbound, context), ...(media.length === 0 ? {} : { media }) };
 }
 
+/** Of more calls, the first ones are kept: a loop of calls must not fill the next turn's context. */
+const mostCalls = 20;
+
 /** The two messages that a finished turn adds to its session. Write them together with the outbox. */
 export function turnMessages(options: {
   readonly inbound: Inbound;
@@ -27,14 +31,17 @@ export function turnMessages(options: {
   readonly ackMaxChars?: number;
   /** The context that preceded the message. */
   readonly context?: string;
+  /** The tools that the agent called. */
+  readonly tools?: readonly ToolUse[];
 }): readonly SessionMessage[] {
   const { inbound, reply, at } = options;
   // Dozens of heartbeats a day without result would push the conversation out of the history. A heartbeat that read events is stored.
   if (inbound.request?.heartbeat?.events.length === 0 && isHeartbeatAck(reply.text, options.ackMaxChars)) return [];
   const unitId = inbound.id;
   const asked: SessionMessage = { role: "user", content: renderAsked(inbound, options.context), at: inbound.timestamp, unitId };
+  const used = (options.tools ?? []).filter(({ summary }) => summary !== undefined).map(({ name, summary }) => `[used ${name} ${summary}]`);
   const notes = reply.media.map((media) => `[sent ${media.fileName ?? media.path ?? media.url ?? "a file"}]`);
-  const said = [withoutReasoning(reply), ...notes].filter((piece) => piece !== "").join("\n");
+  const said = [...used.slice(0, mostCalls), withoutReasoning(reply), ...notes].filter((piece) => piece !== "").join("\n");
   return said === "" ? [asked] : [asked, { role: "assistant", content: said, at, unitId }];
 }
 

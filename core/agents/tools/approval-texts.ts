@@ -40,7 +40,7 @@ export function approvalQuestion(
     "",
     fenced(written),
     "",
-    `Answer with a button, or with /approve ${code} or /deny ${code}. Without an answer within ${minutes} minutes, the agent must do without.`,
+    `Answer with a button, or with \`/approve ${code}\` or \`/deny ${code}\`. Without an answer within ${minutes} minutes, the agent must do without.`,
   ].join("\n");
   const deny: Button = { text: "Deny", value: `/deny ${code}` };
   if (!short) return { text, buttons: [[deny]] };

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import type { TObject } from "typebox";
 import { type ToolSettings, validateSection } from "../../config/index.ts";
 import { type Json, PluginError, reasonOf } from "../../contract/index.ts";
-import { callPlugin, isObject } from "../../host/index.ts";
+import { callPlugin, isObject, pluginDeadlines } from "../../host/index.ts";
 import type { EngineTool, PluginLog, SourcedTool, ToolTurn } from "../../sdk/contract.ts";
 import { type ToolUse, toolCalls, type Visit, whileHeld } from "../../stations/index.ts";
 import { type Approvals, nameOf } from "./approvals.ts";
@@ -59,14 +59,32 @@ export function createCallKeys(event: string): (name: string, args: Json) => str
 
 /** Why an owner is asked before this call, where the tool gives a reason; `undefined` if none is asked. */
 async function askedReason(
-  { name, needsApproval = false }: OwnedTool,
+  { plugin, name, needsApproval = false }: OwnedTool,
   args: Json,
   { approve = [] }: CallsOf["settings"],
 ): Promise<{ readonly reason?: string } | undefined> {
-  const needed = typeof needsApproval === "function" ? await needsApproval(args) : needsApproval;
+  const asked = { plugin, doing: `needsApproval of the tool ${name}` };
+  const needed =
+    typeof needsApproval === "function" ? await callPlugin(asked, pluginDeadlines.check, () => needsApproval(args)) : needsApproval;
   if (typeof needed === "string" && needed !== "") return { reason: needed };
   // Anything but a clear no asks.
   return needed !== false || isNamed(approve, name) ? {} : undefined;
+}
+
+/** What the next turn reads of a call: without it, the agent forgets what it did. */
+function summaryOf(args: Json, result: Json): string {
+  const brief = (value: Json, most: number) => {
+    const text = typeof value === "string" ? value : JSON.stringify(value);
+    return text.length <= most ? text : `${text.slice(0, most)}…`.toWellFormed();
+  };
+  return `${brief(args, 120)}: ${brief(withoutFiles(result), 160)}`.replace(/\s+/g, " ");
+}
+
+/** Images are data of megabytes. */
+function withoutFiles(result: Json): Json {
+  if (!isObject(result) || !Array.isArray(result.media)) return result;
+  const { media, ...rest } = result;
+  return { ...rest, files: media.length } as Json;
 }
 
 export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) => string, calls: CallsOf): EngineTool {
@@ -76,47 +94,53 @@ export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) =>
   /** Arguments that were denied. The same call again is denied without a question. */
   const denied = new Set<string>();
 
-  /** The refusal, if an owner has to be asked and does not allow it. */
-  async function approval(args: Json, key: string, signal: AbortSignal): Promise<Json | undefined> {
+  /** What the model reads of an error. Throws it if the turn has ended. */
+  function failure(thrown: unknown, signal: AbortSignal): Json {
+    signal.throwIfAborted();
+    const reason = thrown instanceof PluginError && thrown.cause !== undefined ? reasonOf(thrown.cause) : reasonOf(thrown);
+    log.warn({ plugin, tool: name, session: turn.sessionKey, error: reason }, "a tool failed");
+    return refusal("tool_failed", reason);
+  }
+
+  /** The refusal, if an owner has to be asked and does not allow it, and the milliseconds of the wait. */
+  async function approval(args: Json, key: string, signal: AbortSignal): Promise<{ readonly refused?: Json; readonly waited: number }> {
     const asked = await askedReason(tool, args, settings);
-    if (asked === undefined) return undefined;
+    if (asked === undefined) return { waited: 0 };
     const written = JSON.stringify(args);
-    if (denied.has(written)) return refusal("denied", deniedText);
+    if (denied.has(written)) return { refused: refusal("denied", deniedText), waited: 0 };
     const began = now();
     const { approveAt: place } = settings;
     const call = { tool: name, plugin, args, agentId: turn.agentId, requester: nameOf(turn.inbound), ...asked };
     const request = { ...call, key, turn, signal, ...(place !== undefined && { place }) };
     const { allowed, code, detail } = await whileHeld(visit, () => calls.approvals.ask(request));
-    note({ plugin: "core", ms: now() - began, code, detail });
-    if (allowed) return undefined;
+    const waited = now() - began;
+    note({ plugin: "core", ms: waited, code, detail });
+    if (allowed) return { waited };
     denied.add(written);
-    return refusal("denied", code === "approval_denied" ? deniedText : `It was not allowed: ${detail}. Do not try it again.`);
+    const text = code === "approval_denied" ? deniedText : `It was not allowed: ${detail}. Do not try it again.`;
+    return { refused: refusal("denied", text), waited };
   }
 
-  async function call(given: Json, signal: AbortSignal): Promise<Json> {
+  /** The checked arguments, or the refusal. */
+  function check(given: Json): { readonly args: Json } | { readonly refused: Json } {
     // A copy: what an owner has read is what runs.
-    let args = structuredClone(given);
-    if (tool.schema !== undefined) {
-      const checked = validateSection(tool.schema, given, "arguments");
-      const wrong = checked.problems.filter(({ severity }) => severity === "error");
-      if (wrong.length > 0) return refusal("invalid_arguments", `${wrong.map(({ path, message }) => `${path} ${message}`).join("; ")}.`);
-      args = checked.value as Json;
-    }
-    const key = keyOf(name, given);
-    const refused = await approval(args, key, signal);
-    if (refused !== undefined) return refused;
+    if (tool.schema === undefined) return { args: structuredClone(given) };
+    const { value, problems } = validateSection(tool.schema, given, "arguments");
+    const wrong = problems.filter(({ severity }) => severity === "error");
+    if (wrong.length === 0) return { args: value as Json };
+    return { refused: refusal("invalid_arguments", `${wrong.map(({ path, message }) => `${path} ${message}`).join("; ")}.`) };
+  }
+
+  async function run(args: Json, key: string, signal: AbortSignal): Promise<Json> {
     const timeout = AbortSignal.timeout(timeoutSeconds * 1_000);
     const both = AbortSignal.any([signal, timeout]);
     try {
       const asked = { plugin, doing: `the tool ${name}` };
-      const run = async () => await tool.run({ args, turn, signal: both, key });
-      return shownResult(await callPlugin(asked, timeoutSeconds * 1_000 + graceMs, run, { signal: both }));
+      const running = async () => await tool.run({ args, turn, signal: both, key });
+      return shownResult(await callPlugin(asked, timeoutSeconds * 1_000 + graceMs, running, { signal: both }));
     } catch (thrown) {
-      signal.throwIfAborted();
-      const reason = thrown instanceof PluginError && thrown.cause !== undefined ? reasonOf(thrown.cause) : reasonOf(thrown);
-      log.warn({ plugin, tool: name, session: turn.sessionKey, error: reason }, "a tool failed");
-      if (timeout.aborted) return refusal("tool_timeout", `The tool did not answer within ${timeoutSeconds} s.`);
-      return refusal("tool_failed", reason);
+      const failed = failure(thrown, signal);
+      return timeout.aborted ? refusal("tool_timeout", `The tool did not answer within ${timeoutSeconds} s.`) : failed;
     }
   }
 
@@ -124,12 +148,20 @@ export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) =>
     name,
     description,
     parameters,
-    async run(args, signal) {
+    async run(given, signal) {
       const began = now();
-      const result = await call(args, signal);
+      const checked = check(given ?? {});
+      const key = keyOf(name, given);
+      const asking = "refused" in checked ? { ...checked, waited: 0 } : approval(checked.args, key, signal);
+      const { refused, waited } = await Promise.resolve(asking).catch((thrown: unknown) => ({
+        refused: failure(thrown, signal),
+        waited: 0,
+      }));
+      const result = refused ?? ("args" in checked ? await run(checked.args, key, signal) : null);
       const code = codeOf(result);
-      note({ plugin, ms: now() - began, ...(code !== undefined && { code }) });
-      log.debug({ plugin, tool: name, session: turn.sessionKey, ms: now() - began, code: code ?? "done" }, "a tool was called");
+      const ms = now() - began - waited;
+      note({ plugin, ms, summary: summaryOf(given, result), ...(code !== undefined && { code }) });
+      log.debug({ plugin, tool: name, session: turn.sessionKey, ms, code: code ?? "done" }, "a tool was called");
       return result;
     },
   };

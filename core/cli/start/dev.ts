@@ -87,8 +87,10 @@ async function runPrepared(
     announce: async (gateway) => {
       const { hooks, plugins, url } = await gateway.describe();
       const config = gateway.config();
+      // A configuration that the user wrote may be without the playground.
+      const port = getPath(config, playgroundPort);
       welcome(terminal, {
-        page: pageUrl(Number(getPath(config, playgroundPort))),
+        ...(typeof port === "number" && { page: pageUrl(port) }),
         gateway: url,
         hooks: `${url}${hooks.path}`,
         channel: Object.keys(config.channels)[0] ?? "CHANNEL",

@@ -5,8 +5,8 @@ import { product } from "../../contract/product.ts";
 import type { Terminal } from "../output/terminal.ts";
 
 export interface Welcome {
-  /** Addresses, without a trailing slash. */
-  readonly page: string;
+  /** Addresses, without a trailing slash. There is no page where the configuration has no playground. */
+  readonly page?: string;
   readonly gateway: string;
   readonly hooks: string;
   readonly channel: string;
@@ -23,7 +23,8 @@ export function welcome({ line, style }: Terminal, at: Welcome): void {
   };
   const typed = (text: string) => say(text.split("\n").map((part) => `     ${style("cyan", part)}`));
 
-  say(["", `${style("bold", "Page")}     ${style("cyan", `${at.page}/`)}`]);
+  const page = at.page === undefined ? "none: the configuration has no playground" : style("cyan", `${at.page}/`);
+  say(["", `${style("bold", "Page")}     ${page}`]);
   say([`${style("bold", "Gateway")}  ${at.gateway}`]);
   say([`${style("bold", "Config")}   ${join(at.directory, product.configFile)}  ${style("dim", "(yours; changes apply at once)")}`, ""]);
   if (at.failures.length > 0)

@@ -3,6 +3,7 @@ import type { CodeTable } from "./code.ts";
 
 export const engineCodes = {
   approval_allowed: { meaning: "An owner allowed a call of a tool.", hint: "" },
+  approval_answered: { meaning: "An owner answered a request with a button; its message shows the answer.", hint: "", outcome: "silent" },
   approval_denied: { meaning: "An owner denied a call of a tool; the model read that.", hint: "" },
   approval_expired: {
     meaning: "A tool needed an owner's permission, and there was no answer within ten minutes.",

@@ -9,6 +9,7 @@ import {
   type FactsOfAnswers,
   followUps,
   messageForModel,
+  pressedCommand,
   type Router,
   type TurnContext,
   turnMessages,
@@ -21,6 +22,7 @@ import { type Inbound, reasonOf } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { AgentSide } from "../../path/index.ts";
 import { mayBeSilent, silenceReason } from "../../reply/index.ts";
+import { toolCalls } from "../../stations/index.ts";
 import { keptReply } from "../../webhooks/index.ts";
 import type { OutboundFiles } from "./outbound-files.ts";
 
@@ -80,7 +82,9 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     transcript({ visit, withContext, ...turn }) {
       const alone = turn.route.isolated || isDeliverOnly(turn.inbound);
       const inbound = alone ? undefined : messageForModel(turn.inbound, visit.get(usedCommand));
-      return inbound === undefined ? [] : turnMessages({ ...turn, inbound, ...(withContext ? { context: context.of(visit) } : {}) });
+      return inbound === undefined
+        ? []
+        : turnMessages({ ...turn, inbound, tools: visit.get(toolCalls) ?? [], ...(withContext ? { context: context.of(visit) } : {}) });
     },
     markRead: context.markRead,
     tookQueued: context.tookQueued,
@@ -91,9 +95,11 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     },
     keptReply: (inbound, reply) =>
       config().hooks.exposeReplies || inbound.request?.keepReply === true ? keptReply(inbound, reply, options.redact) : undefined,
-    silence: (reply, inbound) =>
-      reply.media.length > 0 || isDeliverOnly(inbound) || !mayBeSilent(reply.text)
-        ? null
-        : silenceReason(reply.text, { ackMaxChars: ackMaxCharsFor(config(), inbound) }),
+    silence: (reply, inbound) => {
+      // The message with the button shows the answer.
+      if (reply.text === "" && pressedCommand(inbound) !== undefined) return "approval_answered";
+      if (reply.media.length > 0 || isDeliverOnly(inbound) || !mayBeSilent(reply.text)) return null;
+      return silenceReason(reply.text, { ackMaxChars: ackMaxCharsFor(config(), inbound) });
+    },
   };
 }

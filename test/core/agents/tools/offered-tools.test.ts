@@ -141,3 +141,38 @@ test("a source that throws costs the turn its tools, not the answer", async () =
   );
   expect(await ask(host, "no_such_tool")).toBe("no tool no_such_tool");
 });
+
+test("the next turn reads which tools were called, in brief and without files", async () => {
+  const host = await hostWith(
+    ({ tool }) =>
+      tool({
+        ...dice,
+        run: ({ args }) => ({ text: `rolled ${args.count} `.repeat(40), media: [{ mimeType: "image/png", data: "AAAA" }] }),
+      }),
+    {
+      answer: async (turn, signal) =>
+        turn.inbound.text === "history"
+          ? turn.messages.map(({ text }) => text).join("\n")
+          : await callTools(turn, signal).then(() => "Rolled."),
+    },
+  );
+  await ask(host, 'roll_dice {"count":3}');
+  expect(await ask(host, "history")).toMatch(/\n\[used roll_dice \{"count":3\}: \{"text":"rolled 3 .{100,160}…\]\nRolled\.\n/);
+});
+
+test("a tool whose needsApproval fails does not run", async () => {
+  let ran = false;
+  const host = await hostWith(({ tool }) =>
+    tool({
+      ...dice,
+      needsApproval() {
+        throw new Error("the rules are lost");
+      },
+      run() {
+        ran = true;
+      },
+    } as never),
+  );
+  expect(await ask(host, "roll_dice")).toMatch(/the rules are lost/);
+  expect(ran).toBe(false);
+});
