@@ -10,7 +10,7 @@ const longestId = 500;
 const mostButtons = 100;
 const buttonDataBytes = 64;
 
-const invalid = (error: string): ActionRefusal => refuse("invalid_arguments", error);
+export const invalid = (error: string): ActionRefusal => refuse("invalid_arguments", error);
 
 /** Accepts both names of an action and every spelling of its parameters. Ids may be numbers. `null` means absent. */
 export function readAction(name: string, args: Json): ActionCall | ActionRefusal {
@@ -59,7 +59,7 @@ export function checkIds(call: ActionCall, { messageIds }: Pick<ChannelCapabilit
 const isBlank = (value: unknown, key: FieldKey): boolean =>
   value === undefined || (key !== "emoji" && typeof value === "string" && value.trim() === "");
 
-type Read = { readonly value: unknown } | { readonly refusal: ActionRefusal };
+type Read<T = unknown> = { readonly value: T } | { readonly refusal: ActionRefusal };
 
 function readValue(value: Json, kind: FieldKind, name: string): Read {
   switch (kind) {
@@ -85,7 +85,7 @@ function readValue(value: Json, kind: FieldKind, name: string): Read {
   }
 }
 
-function readButtons(rows: Json, name: string): Read {
+export function readButtons(rows: Json, name: string): Read<readonly (readonly Button[])[]> {
   if (!Array.isArray(rows) || !rows.every((row) => Array.isArray(row)))
     return { refusal: invalid(`${name} must be a list of rows, each a list of { text, callback_data }.`) };
   const all = rows.flat() as readonly Json[];

@@ -66,7 +66,7 @@ export async function recipientFor(
   const thread = call.thread ?? target.thread ?? (nearby?.chat === chat ? nearby.thread : undefined);
   if (thread !== undefined && !live.capabilities.threads) return refuse("not_supported", `The channel ${live.channel} has no topics.`);
   const address: Address = { channel: live.channel, account: live.id, chat, ...(thread === undefined ? {} : { thread }) };
-  const recipient: Recipient = { address, kind: kindOf(address, caller, live) };
+  const recipient: Recipient = { address, kind: chatKindOf(address, caller, live) };
   return (caller.by === "agent" ? await keepOut(recipient, caller, live, deps) : undefined) ?? recipient;
 }
 
@@ -81,7 +81,7 @@ async function readTarget(to: string, live: LiveAccount): Promise<{ readonly cha
 }
 
 /** Guesses the kind of chat. Without further information, an id that begins with a minus belongs to a group. */
-function kindOf({ channel, account, chat }: Address, caller: ActionCaller, { access }: LiveAccount): Recipient["kind"] {
+export function chatKindOf({ channel, account, chat }: Address, caller: ActionCaller, { access }: LiveAccount): Recipient["kind"] {
   if (caller.by === "agent" && caller.inbound.authority === "channel") {
     const { inbound } = caller;
     if (inbound.channel === channel && inbound.account === account && inbound.chat.id === chat)

@@ -180,23 +180,26 @@ export function schemaOf(name: string): ActionSchema | undefined {
 
 export const shownName = ({ names: [first = "", second = first] }: Field, long = false): string => (long ? second : first);
 
+/** JSON Schema of rows of buttons. */
+export const buttonRows: Json = {
+  type: "array",
+  items: {
+    type: "array",
+    items: {
+      type: "object",
+      properties: { text: { type: "string" }, callback_data: { type: "string", description: "At most 64 bytes." } },
+      required: ["text", "callback_data"],
+      additionalProperties: false,
+    },
+  },
+};
+
 const types: Readonly<Record<FieldKind, Json>> = {
   id: { type: "string" },
   text: { type: "string" },
   flag: { type: "boolean" },
   count: { type: "integer", minimum: 1, maximum: 50 },
-  buttons: {
-    type: "array",
-    items: {
-      type: "array",
-      items: {
-        type: "object",
-        properties: { text: { type: "string" }, callback_data: { type: "string", description: "At most 64 bytes." } },
-        required: ["text", "callback_data"],
-        additionalProperties: false,
-      },
-    },
-  },
+  buttons: buttonRows,
 };
 
 /** JSON Schema of the arguments, with the spellings of the short name. */

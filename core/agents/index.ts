@@ -29,6 +29,7 @@ export { createFactsOfAnswers, type FactsOfAnswers } from "./turn/answer-facts.t
 export { createDescribe } from "./turn/description.ts";
 export { type AgentTurns, type AgentTurnsOptions, createAgentTurns } from "./turn/engine.ts";
 export { keepEngines } from "./turn/engines.ts";
+export { createModelStandings, type ModelStanding, type ModelStandings } from "./turn/model-standing.ts";
 export type { ActingHint } from "./turn/prompt.ts";
 export { resolveProviders } from "./turn/providers.ts";
 export { withPrefix } from "./turn/response-prefix.ts";

@@ -123,9 +123,18 @@ function show(status: Status, { terminal, now }: CommandContext): void {
     rows.push(["webhooks", enabled ? `${status.url}${path}` : style("dim", "off")]);
   }
   if (status.gateway) rows.push(["engines", status.gateway.engines.join(", ")]);
+  for (const standing of status.gateway?.models ?? []) rows.push(["model", style("yellow", standingLine(standing, now()))]);
   terminal.table(rows.map(([name, text]) => [style("dim", name), text]));
   if (status.events?.nodes !== undefined) showNodes(status.events.nodes, terminal);
   if (status.gateway) showAccounts(status.gateway, { terminal, now: now() });
+}
+
+function standingLine({ agent, model, skipped }: GatewayDescription["models"][number], now: number): string {
+  const others = skipped.map((one) => {
+    const again = one.until === undefined || one.until <= now ? "" : `; it is asked again in ${renderDuration(one.until - now)}`;
+    return `${one.model}: ${one.detail}${again}`;
+  });
+  return `${agent}: ${model === undefined ? "no model answers" : `${model} answers`} in place of ${others.join(". ")}`;
 }
 
 function showNodes(nodes: readonly NodeReport[], { line, table, style }: CommandContext["terminal"]): void {

@@ -4,12 +4,13 @@
  * A property with a default is required in the type, because loading sets it, and optional in the file.
  */
 import Type, { type Static } from "typebox";
-import { agentsSchema, bindingsSchema, modelsSchema } from "./schema/agents.ts";
+import { agentsSchema, bindingsSchema } from "./schema/agents.ts";
 import { totalBudgetSchema } from "./schema/budget.ts";
 import { channelsSchema } from "./schema/channels.ts";
 import { commandsSchema, messagesSchema, sessionSchema } from "./schema/chat.ts";
 import { gatewaySchema, logSchema, stateSchema } from "./schema/gateway.ts";
 import { hooksSchema } from "./schema/hooks.ts";
+import { modelsSchema } from "./schema/models.ts";
 import { pluginsSchema } from "./schema/plugins.ts";
 import { schedulesSchema } from "./schema/schedules.ts";
 

@@ -27,6 +27,7 @@ export type {
   Reply,
   Route,
   Silent,
+  SkippedModel,
   Station,
   Thinking,
   TurnEvent,

@@ -269,7 +269,10 @@ export interface OutboundMedia {
   readonly url?: string;
   /** The path of a file in the agent's workspace, or of a file that came with a message. */
   readonly path?: string;
-  /** The bytes in base64, at most 1 MB; for content generated on the fly. */
+  /**
+   * The bytes in base64, for content generated on the fly: at most 1 MB, or in a `media` event of an engine as much as another file may have,
+   * because the gateway stores it at once.
+   */
   readonly data?: string;
   /** The platform's own handle of a file that it already has, such as a sticker. */
   readonly ref?: string;
@@ -281,6 +284,18 @@ export interface OutboundMedia {
   readonly size?: number;
   readonly width?: number;
   readonly height?: number;
+}
+
+/** A model that was passed over in favour of another one. */
+export interface SkippedModel {
+  /** `provider/model`. */
+  readonly model: string;
+  /** The code of the reason, such as `model_quota`. */
+  readonly reason: string;
+  /** The reason as a sentence, without a secret. */
+  readonly detail: string;
+  /** When the model is asked again, in epoch milliseconds; absent if no time is set. */
+  readonly until?: number;
 }
 
 /** The events that an engine yields while it runs, in order; `done` is the last. */
@@ -304,6 +319,8 @@ export type TurnEvent =
       readonly reasoning?: number;
       readonly model: string;
     }
+  /** The model that now answers, and those that come before it in the configuration and do not. */
+  | { readonly type: "model"; readonly model: string; readonly skipped: readonly SkippedModel[] }
   | { readonly type: "done" };
 
 /** The complete reply of a turn. The text is Markdown. */
@@ -319,6 +336,8 @@ export interface Reply {
   /** Id of the message to replace by an edit. If that message is gone, the reply fails. */
   readonly replaces?: string;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number; readonly model: string };
+  /** The model that answered, as `provider/model`, if the engine named it. */
+  readonly model?: string;
 }
 
 /** One message in the form the platform accepts. JSON, because it waits in the outbox. */

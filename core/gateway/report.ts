@@ -1,7 +1,8 @@
 /** A gateway's report about itself: whether it is ready, and what is running in it. */
 
+import type { ModelStanding } from "../agents/index.ts";
 import { type AccountReport, reasonOfStatus } from "../channels/index.ts";
-import { changedAtStart, type LoadedConfig, type Problem } from "../config/index.ts";
+import { agentIds, agentSettings, changedAtStart, type GatewayConfig, type LoadedConfig, type Problem } from "../config/index.ts";
 import { product, reasonOf } from "../contract/index.ts";
 import { type PluginReport, type Plugins, type Registry, type WatchReport, watchedProblem } from "../host/index.ts";
 import { routeAddress } from "../http/index.ts";
@@ -41,6 +42,8 @@ export interface GatewayDescription {
   /** Settings that were changed since the start, and take effect after a restart. */
   readonly waiting: readonly string[];
   readonly engines: readonly string[];
+  /** Agents whose next turn passes over a model: which model would answer instead (absent: none), and why not the others. */
+  readonly models: readonly (Pick<ModelStanding, "model" | "skipped"> & { readonly agent: string })[];
   readonly running: number;
   readonly stats: StoreStats;
 }
@@ -84,6 +87,21 @@ function readinessOf(
       state === "ok" || state === "standby" ? [] : [`${source}:${account} is ${state}: ${reason}`],
     );
   return { ready: blocking.length === 0 && life.tried, reasons: [...blocking, ...accounts, ...watched] };
+}
+
+/** An agent whose engine or model is unknown is reported as a problem of the configuration. */
+async function passedOver(standings: Runtime["standings"], config: GatewayConfig): Promise<GatewayDescription["models"]> {
+  const all = await Promise.all(
+    agentIds(config).map(async (agent) => {
+      try {
+        const { model, skipped } = await standings.of(agentSettings(config, agent));
+        return { agent, ...(model === undefined ? {} : { model }), skipped };
+      } catch {
+        return { agent, skipped: [] };
+      }
+    }),
+  );
+  return all.filter(({ skipped }) => skipped.length > 0);
 }
 
 type Watched = GatewayDescription["watched"];
@@ -184,6 +202,7 @@ export function createDescribing(
         problems: [...(current.loaded.refused ?? []), ...current.loaded.problems, ...(await found())],
         waiting: changedAtStart(started, config()),
         engines: [...runtime.registry.engines.keys()],
+        models: await passedOver(runtime.standings, config()),
         running: runtime.path.lanes.running(),
         stats: await store.stats(),
       }),

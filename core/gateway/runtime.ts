@@ -1,6 +1,6 @@
 /** The moving parts of one gateway, created once and wired here: stations, agents, accounts, path. */
 import { createGate, createPairing, placeSettings } from "../access/index.ts";
-import { type ActionRunner, createActionRunner, createActionTools, createEnds } from "../actions/index.ts";
+import { type ActionRunner, createActionRunner, createActionTools, createEnds, createReplyTools } from "../actions/index.ts";
 import {
   type Activation,
   type AgentTurns,
@@ -14,6 +14,7 @@ import {
   createDescribe,
   createFactsOfAnswers,
   createGroupContext,
+  createModelStandings,
   createOfferedTools,
   createRouter,
   createRunningOnNodes,
@@ -24,6 +25,7 @@ import {
   createWaitingEvents,
   groupHistoryLimit,
   historyLimit,
+  type ModelStandings,
   movedSessions,
   type Router,
   type RunningOnNodes,
@@ -62,6 +64,7 @@ export interface Runtime {
   readonly path: Path;
   readonly actions: ActionRunner;
   readonly spending: Spending;
+  readonly standings: ModelStandings;
   readonly newId: () => string;
   readonly confirm: (url: string) => Promise<void>;
 }
@@ -74,16 +77,18 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const pairing = createPairing({ store, now });
   const optionsOf = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.options;
   const engines = enginesOf(registry);
+  const files = createOutboundFiles({ ...options, optionsOf });
+  const replyTools = createReplyTools({ account: (channel, account) => accounts.get(channel, account), complete: files.complete });
   const receive: Path["receive"] = (event, how) => path.receive(event, how);
   const approvals = createGatewayApprovals({ ...{ store, receive, log, now }, accounts: () => accounts, gate: () => gate });
   const notifyOwner = createOwnerNotices({ config, pairing, receive, gate: () => gate, accounts: () => accounts, router: () => router });
   const spending = createSpending({ config, store, log, now, newId, notifyOwner });
-  const { turns, stops, running, describe } = createTurns(options, {
+  const { turns, stops, running, describe, standings } = createTurns(options, {
     ...{ engines, registry, spending },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
-    tools: (inbound, route, visit) => acting.tools(inbound, route, visit),
+    tools: (...at) => [...acting.tools(...at), ...replyTools(...at)],
     offered: createOfferedTools({ registry, config, approvals, log, now }),
     acting: (inbound, route) => acting.hint(inbound, route),
   });
@@ -111,7 +116,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     config,
     configFile: options.configFile,
     environment: options.environment,
-    ...{ store, registry, activation, engines, turns, approvals, spending },
+    ...{ store, registry, activation, standings, turns, approvals, spending },
     accounts: () => accounts,
     ...{ stopElsewhere: stops.tell, runningNow: running.now },
     isOwner: gate.isOwner,
@@ -149,8 +154,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     ...{ redact: options.redact, stateDirectory: options.stateDirectory },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
-      ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, spending, log, now },
-      completeFiles: createOutboundFiles({ ...options, optionsOf }),
+      ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, files, spending, log, now },
       redact: options.redact,
     }),
   });
@@ -181,7 +185,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
-  const ofAgents = { commands, turns, stops, running, activation, router, spending };
+  const ofAgents = { commands, turns, stops, running, standings, activation, router, spending };
   return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };
 }
 
@@ -201,6 +205,7 @@ function createTurns(
   readonly stops: StopsOnNodes;
   readonly running: RunningOnNodes;
   readonly describe: ReturnType<typeof createDescribe>;
+  readonly standings: ModelStandings;
 } {
   const providers = () =>
     resolveProviders(config(), secrets, (path, reason) => log.warn({ path }, `a model provider cannot be used: ${reason}`));
@@ -225,5 +230,8 @@ function createTurns(
     ...{ store, turns, now },
     onError: (error) => log.warn({ error: reasonOf(error) }, "this node could not report which turns it runs"),
   });
-  return { turns, stops, running, describe: createDescribe({ config, engines: parts.engines, providers, spending: parts.spending, log }) };
+  const { engines, spending } = parts;
+  // Asked for often, such as by a page that shows the status: only turns log what is wrong with a provider.
+  const standings = createModelStandings({ engines, providers: () => resolveProviders(config(), secrets, () => {}), log });
+  return { turns, stops, running, describe: createDescribe({ config, engines, providers, spending, log }), standings };
 }

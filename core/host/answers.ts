@@ -4,7 +4,7 @@
  */
 
 import { validateHeaderName, validateHeaderValue } from "node:http";
-import { type Json, reasonOf } from "../contract/index.ts";
+import { type Json, reasonOf, type SkippedModel } from "../contract/index.ts";
 import type { HookName } from "../stations/index.ts";
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -107,9 +107,27 @@ export function turnEventProblem(value: unknown): string | undefined {
       return isButtons(value.buttons) ? undefined : "buttons of an event are not rows of buttons";
     case "usage":
       return isUsage(value) ? undefined : "usage must be in numbers";
+    case "model":
+      if (!isText(value.model)) return "model of an event is not a text";
+      return areSkippedModels(value.skipped) ? undefined : "skipped of an event is not a list of models with a reason and a detail";
     default:
       return isText(value.type) ? undefined : "an event has no type";
   }
+}
+
+/** Whether a value is a list of models that were passed over. */
+export function areSkippedModels(value: unknown): value is readonly SkippedModel[] {
+  return (
+    Array.isArray(value) &&
+    value.every(
+      (one: unknown) =>
+        isObject(one) &&
+        isText(one.model) &&
+        isText(one.reason) &&
+        isText(one.detail) &&
+        (one.until === undefined || Number.isFinite(one.until)),
+    )
+  );
 }
 
 /** Checks a receipt. Accepts any plain object, because a channel may return more fields than the receipt has. */

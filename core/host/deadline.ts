@@ -40,6 +40,7 @@ export const pluginDeadlines = {
   prepare: 60_000,
   offer: 6_000,
   describe: 35_000,
+  skipped: 5_000,
   command: 120_000,
   route: 120_000,
   cli: 120_000,

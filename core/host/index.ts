@@ -1,6 +1,7 @@
 /** The plugin host: finds, checks, loads and guards plugins. */
 
 export {
+  areSkippedModels,
   inboundProblem,
   isObject,
   isStream,

@@ -25,6 +25,7 @@ export type PluginData = Omit<PluginDefinition, "setup" | "cli" | "channel"> & {
 export type EngineData = Pick<EngineDefinition, "id" | "needsModel" | "stateless"> & {
   readonly prepares: boolean;
   readonly describes: boolean;
+  readonly skips: boolean;
 };
 
 /** What a module declares. `problem`: why it cannot run in a worker. */

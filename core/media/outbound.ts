@@ -24,6 +24,18 @@ export interface Completed {
   readonly reply: Reply;
   /** Files that could not be prepared, each with a sentence for the operator. */
   readonly problems: readonly string[];
+  /** The same files, for others than the operator. */
+  readonly refused: readonly Refused[];
+}
+
+/** A file that could not be prepared. */
+export interface Refused {
+  /** Such as `media_missing`. */
+  readonly code: string;
+  /** A sentence for the agent. It contains no addresses of the machine's network. */
+  readonly reason: string;
+  /** What users read in place of the file. */
+  readonly note: string;
 }
 
 export type Outbound = (reply: Reply, route: Route, signal: AbortSignal) => Promise<Completed>;
@@ -40,7 +52,8 @@ const mostFiles = 20;
 const atOnce = 4;
 /** Time limit for all files of one reply, in milliseconds. After that, the reply is better sent without them. */
 const patienceMs = 2 * 60_000;
-const mostDataBytes = 1_048_576;
+/** The most that `data` of a file may have, in bytes. */
+export const mostDataBytes = 1_048_576;
 
 /** Short texts for users. The full sentence may contain internal addresses, which only the operator may see. */
 const shortly: Readonly<Record<string, string>> = {
@@ -87,8 +100,12 @@ function isEndingMissing({ url, fileName }: OutboundMedia, name: string, mimeTyp
   return url !== undefined && fileName === undefined && /^(?:image|audio|video)\//.test(mimeType) && !mediaEnding.test(name);
 }
 
+function shortReason(thrown: unknown): string {
+  return (thrown instanceof ChannelError ? shortly[thrown.reason] : undefined) ?? "it could not be fetched";
+}
+
 function unavailable(media: OutboundMedia, thrown: unknown): string {
-  const why = (thrown instanceof ChannelError ? shortly[thrown.reason] : undefined) ?? "it could not be fetched";
+  const why = shortReason(thrown);
   const name = nameOf(media)
     .replace(/[\p{Cc}[\]`*_<>]/gu, " ")
     .trim()
@@ -203,12 +220,12 @@ export function createOutbound({ fetch, stateDirectory, roots, maxBytes }: Outbo
 
   return async (reply, route, closing) => {
     const { to } = route;
-    if (to === null || reply.media.length === 0) return { reply, problems: [] };
+    if (to === null || reply.media.length === 0) return { reply, problems: [], refused: [] };
     const patience = AbortSignal.timeout(patienceMs);
     const signal = AbortSignal.any([closing, patience]);
     const found: (OutboundMedia | undefined)[] = [];
     const problems: string[] = [];
-    const notes: string[] = [];
+    const refused: Refused[] = [];
     const waiting = reply.media.entries();
     const work = async () => {
       for (const [index, media] of waiting) {
@@ -217,14 +234,22 @@ export function createOutbound({ fetch, stateDirectory, roots, maxBytes }: Outbo
           found[index] = await complete(media, to, { route, signal });
         } catch (error) {
           problems.push(problemOf(media, error));
-          notes.push(unavailable(media, error));
+          refused.push(refusedFile(media, error));
         }
       }
     };
     await Promise.all(Array.from({ length: Math.min(atOnce, reply.media.length) }, work));
+    const notes = refused.map(({ note }) => note);
     const text = notes.length === 0 ? reply.text : [reply.text.trimEnd(), ...notes].filter((each) => each !== "").join("\n\n");
-    return { reply: { ...reply, text, media: found.filter((media) => media !== undefined) }, problems };
+    return { reply: { ...reply, text, media: found.filter((media) => media !== undefined) }, problems, refused };
   };
+}
+
+function refusedFile(media: OutboundMedia, error: unknown): Refused {
+  const code = error instanceof ChannelError ? error.reason : "media_unreachable";
+  const isLocal = media.url === undefined && error instanceof ChannelError;
+  const reason = isLocal ? error.message : `The file at that address cannot be sent: ${shortReason(error)}`;
+  return { code, reason: `${reason}.`, note: unavailable(media, error) };
 }
 
 /** Describes a failure for the operator. Only the host of an address is mentioned, because the rest may be secret. */

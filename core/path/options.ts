@@ -2,7 +2,7 @@
 
 import type { Gate } from "../access/index.ts";
 import type { Accounts } from "../channels/index.ts";
-import type { Inbound, RawEvent, Reply, Route, TurnEvent } from "../contract/index.ts";
+import type { Address, Inbound, OutboundMedia, RawEvent, Reply, Route, TurnEvent } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Ending, SessionMessage, Store, Unit } from "../state/index.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
@@ -31,6 +31,8 @@ export interface AgentSide {
   refusalFor(inbound: Inbound, route: Route): Promise<string | undefined>;
   /** The files of a reply, just before it is rendered; called only if there are any. */
   readonly completeReply: CompleteReply;
+  /** Stores a large file that a model has generated; a small one stays as it is. Never rejects. */
+  keepGenerated(media: OutboundMedia, to: Address | null): Promise<OutboundMedia>;
   /** The acknowledging reaction of a message; `null` if there is none. */
   ackReaction(inbound: Inbound, route: Route): { readonly emoji: string; readonly removeAfter: boolean } | null;
   /** The platform rejected the acknowledging reaction. */

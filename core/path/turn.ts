@@ -1,8 +1,19 @@
 /** Station 4: an engine (or a command) replies. Its stream is collected, and shown while it grows. */
 
-import { HostError, type Inbound, isOfState, PluginError, type Reply, type Route, reasonOf, type TurnEvent } from "../contract/index.ts";
+import {
+  HostError,
+  type Inbound,
+  isOfState,
+  type OutboundMedia,
+  PluginError,
+  type Reply,
+  type Route,
+  reasonOf,
+  type TurnEvent,
+} from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
-import { type Hooks, hasActed, toolCalls, type Visit } from "../stations/index.ts";
+import { type Hooks, hasActed, replyAdditions, toolCalls, type Visit } from "../stations/index.ts";
+import { withAdditions } from "./additions.ts";
 import { apologyTo } from "./endings/apology.ts";
 import { type Stop, silentDecision, type Trace, textReply } from "./endings/ending.ts";
 import type { PathOptions } from "./options.ts";
@@ -17,6 +28,8 @@ interface Collected {
   media: Reply["media"][number][];
   buttons: Reply["buttons"];
   usage: Reply["usage"];
+  /** The model that answers, and those that were passed over. */
+  model: Extract<TurnEvent, { readonly type: "model" }> | undefined;
   /** Usage of each model that was called: a fallback replies if the first model could not. */
   readonly models: Map<string, ModelUsage>;
 }
@@ -40,13 +53,14 @@ export async function turn(
     readonly pathsOf: PathOptions["gate"]["pathsOf"];
     readonly guardStream: PathOptions["agents"]["guardStream"];
     readonly refusalFor: PathOptions["agents"]["refusalFor"];
+    readonly keepGenerated: PathOptions["agents"]["keepGenerated"];
   },
 ): Promise<TurnResult | Stop> {
-  const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream, refusalFor } = options;
+  const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream, refusalFor, keepGenerated } = options;
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
-  const found: Collected = { text: "", reasoning: "", media: [], buttons: [], usage: undefined, models: new Map() };
+  const found: Collected = { text: "", reasoning: "", media: [], buttons: [], usage: undefined, model: undefined, models: new Map() };
   try {
     const answered = await hooks.turn(inbound, route, signal, visit);
     if (answered === undefined) {
@@ -73,14 +87,16 @@ export async function turn(
     const stream = plugin === "core" ? answered.value : guardStream({ plugin, stream: answered.value, inbound, route }, signal);
     // If a stream fails, the trace names its engine's plugin.
     plugin = "plugin" in stream && typeof stream.plugin === "string" ? stream.plugin : plugin;
-    const reply = await collect(stream, found, { presence, shown }).finally(() => traceTools(trace, visit));
+    const keep = (media: OutboundMedia) => keepGenerated(media, route.to);
+    const collected = await collect(stream, found, { presence, shown, keep }).finally(() => traceTools(trace, visit));
+    const reply = withAdditions(collected, visit.get(replyAdditions), { inbound, silence });
     const usage =
       reply.usage === undefined ? "" : `, ${reply.usage.inputTokens} tokens in, ${reply.usage.outputTokens} out by ${reply.usage.model}`;
     trace.add("turn", {
       plugin: answered.plugin,
       verdict: "pass",
       code: "done",
-      detail: `${reply.text.length} characters in ${now() - began} ms${usage}`,
+      detail: `${reply.text.length} characters in ${now() - began} ms${usage}${insteadOf(found)}`,
       ...usageOf(found),
     });
     return { reply };
@@ -89,10 +105,12 @@ export async function turn(
     const { code, hint, path } = diagnose(error);
     if (error instanceof PluginError) plugin = error.plugin;
     // After a reaction or a message by a tool, many models write nothing more. The person has seen what the agent did.
-    if (code === "model_empty" && visit.get(hasActed) === true) {
-      const detail = "the agent acted in a chat and wrote no reply";
+    const additions = visit.get(replyAdditions);
+    const hasFile = additions !== undefined && (additions.files.length > 0 || additions.refused !== undefined);
+    if (code === "model_empty" && (visit.get(hasActed) === true || hasFile)) {
+      const detail = `the agent ${hasFile ? "attached a file" : "acted in a chat"} and wrote no reply`;
       trace.add("turn", { plugin, verdict: "pass", code: "done", detail, ...usageOf(found) });
-      return { reply: replyOf(found) };
+      return { reply: withAdditions(replyOf(found), additions, { inbound, silence: () => null }) };
     }
     const isRefused = code === overBudget;
     trace.add("turn", {
@@ -177,13 +195,22 @@ const usageOf = ({ models }: Collected): { readonly usage?: readonly ModelUsage[
 async function collect(
   stream: AsyncIterable<TurnEvent>,
   found: Collected,
-  { presence, shown }: { readonly presence: Presence; readonly shown: ShownText | undefined },
+  {
+    presence,
+    shown,
+    keep,
+  }: {
+    readonly presence: Presence;
+    readonly shown: ShownText | undefined;
+    readonly keep: (media: OutboundMedia) => Promise<OutboundMedia>;
+  },
 ): Promise<Reply> {
   // Thoughts are part of the preview only if the session asks for them; the reply is sent without them.
   let thoughts = "";
   try {
     for await (const event of stream) {
-      take(found, event);
+      if (event.type === "media") found.media.push(await keep(event.media));
+      else take(found, event);
       presence.progress();
       if (event.type === "reasoning" && event.preview === true) thoughts = renderReasoning(found.reasoning);
       if (event.type === "text" || thoughts !== "") shown?.grow(found.text, thoughts);
@@ -195,8 +222,22 @@ async function collect(
   return replyOf(found);
 }
 
-function replyOf({ text, media, buttons, reasoning, usage }: Collected): Reply {
-  return { text, media, buttons, ...(reasoning === "" ? {} : { reasoning }), ...(usage === undefined ? {} : { usage }) };
+function replyOf({ text, media, buttons, reasoning, usage, model }: Collected): Reply {
+  return {
+    text,
+    media,
+    buttons,
+    ...(reasoning === "" ? {} : { reasoning }),
+    ...(usage === undefined ? {} : { usage }),
+    ...(model === undefined ? {} : { model: model.model }),
+  };
+}
+
+/** Why the first model did not answer, for the trace; empty if it did. */
+function insteadOf({ model }: Collected): string {
+  if (model === undefined || model.skipped.length === 0) return "";
+  const why = model.skipped.map((one) => `${one.model} (${one.reason}: ${one.detail.replace(/\.$/, "")})`);
+  return `; ${model.model} answered in place of ${why.join(", ")}`;
 }
 
 function take(found: Collected, event: TurnEvent): void {
@@ -207,11 +248,11 @@ function take(found: Collected, event: TurnEvent): void {
     case "reasoning":
       found.reasoning += event.delta;
       break;
-    case "media":
-      found.media.push(event.media);
-      break;
     case "buttons":
       found.buttons = event.buttons;
+      break;
+    case "model":
+      found.model = event;
       break;
     case "usage":
       found.usage = sumOf(found.usage, event);

@@ -74,11 +74,13 @@ async function answer(
   const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
   const inbound = hasFiles ? await agents.completeMedia(received, { route, visit, signal }) : received;
   const asSent = (reply: Reply, context: FormattingContext) => agents.asSent(reply, context, visit);
-  const { silence, guardStream, refusalFor, completeReply } = agents;
+  const { silence, guardStream, refusalFor, completeReply, keepGenerated } = agents;
   // A process that was stopped may wake here before it learns that its lease has ended, and that another node has the unit.
   if (signal.aborted || store.nodes?.leaseLeft() === 0) throw new Interrupted();
   addHold(visit, { pause: () => walk.slot.pause(), resume: () => walk.slot.take() });
-  const asking = { hooks, trace, visit, presence, now: clock.now, silence, asSent, pathsOf: gate.pathsOf, guardStream, refusalFor, signal };
+  const { pathsOf } = gate;
+  const ofAgents = { silence, asSent, guardStream, refusalFor, keepGenerated };
+  const asking = { hooks, trace, visit, presence, now: clock.now, pathsOf, ...ofAgents, signal };
   const result = await turn(inbound, route, asking).catch(async (error: unknown) => {
     await presence.close();
     throw error;

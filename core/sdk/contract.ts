@@ -29,6 +29,7 @@ import {
   type Reply,
   type Route,
   type Silent,
+  type SkippedModel,
   sdkVersion,
   type Thinking,
   type Transform,
@@ -1270,6 +1271,14 @@ export interface EngineProvider {
   readonly baseUrl?: string;
   readonly apiKey?: string;
   readonly headers?: Readonly<Record<string, string>>;
+  /**
+   * What the operator says about single models, by the name after the slash. `contextTokens`: the size of the context window, in tokens.
+   * `images` and `tools`: whether the model accepts images and calls tools; absent if unknown. `cacheMarks`: its server caches only what a
+   * request marks.
+   */
+  readonly models?: Readonly<
+    Record<string, { readonly contextTokens?: number; readonly images?: boolean; readonly tools?: boolean; readonly cacheMarks?: boolean }>
+  >;
 }
 
 /**
@@ -1291,6 +1300,11 @@ export interface EngineDefinition {
     by: Pick<EngineTurn, "model" | "fallbacks" | "providers" | "spending">,
     signal: AbortSignal,
   ): Promise<string | undefined>;
+  /**
+   * The models that a turn which begins now would pass over, and why, such as one whose quota is used up. Called for `/status`, `service
+   * status` and `service doctor`, so answer from memory. If all models are returned, one of them is asked nevertheless.
+   */
+  skipped?(by: Pick<EngineTurn, "model" | "fallbacks" | "providers">): Promise<readonly SkippedModel[]> | readonly SkippedModel[];
   /**
    * Ends with `done`. Throws `EngineError` if the model fails: the sender gets an apology, the operator the reason. Stops soon after
    * `signal` is aborted (`/stop`, `timeoutSeconds`, a closing gateway); later events are ignored.

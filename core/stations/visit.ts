@@ -1,5 +1,7 @@
 /** One event on its way through the stations, with data that one part of the gateway leaves for a later station. */
 
+import type { OutboundMedia, Reply } from "../contract/index.ts";
+
 /** The name and type of one value that a visit carries. */
 export interface Carried<T> {
   readonly name: string;
@@ -28,6 +30,18 @@ export const passedBy = carried<{ readonly code: string; readonly path?: string 
 
 /** Set when the agent has acted in a chat during its turn, such as by a reaction or a message. */
 export const hasActed = carried<true>("hasActed");
+
+/** What tools have added to the reply of their turn. */
+export interface ReplyAdditions {
+  /** Checked and stored already. */
+  readonly files: readonly { readonly media: OutboundMedia; readonly caption?: string }[];
+  /** In place of those of the engine. */
+  readonly buttons?: Reply["buttons"];
+  /** What users read of a file that was refused, unless one was attached after it. */
+  readonly refused?: string;
+}
+
+export const replyAdditions = carried<ReplyAdditions>("replyAdditions");
 
 /** One call of a tool in a turn. */
 export interface ToolUse {

@@ -19,6 +19,8 @@ export interface Failure {
   readonly error: EngineError;
   /** The server did not respond at all. If another model is available, an immediate retry is pointless. */
   readonly unreachable: boolean;
+  /** True if every other model of the provider would fail as well, such as for a wrong key. */
+  readonly wholeProvider?: boolean;
   /** Milliseconds that the server asked us to wait; `undefined` if it did not. */
   readonly waitMs?: number;
 }
@@ -159,6 +161,11 @@ function byStatus(status: number, said: string, target: Target): EngineError {
   });
 }
 
+/** Providers limit the use of single models by 429, and the access to them by 403. */
+function concernsProvider(reason: string, status: number): boolean {
+  return (reason === "model_unauthorized" && status !== 403) || (reason === "model_quota" && status !== 429);
+}
+
 function messageOf(thrown: unknown): string {
   if (thrown instanceof Error) return thrown.message;
   const message = typeof thrown === "object" && thrown !== null ? (thrown as { message?: unknown }).message : thrown;
@@ -193,7 +200,8 @@ export function explain(thrown: unknown, target: Target): Failure {
     const said = clean(bodyMessage(thrown.responseBody), target);
     const waitMs = waitOf(thrown.responseHeaders) ?? waitIn(said);
     const error = byStatus(thrown.statusCode, said, target);
-    return { error, unreachable: false, ...(waitMs === undefined ? {} : { waitMs }) };
+    const wholeProvider = concernsProvider(error.reason, thrown.statusCode);
+    return { error, unreachable: false, wholeProvider, ...(waitMs === undefined ? {} : { waitMs }) };
   }
   const name = thrown instanceof Error ? thrown.name : "";
   if (name === "AI_InvalidResponseDataError") {
@@ -207,7 +215,7 @@ export function explain(thrown: unknown, target: Target): Failure {
   if (name === "AI_APICallError" || thrown instanceof TypeError) {
     const reason = clean(networkReason(thrown), target);
     const hint = `Start that server, or correct models.providers.${target.providerId}.baseUrl.`;
-    return { error: fail("model_unreachable", `${at} cannot be reached: ${reason}`, hint), unreachable: true };
+    return { error: fail("model_unreachable", `${at} cannot be reached: ${reason}`, hint), unreachable: true, wholeProvider: true };
   }
   // Some servers begin a stream before they look at the request, and send the error in it.
   const reason = said === "" ? clean(messageOf(thrown), target) : said;

@@ -1,8 +1,10 @@
 /** The engine on the AI SDK, for any server that supports chat completions, in particular local ones. */
 import { definePlugin, Type } from "service-gateway/sdk";
+import { createCooldowns } from "./cooldowns.ts";
 import { describeImage } from "./describe.ts";
 import { createLibrary } from "./library.ts";
 import { runTurn } from "./run.ts";
+import { skippedModels } from "./skipped.ts";
 
 const milliseconds = (fallback: number, description: string) =>
   Type.Integer({ minimum: 1, maximum: 3_600_000, default: fallback, description });
@@ -20,6 +22,8 @@ export default definePlugin({
   }),
   setup(host, { maxSteps, ...patience }) {
     const library = createLibrary();
+    const cooldowns = createCooldowns({ now: () => host.now() });
+    const options = async () => ({ library: await library(), log: host.log, cooldowns, patience, maxSteps });
     host.engine({
       id: "ai",
       needsModel: true,
@@ -27,11 +31,12 @@ export default definePlugin({
         await library();
       },
       async *run(turn, signal) {
-        yield* runTurn(turn, signal, { library: await library(), log: host.log, patience, maxSteps });
+        yield* runTurn(turn, signal, await options());
       },
       async describe(image, by, signal) {
-        return describeImage(image, by, signal, { library: await library(), log: host.log, patience, maxSteps });
+        return describeImage(image, by, signal, await options());
       },
+      skipped: (by) => skippedModels(by, cooldowns),
     });
   },
 });

@@ -1,5 +1,7 @@
 /** Creates an AI SDK model from `provider/model` and the provider's settings. */
 import { EngineError, type EngineProvider, type EngineTurn, type Thinking } from "service-gateway/sdk";
+import { withCacheMarks } from "./cache-marks.ts";
+import { withImages } from "./images.ts";
 import type { Library, Model } from "./library.ts";
 import { withThoughtsApart } from "./thoughts.ts";
 import { fetchStream } from "./unstreamed.ts";
@@ -72,6 +74,20 @@ export function findTarget(model: string, providers: EngineTurn["providers"]): T
   return { providerId, modelId, provider, baseUrl };
 }
 
+type ModelFacts = NonNullable<EngineProvider["models"]>[string];
+
+function factsIn({ models = {} }: EngineProvider, modelId: string): ModelFacts {
+  return (Object.hasOwn(models, modelId) ? models[modelId] : undefined) ?? {};
+}
+
+/** What the operator says about a model; empty if the name is unknown. */
+export function factsOf(model: string, providers: EngineTurn["providers"]): ModelFacts {
+  const slash = model.indexOf("/");
+  const id = model.slice(0, Math.max(0, slash));
+  const provider = Object.hasOwn(providers, id) ? providers[id] : undefined;
+  return provider === undefined ? {} : factsIn(provider, model.slice(slash + 1));
+}
+
 /** The provider's request field for reasoning. Empty for `off`, because models without reasoning reject the field. */
 function thinkingFields(thinking: Thinking, api: EngineProvider["api"]): { readonly [field: string]: unknown } {
   if (thinking === "off") return {};
@@ -97,6 +113,7 @@ export function openModel(library: Library, target: Target, thinking: Thinking):
   const { providerId, modelId, provider } = target;
   const { baseURL, queryParams, headers } = address(target.baseUrl);
   const fields = thinkingFields(thinking, provider.api);
+  const marks = factsIn(provider, modelId).cacheMarks === true;
   const model = library
     .createOpenAICompatible({
       name: providerId,
@@ -106,9 +123,10 @@ export function openModel(library: Library, target: Target, thinking: Thinking):
       includeUsage: true,
       ...(provider.apiKey === undefined ? {} : { apiKey: provider.apiKey }),
       headers: { ...headers, ...provider.headers },
-      transformRequestBody: (body) => ({ ...body, ...fields }),
+      transformRequestBody: (body) => ({ ...(marks ? withCacheMarks(body) : body), ...fields }),
     })
     .chatModel(modelId);
-  if (provider.api !== "openai-compatible") return model;
-  return withThoughtsApart(library, model);
+  const complete = withImages(library, model);
+  if (provider.api !== "openai-compatible") return complete;
+  return withThoughtsApart(library, complete);
 }

@@ -1,14 +1,16 @@
 /**
- * Combines several models into one. Each step of a turn asks the first model, retries if that may help, and then tries the next ones. Once
- * a step has produced text it stays with its model, because users must not see two beginnings.
+ * Combines several models into one. Each step of a turn asks the first model, retries if that may help, and then tries the next ones in
+ * the order of `order.ts`. Once a step has produced text it stays with its model, because users must not see two beginnings.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type PluginLog } from "service-gateway/sdk";
 import { hasFiles, withoutFiles } from "./attachments.ts";
+import type { Cooldowns } from "./cooldowns.ts";
 import { askedAgainIfEmpty } from "./empty.ts";
-import { explain, mayMeanFiles, refusesThinking, retryDelay } from "./failure.ts";
+import { explain, type Failure, mayMeanFiles, refusesThinking, retryDelay } from "./failure.ts";
 import { History } from "./history.ts";
 import type { Library, Model, ModelCall, ModelPart, ModelStream } from "./library.ts";
+import { type Asking, askInOrder, type Contestant, type SkippedModel } from "./order.ts";
 import { shownUrl, type Target } from "./provider.ts";
 import type { Accounted } from "./spending.ts";
 
@@ -23,8 +25,7 @@ export interface Patience {
   readonly retryDelayMs: number;
 }
 
-export interface Candidate {
-  readonly name: string;
+export interface Candidate extends Contestant {
   /** Throws `EngineError` if the name is invalid. `thinks`: whether the model is asked to think, if the turn asks for that. */
   open(how: { readonly thinks: boolean }): { readonly target: Target; readonly model: Model };
   /** Whether the turn asks the model to think. */
@@ -32,15 +33,6 @@ export interface Candidate {
 }
 
 type Opened = ReturnType<Candidate["open"]>;
-
-/** Failures of one model, provider or account, such as a model that its provider has withdrawn. Another model may succeed. */
-const otherModelMayHelp: ReadonlySet<string> = new Set([
-  "model_unauthorized",
-  "model_quota",
-  "model_context_full",
-  "model_unknown",
-  "model_provider_invalid",
-]);
 
 /** Parts that precede a model's output. */
 const preludes: ReadonlySet<ModelPart["type"]> = new Set(["stream-start", "response-metadata", "raw"]);
@@ -60,10 +52,12 @@ interface Attempt {
   readonly reader: ReadableStreamDefaultReader<ModelPart>;
   readonly controller: AbortController;
   readonly chunkMs: number;
+  /** Called if the model falls silent in the middle of its output. */
+  readonly onStall: (error: EngineError) => void;
 }
 
 /** The model's output from its first chunk. A later failure becomes an error part. */
-async function* rest(first: readonly ModelPart[], { target, reader, controller, chunkMs }: Attempt): AsyncGenerator<ModelPart> {
+async function* rest(first: readonly ModelPart[], { target, reader, controller, chunkMs, onStall }: Attempt): AsyncGenerator<ModelPart> {
   try {
     yield* first;
     for (;;) {
@@ -74,6 +68,7 @@ async function* rest(first: readonly ModelPart[], { target, reader, controller, 
     }
   } catch (thrown) {
     const cause = controller.signal.aborted ? controller.signal.reason : thrown;
+    if (cause instanceof EngineError && cause.reason === "model_stalled") onStall(cause);
     const reset = new EngineError("model_cut_off", {
       detail: `${target.providerId} at ${shownUrl(target.baseUrl)} cut the connection in the middle of its answer`,
       hint: "Try again, and look at that server.",
@@ -88,7 +83,7 @@ async function* rest(first: readonly ModelPart[], { target, reader, controller, 
 }
 
 /** Asks one model once. Resolves when its output has begun. */
-async function begin({ target, model }: Opened, call: ModelCall, patience: Patience): Promise<ModelStream> {
+async function begin({ target, model }: Opened, call: ModelCall, { patience, cooldowns }: PersistOptions): Promise<ModelStream> {
   const controller = new AbortController();
   const signals = call.abortSignal === undefined ? [controller.signal] : [call.abortSignal, controller.signal];
   const silence = watch(patience.firstChunkMs, controller, target);
@@ -103,7 +98,9 @@ async function begin({ target, model }: Opened, call: ModelCall, patience: Patie
       if (value.type === "error") throw value.error;
       if (!preludes.has(value.type)) break;
     }
-    return { ...result, stream: ReadableStream.from(rest(first, { target, reader, controller, chunkMs: patience.chunkMs })) };
+    const onStall = (error: EngineError) => cooldowns.pause(target, { error, unreachable: false });
+    const stream = rest(first, { target, reader, controller, chunkMs: patience.chunkMs, onStall });
+    return { ...result, stream: ReadableStream.from(stream) };
   } catch (thrown) {
     const reason: unknown = controller.signal.aborted ? controller.signal.reason : thrown;
     controller.abort();
@@ -113,9 +110,13 @@ async function begin({ target, model }: Opened, call: ModelCall, patience: Patie
   }
 }
 
-function noFiles({ providerId, modelId }: Target, cause: EngineError): EngineError {
+function noFiles({ providerId, modelId }: Target, cause?: EngineError): EngineError {
   const hint = "Choose a model that sees images.";
-  return new EngineError("model_takes_no_files", { detail: `${modelId} at ${providerId} accepts no files`, hint, cause });
+  return new EngineError("model_takes_no_files", {
+    detail: `${modelId} at ${providerId} accepts no files`,
+    hint,
+    ...(cause === undefined ? {} : { cause }),
+  });
 }
 
 /** What one model of a turn has refused. Later steps of the turn do not ask for it again. */
@@ -124,26 +125,36 @@ interface Learned {
   thinks: boolean;
 }
 
+interface PersistOptions {
+  readonly patience: Patience;
+  readonly cooldowns: Cooldowns;
+  readonly asking: Asking;
+  readonly needsFiles: boolean;
+  readonly learned: Learned;
+  readonly accounted: Accounted;
+  readonly log: Pick<PluginLog, "warn">;
+}
+
+/** The call without what the model is known not to accept. Throws if it makes no sense without that. */
+function adapted(call: ModelCall, candidate: Candidate, { needsFiles }: PersistOptions): ModelCall {
+  const { images, tools } = candidate.facts;
+  const seen = images === false && hasFiles(call) ? withoutFiles(call) : call;
+  if (seen !== call && needsFiles) throw noFiles(candidate.target());
+  if (tools !== false || seen.tools === undefined) return seen;
+  const { tools: _, toolChoice: __, ...without } = seen;
+  return without;
+}
+
 /** Asks one model until its output begins, or until another retry is not worthwhile. */
-async function persist(
-  candidate: Candidate,
-  call: ModelCall,
-  options: {
-    readonly patience: Patience;
-    readonly isLast: boolean;
-    readonly needsFiles: boolean;
-    readonly learned: Learned;
-    readonly accounted: Accounted;
-    readonly log: Pick<PluginLog, "warn">;
-  },
-): Promise<ModelStream> {
-  const { learned, log } = options;
+async function persist(candidate: Candidate, call: ModelCall, options: PersistOptions): Promise<ModelStream> {
+  const { learned, log, asking, cooldowns } = options;
   const { history } = learned;
-  let asked = call;
+  let asked = adapted(call, candidate, options);
+  if (asking.isTooLong === true) history.shorten(asked);
   for (let attempt = 0; ; attempt += 1) {
     const opened = candidate.open(learned);
     try {
-      return await options.accounted(candidate.name, history.apply(asked), (call) => begin(opened, call, options.patience));
+      return await options.accounted(candidate.name, history.apply(asked), (call) => begin(opened, call, options));
     } catch (thrown) {
       call.abortSignal?.throwIfAborted();
       const failure = explain(thrown, opened.target);
@@ -152,7 +163,7 @@ async function persist(
         log.warn({ model: opened.target.modelId, detail: failure.error.message }, "the model cannot think; it is asked without that");
         continue;
       }
-      if (failure.error.reason === "model_context_full" && history.shorten(asked)) {
+      if (failure.error.reason === "model_context_full" && asking.mayShorten && history.shorten(asked)) {
         log.warn(
           { model: opened.target.modelId, detail: failure.error.message },
           "the conversation is too long for the model; the older half of its history is left out",
@@ -165,12 +176,20 @@ async function persist(
         asked = withoutFiles(asked);
         continue;
       }
-      const wait = retryDelay(failure, attempt, options.patience.retryDelayMs);
-      const worthIt = attempt < options.patience.retries && !(failure.unreachable && !options.isLast);
-      if (wait === undefined || !worthIt) throw failure.error;
+      const wait = waitBefore(failure, attempt, options);
+      if (wait === undefined) {
+        cooldowns.pause(opened.target, failure);
+        throw failure.error;
+      }
       await delay(wait, undefined, call.abortSignal === undefined ? {} : { signal: call.abortSignal });
     }
   }
+}
+
+/** How long to wait before another attempt, in milliseconds; `undefined`: there is none. */
+function waitBefore(failure: Failure, attempt: number, { patience, asking }: PersistOptions): number | undefined {
+  const worthIt = asking.mayRetry && attempt < patience.retries && !(failure.unreachable && !asking.isLast);
+  return worthIt ? retryDelay(failure, attempt, patience.retryDelayMs) : undefined;
 }
 
 /** A model for the SDK to wrap; `doStream` takes its place in each call. Throws the error of the first one if none can be opened. */
@@ -186,42 +205,31 @@ function firstOpened(candidates: readonly Candidate[]): Model {
   throw errors[0];
 }
 
-/** Creates the combined model. `onModel` is called before each step's first chunk, with the candidate that answers. */
+/** Creates the combined model. `onModel` is called before each step's first chunk, with the candidate that answers and those before it. */
 export function createResilientModel(
   library: Pick<Library, "wrapLanguageModel">,
   options: {
     readonly candidates: readonly [Candidate, ...Candidate[]];
     readonly patience: Patience;
-    readonly log: Pick<PluginLog, "warn">;
+    readonly cooldowns: Cooldowns;
+    readonly log: Pick<PluginLog, "warn" | "error">;
     /** The call makes no sense without its files. */
     readonly needsFiles?: boolean;
     readonly accounted: Accounted;
-    readonly onModel: (name: string) => void;
+    readonly onModel: (name: string, skipped: readonly SkippedModel[]) => void;
   },
 ): Model {
-  const { candidates, patience, log, needsFiles = false, accounted, onModel } = options;
+  const { candidates, patience, cooldowns, log, needsFiles = false, accounted, onModel } = options;
   const learned = candidates.map(({ thinks }): Learned => ({ history: new History(), thinks }));
 
   async function doStream(call: ModelCall): Promise<ModelStream> {
-    for (const [index, candidate] of candidates.entries()) {
-      const next = candidates[index + 1];
-      try {
-        const options = { patience, isLast: next === undefined, needsFiles, learned: learned[index] as Learned, accounted, log };
-        const ask = () => persist(candidate, call, options);
-        const answer = await ask();
-        onModel(candidate.name);
-        return askedAgainIfEmpty(answer, ask);
-      } catch (thrown) {
-        call.abortSignal?.throwIfAborted();
-        if (next === undefined || !(thrown instanceof EngineError)) throw thrown;
-        if (!thrown.retryable && !otherModelMayHelp.has(thrown.reason)) throw thrown;
-        log.warn(
-          { model: candidate.name, next: next.name, reason: thrown.reason, detail: thrown.message },
-          "the model is not available; the next one is used",
-        );
-      }
-    }
-    throw new EngineError("model_missing", { detail: "No model is configured", hint: "Set agents.defaults.model." });
+    const ask = (index: number, asking: Asking) => {
+      const candidate = candidates[index] as Candidate;
+      return persist(candidate, call, { patience, cooldowns, asking, needsFiles, learned: learned[index] as Learned, accounted, log });
+    };
+    const { index, answer, skipped } = await askInOrder({ contestants: candidates, call, cooldowns, log, ask });
+    onModel(candidates[index]?.name ?? "", skipped);
+    return askedAgainIfEmpty(answer, () => ask(index, { isLast: true, mayShorten: true, mayRetry: true }));
   }
 
   return library.wrapLanguageModel({

@@ -1,15 +1,19 @@
 /** Runs one turn: converts the AI SDK's stream to the gateway's. */
 import { EngineError, type EngineTurn, type PluginLog, type TurnEvent } from "service-gateway/sdk";
+import type { Cooldowns } from "./cooldowns.ts";
 import { emptyAnswer, tokensUsedUp } from "./empty.ts";
+import { generatedMedia } from "./images.ts";
 import type { Library } from "./library.ts";
+import type { SkippedModel } from "./order.ts";
 import { renderMessages, renderTools } from "./prompt.ts";
-import { findTarget, openModel } from "./provider.ts";
+import { factsOf, findTarget, openModel } from "./provider.ts";
 import { type Candidate, createResilientModel, type Patience } from "./resilient.ts";
 import { createAccounted } from "./spending.ts";
 
 export interface RunOptions {
   readonly library: Library;
-  readonly log: Pick<PluginLog, "warn">;
+  readonly log: Pick<PluginLog, "warn" | "error">;
+  readonly cooldowns: Cooldowns;
   readonly patience: Patience;
   readonly maxSteps: number;
   /** The question is about a file, so a model that accepts no files is not asked without it. */
@@ -20,8 +24,11 @@ export interface RunOptions {
 type Asked = Pick<EngineTurn, "model" | "fallbacks" | "providers" | "thinking" | "instructions" | "messages" | "tools" | "spending">;
 
 function candidateOf(name: string, turn: Asked, library: Library): Candidate {
+  const target = () => findTarget(name, turn.providers);
   return {
     name,
+    facts: factsOf(name, turn.providers),
+    target,
     thinks: turn.thinking !== "off",
     open({ thinks }) {
       const target = findTarget(name, turn.providers);
@@ -31,20 +38,24 @@ function candidateOf(name: string, turn: Asked, library: Library): Candidate {
 }
 
 export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOptions): AsyncGenerator<TurnEvent> {
-  const { library, log, patience, maxSteps } = options;
+  const { library, log, cooldowns, patience, maxSteps } = options;
   if (turn.model === undefined) {
     throw new EngineError("model_missing", { detail: "No model is configured", hint: "Set agents.defaults.model to provider/model." });
   }
   const [first, ...others] = [turn.model, ...turn.fallbacks].map((name) => candidateOf(name, turn, library));
-  let speaking = turn.model;
+  const speaking: Speaking = { model: turn.model, skipped: [], isNew: false };
+  let last = "";
   const model = createResilientModel(library, {
     candidates: [first as Candidate, ...others],
     patience,
+    cooldowns,
     log,
     accounted: createAccounted(turn.spending),
     ...(options.needsFiles === true ? { needsFiles: true } : {}),
-    onModel(name) {
-      speaking = name;
+    onModel(model, skipped) {
+      const now = JSON.stringify([model, skipped]);
+      if (now !== last) Object.assign(speaking, { model, skipped, isNew: true });
+      last = now;
     },
   });
   const ending = new AbortController();
@@ -61,10 +72,18 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
     onError: () => undefined,
   });
   try {
-    yield* translate(result.stream, { speaking: () => speaking, maxSteps, signal, log });
+    yield* translate(result.stream, { speaking, maxSteps, signal, log });
   } finally {
     ending.abort();
   }
+}
+
+/** The model that answers the current step. */
+interface Speaking {
+  model: string;
+  skipped: readonly SkippedModel[];
+  /** No event has reported it yet. */
+  isNew: boolean;
 }
 
 /** The error of a model that keeps calling tools. */
@@ -82,7 +101,7 @@ async function* translate(
     maxSteps,
     signal,
     log,
-  }: { readonly speaking: () => string; readonly maxSteps: number; readonly signal: AbortSignal; readonly log: Pick<PluginLog, "warn"> },
+  }: { readonly speaking: Speaking; readonly maxSteps: number; readonly signal: AbortSignal; readonly log: Pick<PluginLog, "warn"> },
 ): AsyncGenerator<TurnEvent> {
   let said = "";
   let answered = false;
@@ -91,6 +110,10 @@ async function* translate(
   let wantsTools = false;
   let finish = "stop";
   for await (const part of parts) {
+    if (speaking.isNew) {
+      speaking.isNew = false;
+      yield { type: "model", model: speaking.model, skipped: speaking.skipped };
+    }
     switch (part.type) {
       case "text-start":
         // Texts before and after a tool call are separate paragraphs.
@@ -105,6 +128,10 @@ async function* translate(
         break;
       case "reasoning-delta":
         if (part.text !== "") yield { type: "reasoning", delta: part.text };
+        break;
+      case "file":
+        answered = true;
+        yield { type: "media", media: generatedMedia(part.file) };
         break;
       case "tool-call":
         called = true;
@@ -128,7 +155,13 @@ async function* translate(
         finish = part.finishReason;
         const { inputTokens, outputTokens } = part.usage;
         if (inputTokens === undefined && outputTokens === undefined) break;
-        yield { type: "usage", inputTokens: inputTokens ?? 0, outputTokens: outputTokens ?? 0, ...details(part.usage), model: speaking() };
+        yield {
+          type: "usage",
+          inputTokens: inputTokens ?? 0,
+          outputTokens: outputTokens ?? 0,
+          ...details(part.usage),
+          model: speaking.model,
+        };
         break;
       }
       case "abort":
@@ -142,8 +175,8 @@ async function* translate(
   }
   signal.throwIfAborted();
   if (wantsTools) throw exhausted(maxSteps);
-  if (!answered) throw emptyAnswer(speaking(), finish);
-  if (finish === "length") log.warn({ model: speaking() }, `a reply is incomplete: ${tokensUsedUp}`);
+  if (!answered) throw emptyAnswer(speaking.model, finish);
+  if (finish === "length") log.warn({ model: speaking.model }, `a reply is incomplete: ${tokensUsedUp}`);
   yield { type: "done" };
 }
 

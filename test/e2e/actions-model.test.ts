@@ -36,7 +36,7 @@ test("a model is offered the tools that are open, each once, told how to react, 
   platform.act.say(ada, ada, "what is it?");
   await answered(platform, ada, "Here it is.");
   const [asked, told] = model.requests;
-  expect(asked?.body.tools?.map((tool) => tool.function.name)).toEqual(["send", "edit", "react"]);
+  expect(asked?.body.tools?.map((tool) => tool.function.name)).toEqual(["send", "edit", "react", "attach", "buttons"]);
   expect(JSON.stringify(asked?.body.messages[0])).toContain("React with an emoji whenever");
   const results = (told?.body.messages ?? []).flatMap((one) => (one.role === "tool" ? [JSON.parse(String(one.content)) as Json] : []));
   expect(results).toEqual([

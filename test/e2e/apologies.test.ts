@@ -23,6 +23,7 @@ async function open({ model = "local/small" as string | object, maxSteps = 3 } =
   const host = await createTestHost({
     directory,
     plugins: [botchat, ai],
+    allowErrors: [/the next one is used/],
     config: {
       agents: { defaults: { model, heartbeat: { every: "0" } } },
       models: { providers: { local: provider(server), spare: provider(spare) } },

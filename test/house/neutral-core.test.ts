@@ -11,7 +11,7 @@ const named: Readonly<Record<string, string>> = {
   "core/webhooks/signature/schemes.ts": "how each platform signs its hooks, as a table",
   "core/cli/program.ts": "the examples of the help texts, which are copied as they stand",
   "core/sdk/contract.ts": "the wire protocols of model servers, as values of one setting",
-  "core/config/schema/agents.ts": "the wire protocols of model servers, as values of one setting",
+  "core/config/schema/models.ts": "the wire protocols of model servers, as values of one setting",
   "core/config/schema/mail.ts": "the settings of mailboxes, which name the protocol and one server",
   "core/config/schema/hooks.ts": "the signature schemes of senders and the mail settings, as keys and values that users write",
 };

@@ -10,7 +10,12 @@ export interface Exchange {
 
 export type Answer = (exchange: Exchange) => Promise<void>;
 
-type Delta = { readonly content?: string; readonly reasoning_content?: string; readonly tool_calls?: readonly object[] };
+type Delta = {
+  readonly images?: readonly object[];
+  readonly content?: string;
+  readonly reasoning_content?: string;
+  readonly tool_calls?: readonly object[];
+};
 
 const usage = { prompt_tokens: 11, completion_tokens: 7, total_tokens: 18 };
 
@@ -47,7 +52,14 @@ export function say(
     delayMs = 0,
     firstDelayMs = 0,
     finishReason = "stop",
-  }: { readonly reasoning?: string; readonly delayMs?: number; readonly firstDelayMs?: number; readonly finishReason?: string } = {},
+    images = [],
+  }: {
+    readonly images?: readonly string[];
+    readonly reasoning?: string;
+    readonly delayMs?: number;
+    readonly firstDelayMs?: number;
+    readonly finishReason?: string;
+  } = {},
 ): Answer {
   return async (exchange) => {
     open(exchange);
@@ -57,6 +69,7 @@ export function say(
       chunk(exchange, { delta: { content: word } });
       if (delayMs > 0) await delay(delayMs);
     }
+    for (const url of images) chunk(exchange, { delta: { images: [{ type: "image_url", image_url: { url } }] } });
     finish(exchange, finishReason);
   };
 }

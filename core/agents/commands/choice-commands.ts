@@ -23,11 +23,11 @@ export function choiceCommands({
         return `- \`${name}\`${alias === undefined ? "" : ` (\`${alias}\`)`}`;
       });
       const listed = names.length === 0 ? "" : `\n\nTo choose from:\n${names.join("\n")}`;
-      return `Model: ${choices.answering(agent, current)}.${listed}\n\n\`/model NAME\` sets it for this conversation, \`/model default\` resets it.`;
+      return `Model: ${await choices.answering(agent, current)}.${listed}\n\n\`/model NAME\` sets it for this conversation, \`/model default\` resets it.`;
     }
     if (call.args.toLowerCase() === "default") {
       await choices.set(call, "model", null);
-      return `Back to the default: ${choices.answering(agent, undefined)}.`;
+      return `Back to the default: ${await choices.answering(agent, undefined)}.`;
     }
     const chosen = resolveModel(call.args, agent.models);
     if (chosen === undefined) return "The model is unknown. /model lists the available ones; write it as `provider/model`, or as an alias.";

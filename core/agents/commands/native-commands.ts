@@ -6,7 +6,7 @@ import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 import { resetSession } from "../conversation/sessions.ts";
 import type { AgentTurns } from "../turn/engine.ts";
-import type { Engines } from "../turn/engines.ts";
+import type { ModelStandings } from "../turn/model-standing.ts";
 import type { RunningOnNodes } from "../turn/running-on-nodes.ts";
 import { placeOf, rememberStop } from "../turn/stops.ts";
 import type { StopsOnNodes } from "../turn/stops-on-nodes.ts";
@@ -19,7 +19,7 @@ import { toolsCommand } from "./tools-command.ts";
 export interface NativeCommandsOptions {
   readonly config: () => AgentsView;
   readonly store: Pick<Store, "session" | "updateSession" | "set">;
-  readonly engines: Engines;
+  readonly standings: ModelStandings;
   readonly turns: Pick<AgentTurns, "stop" | "tools">;
   /** Ends the turns of other nodes in the same place. */
   readonly stopElsewhere: StopsOnNodes["tell"];

@@ -3,8 +3,7 @@ import { type AgentSettings, type AgentsView, agentSettings, knownAgentId, resol
 import { type Json, reasonOf } from "../../contract/index.ts";
 import type { CommandCall } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
-import { chooseEngine, type Engines } from "../turn/engines.ts";
-import { chooseModels } from "../turn/models.ts";
+import { type ModelStandings, renderSkipped } from "../turn/model-standing.ts";
 
 const choices = ["model", "thinking", "reasoning"] as const;
 type Choice = (typeof choices)[number];
@@ -16,16 +15,16 @@ export interface SessionChoices {
   /** `null` takes the choice back. */
   set(call: CommandCall, choice: Choice, value: Json): Promise<void>;
   /** What would answer the next message, as Markdown; why, when nothing can. */
-  answering(agent: AgentSettings, model: string | undefined): string;
+  answering(agent: AgentSettings, model: string | undefined): Promise<string>;
 }
 
 export function createSessionChoices(options: {
   readonly config: () => AgentsView;
   readonly store: Pick<Store, "session" | "updateSession">;
-  readonly engines: Engines;
+  readonly standings: ModelStandings;
   readonly now: () => number;
 }): SessionChoices {
-  const { config, store, engines, now } = options;
+  const { config, store, standings, now } = options;
   return {
     agentOf: (call) => agentSettings(config(), knownAgentId(config(), call.route.agentId)),
     async made(call) {
@@ -36,12 +35,13 @@ export function createSessionChoices(options: {
     async set({ route }, choice, value) {
       await store.updateSession(route.sessionKey, { agentId: route.agentId, at: now(), settings: { [choice]: value } });
     },
-    answering(agent, asked) {
+    async answering(agent, asked) {
       try {
         const allowed = asked === undefined || resolveModel(asked, agent.models) !== undefined;
-        const { model } = chooseModels(agent, allowed ? asked : undefined);
-        const engine = chooseEngine(engines, agent, model);
-        return model === undefined ? `no model, the engine \`${engine.id}\`` : `\`${model}\``;
+        const { engine, model, skipped } = await standings.of(agent, allowed ? asked : undefined);
+        const others = skipped.map((one) => renderSkipped(one, now())).join(", ");
+        if (model !== undefined) return `\`${model}\`${others === "" ? "" : `, in place of ${others}`}`;
+        return others === "" ? `no model, the engine \`${engine}\`` : `none at present: ${others}`;
       } catch (thrown) {
         return `none (${reasonOf(thrown)})`;
       }

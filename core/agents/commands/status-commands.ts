@@ -34,7 +34,7 @@ export function statusCommands(options: {
       "**Status**",
       `- Agent: \`${agent.id}\`${agent.name === undefined ? "" : ` (${escaped(agent.name)})`}`,
       `- Session: \`${call.route.sessionKey}\``,
-      `- Model: ${choices.answering(agent, model)}`,
+      `- Model: ${await choices.answering(agent, model)}`,
       `- Thinking: ${thinking ?? agent.thinking ?? "off"}, reasoning shown: ${reasoning ?? "off"}`,
       `- Now: ${await doingNow(running, call.inbound)}, ${running.total} running in total`,
     ].join("\n");

@@ -27,11 +27,11 @@ export function createFactsOfAnswers(options: {
 }): FactsOfAnswers {
   return {
     note: ({ model, thinking }, visit) => visit.set(chosen, { ...(model === undefined ? {} : { model }), thinking }),
-    of({ usage }, { agentId }, visit) {
+    of({ usage, model: answering }, { agentId }, visit) {
       const { model, thinking, identity } = options.settings(agentId);
       const turn = visit.get(chosen) ?? { model: typeof model === "string" ? model : model?.primary, thinking };
       // A fallback model may have answered instead of the chosen one.
-      return { model: usage?.model ?? turn.model, thinking: turn.thinking, identityName: identity.name };
+      return { model: answering ?? usage?.model ?? turn.model, thinking: turn.thinking, identityName: identity.name };
     },
   };
 }

@@ -43,7 +43,7 @@ export function createDescribe(options: {
       const asked = { plugin: options.engines.plugin?.(engine.id) ?? engine.id, doing: `describe of the engine ${engine.id}` };
       const providers = options.providers();
       const by = {
-        ...usableModels(models, providers),
+        ...usableModels(models, providers).models,
         providers: providers.usable,
         spending: options.spending.meter({ ...asker, purpose: "describe" }).spending,
       };

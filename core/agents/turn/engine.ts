@@ -72,7 +72,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
     },
     async turn(inbound, route, signal, visit) {
       if (visit.get(stoppedBefore) === true) throw stoppedTurn();
-      const { engine, turn, history, limit, meter, previewReasoning } = await preparing.reading({ route, event: inbound.id }, () =>
+      const { engine, turn, history, limit, meter, skipped, previewReasoning } = await preparing.reading({ route, event: inbound.id }, () =>
         read(inbound, route, visit),
       );
       const kept = keptEngines(visit, engines);
@@ -85,6 +85,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
           place: placeOf(route),
           event: inbound.id,
           limit,
+          skipped,
           previewReasoning,
           reported: meter.reported,
           begin: (stop) => engine.run(turn, stop),
@@ -108,6 +109,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
           place,
           event: inbound.id,
           limit,
+          skipped: [],
           previewReasoning: false,
           reported: meter.reported,
           begin: () => stream,

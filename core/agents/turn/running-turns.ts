@@ -1,5 +1,5 @@
 /** Tracks the streams of running turns and ends each one on `/stop`, at its time limit or when the gateway closes. */
-import { HostError, type TurnEvent } from "../../contract/index.ts";
+import { HostError, type SkippedModel, type TurnEvent } from "../../contract/index.ts";
 import type { TurnHold } from "../../stations/index.ts";
 import { isAfterStop, type Stop } from "./stops.ts";
 import { TurnStream } from "./stream.ts";
@@ -14,6 +14,8 @@ export interface TurnSource {
   /** The event that the turn answers. */
   readonly event: string;
   readonly limit: TimeLimit;
+  /** Models that the engine is not handed, because their providers cannot be used. */
+  readonly skipped: readonly SkippedModel[];
   readonly previewReasoning: boolean;
   /** What a call of a model used. */
   readonly reported: (usage: Extract<TurnEvent, { readonly type: "usage" }>) => void;
@@ -55,7 +57,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
   }
 
   return {
-    run({ plugin, sessionKey, place, event, limit, previewReasoning, reported, begin, failure, onClock }, outer) {
+    run({ plugin, sessionKey, place, event, limit, skipped, previewReasoning, reported, begin, failure, onClock }, outer) {
       const stopper = new AbortController();
       const { signal } = stopper;
       let timer: NodeJS.Timeout | undefined;
@@ -74,6 +76,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
       return new TurnStream({
         plugin,
         signal,
+        skipped,
         previewReasoning,
         reported,
         begin() {

@@ -1,5 +1,5 @@
 /** Wraps an engine's stream for the path: it obeys the signal and the size limit, always ends with `done`, and names its failures. */
-import { EngineError, type TurnEvent } from "../../contract/index.ts";
+import { EngineError, type SkippedModel, type TurnEvent } from "../../contract/index.ts";
 import { isStream, turnEventProblem } from "../../host/index.ts";
 
 /** Longer than any real reply; keeps a model that never ends from filling the memory. */
@@ -14,6 +14,8 @@ export interface TurnStreamOptions {
   readonly previewReasoning: boolean;
   /** What a call of a model used. */
   reported(usage: Extract<TurnEvent, { readonly type: "usage" }>): void;
+  /** Models that the engine was not handed. They are added to those that it reports. */
+  readonly skipped: readonly SkippedModel[];
   /** Starts the engine; called at the first pull. */
   begin(): AsyncIterable<TurnEvent>;
   /** Converts what the engine threw to the error that is reported. */
@@ -87,7 +89,7 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
   }
 
   #pass(next: IteratorResult<TurnEvent, unknown>): TurnEvent {
-    const { signal, previewReasoning } = this.#options;
+    const { signal, previewReasoning, skipped } = this.#options;
     if (signal.aborted) throw signal.reason;
     const problem = next.done === true ? undefined : turnEventProblem(next.value);
     if (problem !== undefined) throw new Error(problem);
@@ -101,6 +103,7 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
     if (event.type === "text" || event.type === "reasoning") this.#characters += event.delta.length;
     if (this.#characters > maxCharacters)
       throw new EngineError("answer_too_long", { detail: "The answer does not end", hint: "Ask for less at once." });
+    if (event.type === "model" && skipped.length > 0) return { ...event, skipped: [...skipped, ...event.skipped] };
     return event.type === "reasoning" && previewReasoning ? { ...event, preview: true } : event;
   }
 

@@ -1,11 +1,12 @@
 /** Everything that one turn needs, read once: a turn ends under the configuration that it began with. */
 import type { PlaceSettings } from "../../access/index.ts";
 import { type AgentSettings, type AgentsView, agentSettings, knownAgentId, resolveModel } from "../../config/index.ts";
-import type { Inbound, Route, Thinking } from "../../contract/index.ts";
+import type { Inbound, Route, SkippedModel, Thinking } from "../../contract/index.ts";
 import { reasoningMode } from "../../reply/index.ts";
 import type { ChannelCapabilities, EngineDefinition, EngineTool, EngineTurn, PluginLog } from "../../sdk/contract.ts";
 import type { SessionRecord, Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
+import { steadyHistory } from "../conversation/history-window.ts";
 import { askedMessage, readTranscript } from "../conversation/transcript.ts";
 import { askerOf } from "../spending/asker.ts";
 import type { Meter } from "../spending/meter.ts";
@@ -44,6 +45,8 @@ export interface TurnInput {
   readonly turn: EngineTurn;
   readonly limit: TimeLimit;
   readonly meter: Meter;
+  /** The models that were chosen and cannot be used. */
+  readonly skipped: readonly SkippedModel[];
   /** Messages of the transcript. */
   readonly history: number;
   readonly previewReasoning: boolean;
@@ -97,10 +100,11 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
     const chosen = chooseModels(agent, inbound.request?.model ?? sessionModel(agent, session));
     const engine = chooseEngine(keptEngines(visit, options.engines), agent, chosen.model);
     const providers = options.providers();
-    const models = engine.needsModel === true ? usableModels(chosen, providers) : chosen;
+    const { models, skipped } = engine.needsModel === true ? usableModels(chosen, providers) : { models: chosen, skipped: [] };
     const userTurns = options.historyLimit?.(inbound, route) ?? agent.historyTurns ?? defaultHistoryTurns;
     const alone = route.isolated || engine.stateless === true || userTurns === 0;
-    const transcript = alone ? [] : await store.transcript(route.sessionKey, { userTurns, generation: session?.generation ?? 0 });
+    const generation = session?.generation ?? 0;
+    const transcript = alone ? [] : steadyHistory(await store.transcript(route.sessionKey, { userTurns, generation }), userTurns);
     // An engine that uses only the current message gets nothing else.
     const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route, visit);
     const place = options.place?.(inbound);
@@ -141,6 +145,6 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
       spending: meter.spending,
     };
     const limit = timeLimitOf(inbound, agent, config);
-    return { engine, turn, limit, meter, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
+    return { engine, turn, limit, meter, skipped, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };
   };
 }

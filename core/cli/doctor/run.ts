@@ -6,6 +6,7 @@ import type { CommandContext } from "../context.ts";
 import { checkConfiguration, checkFileMode, checkTokens } from "./configuration.ts";
 import { type Finding, type Repair, withoutStop } from "./finding.ts";
 import { checkDisk, checkExposure, checkGateway, checkState } from "./machine.ts";
+import { checkModels } from "./models.ts";
 import { gather, type Patient } from "./patient.ts";
 import { checkAllowlists, checkConversations, checkOldState, checkStrangers } from "./people.ts";
 import { checkGroups, checkPlatforms } from "./platforms.ts";
@@ -27,6 +28,7 @@ const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<reado
   checkPlugins,
   checkByPlugins,
   checkAgents,
+  checkModels,
   checkTransforms,
   checkPlatforms,
   // Before the check of the groups: repairs inside a group find it by its key, which a later repair may change.

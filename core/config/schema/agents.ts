@@ -1,6 +1,6 @@
 import Type from "typebox";
 import { annotate, chatWritable, secretSchema, withoutEffect } from "./annotations.ts";
-import { budgetSchema, pricesSchema } from "./budget.ts";
+import { budgetSchema } from "./budget.ts";
 
 export const thinkingSchema = (description: string) => Type.Enum(["off", "minimal", "low", "medium", "high", "max"], { description });
 
@@ -12,7 +12,7 @@ const modelSchema = Type.Union(
         primary: Type.String({ minLength: 1, description: "The model that is used first." }),
         fallbacks: Type.Array(Type.String({ minLength: 1 }), {
           default: [],
-          description: "Tried in order when the first cannot be reached.",
+          description: "Tried in order when the first does not answer.",
         }),
       },
       { additionalProperties: false },
@@ -105,7 +105,7 @@ const toolsSchema = Type.Object(
     approveAt: Type.Optional(
       Type.String({
         pattern: "^[a-z][a-z0-9-]*:.+$",
-        description: "Where an owner is asked in a turn that no person began, such as botchat:123456789. Absent: such a call is denied.",
+        description: "Where an owner is asked in a turn that no person began, as <channel>:<recipient>. Absent: such a call is denied.",
       }),
     ),
   },
@@ -250,26 +250,4 @@ export const bindingsSchema = Type.Array(
     annotate({ whole: true }, { description: "The most specific binding that matches chooses the agent." }),
   ),
   { default: [], description: "Which agent handles which messages." },
-);
-
-export const modelsSchema = Type.Object(
-  {
-    providers: Type.Record(
-      Type.String(),
-      Type.Object(
-        {
-          api: Type.Enum(["openai", "anthropic", "google", "openai-compatible"], { description: "Protocol of the provider." }),
-          baseUrl: Type.Optional(
-            Type.String(annotate({ expects: "an http or https address" }, { pattern: "^https?://", description: "Address of its API." })),
-          ),
-          apiKey: Type.Optional(secretSchema("Key of its API.")),
-          headers: Type.Optional(Type.Record(Type.String(), secretSchema("One header."), { description: "Headers of each request." })),
-        },
-        annotate({ whole: true }, { description: "One provider; models are named <provider>/<model>." }),
-      ),
-      { default: {}, description: "Model providers, by name." },
-    ),
-    prices: pricesSchema,
-  },
-  { default: {}, description: "Models and their providers." },
 );

@@ -15,4 +15,5 @@ export const actionCodes = {
     meaning: "The agent may not write to this chat.",
     hint: "Add the chat to the account's groups or allowFrom.",
   },
+  too_many_files: { meaning: "A reply has at most 20 files.", hint: "Send the others in another message." },
 } as const satisfies CodeTable;

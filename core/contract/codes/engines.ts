@@ -86,6 +86,11 @@ export const engineCodes = {
     hint: "Choose a model that accepts images, or send the content as text.",
     outcome: "failed",
   },
+  model_takes_no_tools: {
+    meaning: "The configuration says that the model cannot call tools.",
+    hint: "Choose a model that calls tools, or correct `tools` of the model in models.providers.",
+    outcome: "failed",
+  },
   model_tool_loop: {
     meaning: "The model kept calling tools without finishing.",
     hint: "Ask for less in one message, or raise maxSteps of the engine.",

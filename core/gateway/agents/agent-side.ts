@@ -27,7 +27,7 @@ import type { AgentSide } from "../../path/index.ts";
 import { mayBeSilent, noHeartbeat, silenceReason } from "../../reply/index.ts";
 import { toolCalls } from "../../stations/index.ts";
 import { keptReply } from "../../webhooks/index.ts";
-import type { createOutboundFiles } from "./outbound-files.ts";
+import type { OutboundFiles } from "./outbound-files.ts";
 
 /** How many characters may surround a heartbeat's acknowledgement, unless the agent's settings say otherwise. */
 const ackMaxChars = 300;
@@ -54,7 +54,7 @@ export interface AgentSideOptions {
   readonly facts: FactsOfAnswers;
   readonly describe: ReturnType<typeof createDescribe>;
   readonly spending: Spending;
-  readonly completeFiles: ReturnType<typeof createOutboundFiles>;
+  readonly files: OutboundFiles;
   readonly log: Log;
   readonly redact: (text: string) => string;
   readonly now: () => number;
@@ -82,7 +82,8 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
           ),
     guardStream: turns.guard,
     refusalFor: options.spending.tell,
-    completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => options.completeFiles(reply, route, signal)),
+    completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => options.files.complete(reply, route, signal)),
+    keepGenerated: options.files.keep,
     ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, optionsOf(inbound)),
     onAckRefused: createRefusedAcknowledgements({ config, optionsOf, pathsOf: options.gate.pathsOf, log }),
     // An isolated run has no history and is not continued; its summary contains what it said. Commands are between a person and the

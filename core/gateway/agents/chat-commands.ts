@@ -19,7 +19,7 @@ import { controlSuffix, type Store } from "../../state/index.ts";
 import { pluginProblems, schemasOf } from "../config-problems.ts";
 
 export interface ChatCommandsOptions
-  extends Pick<NativeCommandsOptions, "engines" | "turns" | "stopElsewhere" | "runningNow" | "isOwner" | "forget" | "now"> {
+  extends Pick<NativeCommandsOptions, "standings" | "turns" | "stopElsewhere" | "runningNow" | "isOwner" | "forget" | "now"> {
   readonly config: () => GatewayConfig;
   readonly configFile: string;
   readonly environment: Environment;
@@ -35,7 +35,7 @@ export interface ChatCommandsOptions
 }
 
 export function createChatCommands(options: ChatCommandsOptions): Commands {
-  const { config, store, registry, activation, engines, turns, stopElsewhere, runningNow, isOwner, forget, now } = options;
+  const { config, store, registry, activation, standings, turns, stopElsewhere, runningNow, isOwner, forget, now } = options;
   const plugins = () => [...registry.plugins.values()];
   const editor = createConfigEditor({
     file: options.configFile,
@@ -46,7 +46,7 @@ export function createChatCommands(options: ChatCommandsOptions): Commands {
   const native = nativeCommands({
     config,
     store,
-    engines,
+    standings,
     turns,
     stopElsewhere,
     runningNow,

@@ -1,7 +1,19 @@
 /** Which files of a reply may leave the machine, and how large they may be. */
 import { agentSettings, expandPath, type GatewayConfig } from "../../config/index.ts";
 import type { Address } from "../../contract/index.ts";
-import { createGuardedFetch, createOutbound, mostBytesOut } from "../../media/index.ts";
+import {
+  createGeneratedFiles,
+  createGuardedFetch,
+  createOutbound,
+  type KeepGenerated,
+  mostBytesOut,
+  type Outbound,
+} from "../../media/index.ts";
+
+export interface OutboundFiles {
+  readonly complete: Outbound;
+  readonly keep: KeepGenerated;
+}
 
 export function createOutboundFiles({
   config,
@@ -17,8 +29,9 @@ export function createOutboundFiles({
   readonly stateDirectory: string;
   /** Options of the sending account. */
   readonly optionsOf: (to: Address) => Readonly<Record<string, unknown>> | undefined;
-}): ReturnType<typeof createOutbound> {
-  return createOutbound({
+}): OutboundFiles {
+  const maxBytes = (to: Address) => mostBytesOut(optionsOf(to)?.mediaMaxMb);
+  const complete = createOutbound({
     fetch: createGuardedFetch(),
     stateDirectory,
     roots(agentId) {
@@ -26,6 +39,7 @@ export function createOutboundFiles({
       const secret = [configFile];
       return workspace === undefined ? { secret } : { secret, workspace: expandPath(workspace, configDirectory) };
     },
-    maxBytes: (to) => mostBytesOut(optionsOf(to)?.mediaMaxMb),
+    maxBytes,
   });
+  return { complete, keep: createGeneratedFiles({ stateDirectory, maxBytes }) };
 }

@@ -1,5 +1,5 @@
 /** The engines of a plugin in a worker, as the core runs them. */
-import { EngineError, reasonOf } from "../../contract/index.ts";
+import { EngineError, reasonOf, type SkippedModel } from "../../contract/index.ts";
 import type { EngineDefinition, EngineTool, EngineTurn, Json, TurnEvent } from "../../sdk/contract.ts";
 import type { EngineData } from "../declaration.ts";
 import type { Handlers } from "../peer.ts";
@@ -71,7 +71,7 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
         return spendings.get(run)?.end(id, used);
       },
     },
-    define: ({ id, needsModel, stateless, prepares, describes }) => ({
+    define: ({ id, needsModel, stateless, prepares, describes, skips }) => ({
       id,
       ...(needsModel !== undefined && { needsModel }),
       ...(stateless !== undefined && { stateless }),
@@ -88,6 +88,7 @@ export function createProxyEngines(supervisor: () => Supervisor): ProxyEngines {
           }
         },
       }),
+      ...(skips && { skipped: (by) => supervisor().askWhenUp<readonly SkippedModel[]>("engine.skipped", [id, by]) }),
       run: (turn, signal) => run(id, turn, signal),
     }),
   };

@@ -56,5 +56,8 @@ export function engineHandlers({
     "engine.describe"([id, run, image, by]: readonly [string, number, never, Describing], signal) {
       return engine(id).describe?.(image, { ...by, spending: spendingOf(run) }, signal);
     },
+    "engine.skipped"([id, by]: readonly [string, never]) {
+      return engine(id).skipped?.(by);
+    },
   };
 }

@@ -42,12 +42,13 @@ export function createOwn(): Own {
 export function registeredOf(own: Own): Registered {
   return {
     channels: own.channels.map(channelData),
-    engines: own.engines.map(({ id, needsModel, stateless, prepare, describe }) => ({
+    engines: own.engines.map(({ id, needsModel, stateless, prepare, describe, skipped }) => ({
       id,
       ...(needsModel !== undefined && { needsModel }),
       ...(stateless !== undefined && { stateless }),
       prepares: prepare !== undefined,
       describes: describe !== undefined,
+      skips: skipped !== undefined,
     })),
     commands: own.commands.map((command) => dataOf(command, `the command ${command.name}`, ["run"])),
     routes: own.routes.map((route) => dataOf(route, `the route ${route.path}`, ["handler"])),

@@ -1,11 +1,12 @@
 import { describe, expect, test } from "vitest";
 import { createCommands, parseCommand } from "../../../core/agents/commands/commands.ts";
 import { nativeCommands } from "../../../core/agents/commands/native-commands.ts";
+import { createModelStandings } from "../../../core/agents/turn/model-standing.ts";
 import type { RunningTurn } from "../../../core/agents/turn/preparing-turns.ts";
 import { createRunningOnNodes } from "../../../core/agents/turn/running-on-nodes.ts";
 import type { AgentsView } from "../../../core/config/agents.ts";
 import { PluginError } from "../../../core/contract/errors.ts";
-import type { Address, Inbound, Json } from "../../../core/contract/types.ts";
+import type { Address, Inbound, Json, SkippedModel } from "../../../core/contract/types.ts";
 import type { CommandDefinition, EngineDefinition } from "../../../core/sdk/contract.ts";
 import type { SessionRecord } from "../../../core/state/session.ts";
 import { message, route } from "./inbound.ts";
@@ -14,7 +15,12 @@ const owner = message("", { sender: { id: "1", name: "Owner" } });
 
 function setup(
   config: AgentsView = {},
-  options: { readonly more?: readonly CommandDefinition[]; readonly nativeEnabled?: () => boolean } = {},
+  options: {
+    readonly more?: readonly CommandDefinition[];
+    readonly nativeEnabled?: () => boolean;
+    readonly skipped?: readonly SkippedModel[];
+    readonly unusable?: ReadonlyMap<string, unknown>;
+  } = {},
 ) {
   const settings: Record<string, Json> = {};
   const state = {
@@ -29,7 +35,7 @@ function setup(
   };
   const engines: EngineDefinition[] = [
     { id: "plain", run: async function* () {} },
-    { id: "big", needsModel: true, run: async function* () {} },
+    { id: "big", needsModel: true, run: async function* () {}, skipped: () => options.skipped ?? [] },
   ];
   const commands = createCommands({
     native: nativeCommands({
@@ -45,7 +51,11 @@ function setup(
         },
         set: async (namespace, key, value) => void state.stops.push([namespace, key, value]),
       },
-      engines: { get: (id) => engines.find((engine) => engine.id === id), ids: () => engines.map((engine) => engine.id) },
+      standings: createModelStandings({
+        engines: { get: (id) => engines.find((engine) => engine.id === id), ids: () => engines.map((engine) => engine.id) },
+        providers: () => ({ usable: {}, unusable: options.unusable ?? new Map() }),
+        log: { warn() {} },
+      }),
       turns: {
         stop({ to }) {
           state.stopped.push(to);

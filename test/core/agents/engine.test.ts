@@ -154,6 +154,22 @@ describe("what the engine is handed", () => {
     ]);
   });
 
+  test("a long conversation begins with the same message for several turns, so that prompt caches are of use", async () => {
+    const begins = await Promise.all(
+      Array.from({ length: 12 }, async (_, last) => {
+        const { definition, turns: handed } = recorder("plain");
+        const transcript = Array.from({ length: 20 }, (__, index) => `event-${last + index}`).map((unitId) => ({
+          ...{ role: "user" as const, content: unitId, at: 0, unitId },
+        }));
+        const { turns } = setup([definition], { transcript, config: { agents: { defaults: { historyTurns: 20 } } } });
+        await collect(await turns.turn(message("hello", { id: "now" }), route(), never, new Visit()));
+        expect(handed[0]?.messages.length).toBeGreaterThan(15);
+        return handed[0]?.messages[0]?.text;
+      }),
+    );
+    expect(new Set(begins).size).toBeLessThan(8);
+  });
+
   test("an isolated run begins with an empty transcript", async () => {
     const { definition, turns: handed } = recorder("plain");
     const { turns, reads } = setup([definition], { transcript: [{ role: "user", content: "before", at: 0 }] });

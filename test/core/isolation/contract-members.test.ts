@@ -89,6 +89,8 @@ test("an engine streams its turn, and one whose thread ends apologizes with the 
     {
       words: `
       export default defineEngine({ id: "words", version: "1.0.0", host: "^0.1.0",
+        needsModel: true,
+        skipped: ({ model, fallbacks }) => [{ model, reason: "model_quota", detail: "too many words before " + fallbacks }],
         async *run(turn) {
           if (turn.inbound.text === "exit") process.exit(5);
           if (turn.inbound.text === "fail") throw new EngineError("model_busy", { detail: "too many words" });
@@ -96,10 +98,15 @@ test("an engine streams its turn, and one whose thread ends apologizes with the 
           yield { type: "done" };
         } });`,
     },
-    { config: { agents: { defaults: { engine: "words" } } }, allowErrors: [/the worker of the plugin has ended/] },
+    {
+      config: { agents: { defaults: { engine: "words", model: { primary: "all/words", fallbacks: ["few/words"] } } } },
+      allowErrors: [/the worker of the plugin has ended/],
+    },
   );
   await host.say("one two");
   expect(texts(host)).toEqual(["one.two."]);
+  await host.say("/status");
+  expect(texts(host).at(-1)).toContain("Model: `few/words`, in place of `all/words`");
   expect(await host.say("fail")).toMatchObject({ outcome: "failed", reason: "model_busy" });
   const report = await host.say("exit");
   expect(report).toMatchObject({ outcome: "failed", reason: "worker_ended" });

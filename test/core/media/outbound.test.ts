@@ -141,7 +141,7 @@ describe("files are laid down under random names, told by their content", () => 
     expect((await complete("", [{ ref: "abc", as: "sticker" }])).media).toEqual([{ ref: "abc", as: "sticker" }]);
     const given = { text: "", media: [{ url: "http://files.example/x" }], buttons: [] };
     const nowhere = await outbound(given, { ...route, to: null }, new AbortController().signal);
-    expect(nowhere).toEqual({ reply: given, problems: [] });
+    expect(nowhere).toEqual({ reply: given, problems: [], refused: [] });
   });
 });
 

@@ -153,6 +153,22 @@ test("a model that cannot think is asked without thinking, from its refusal to t
   expect(server.requests).toHaveLength(5);
 });
 
+test("a server that caches only what is marked gets marks on the instructions and on the last message of the user", async () => {
+  providers.local = { ...local, models: { small: { cacheMarks: true } } };
+  const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => "seen" };
+  const messages = [
+    { role: "user", text: "one" },
+    { role: "assistant", text: "two" },
+    { role: "user", text: "three" },
+  ] as const;
+  server.script(callTools([{ name: "look", args: {} }]), say("Seen."));
+  await collect(openEngine().engine.run(turnOf("three", { providers, messages, tools: [look] }), never));
+  const marked = (text: string) => [{ type: "text", text, cache_control: { type: "ephemeral" } }];
+  for (const { body } of server.requests)
+    expect(body.messages.slice(0, 4).map(({ content }) => content)).toEqual([marked("Be short."), "one", "two", marked("three")]);
+  expect(server.requests).toHaveLength(2);
+});
+
 describe("tools", () => {
   const add: EngineTool = {
     name: "add",
@@ -483,10 +499,10 @@ describe("fallbacks", () => {
   ])("are asked after %s, and the log says why", async (_, model, more) => {
     providers.local = { ...local, ...more };
     other.script(say("Here."));
-    const { engine, warnings } = openEngine();
+    const { engine, errors } = openEngine();
     const { text } = await collect(engine.run(turnOf("hi", { providers, model, fallbacks: ["spare/big"] }), never));
     expect(text).toBe("Here.");
-    expect(warnings).toMatchObject([{ model, next: "spare/big", detail: expect.stringContaining(model.split("/", 1)[0] ?? "") }]);
+    expect(errors).toMatchObject([{ model, next: "spare/big", detail: expect.stringContaining(model.split("/", 1)[0] ?? "") }]);
   });
 
   test("are not asked after a request that the server refuses, and cannot help where each name is wrong", async () => {

@@ -9,21 +9,24 @@ export interface Warning {
 // Longer than a busy machine takes to send a large request.
 const patience = { firstChunkMs: 60_000, chunkMs: 60_000, retries: 2, retryDelayMs: 5, maxSteps: 5 };
 
-export function openEngine(options: Partial<typeof patience> = {}): {
+export function openEngine({ now = Date.now, ...options }: Partial<typeof patience> & { readonly now?: () => number } = {}): {
   readonly engine: EngineDefinition;
   readonly warnings: readonly Warning[];
+  readonly errors: readonly Warning[];
 } {
   const warnings: Warning[] = [];
+  const errors: Warning[] = [];
   let engine: EngineDefinition | undefined;
   const host = {
     engine(definition: EngineDefinition) {
       engine = definition;
     },
-    log: { warn: (fields: Warning) => warnings.push(fields) },
+    now,
+    log: { warn: (fields: Warning) => warnings.push(fields), error: (fields: Warning) => errors.push(fields) },
   };
   void ai.setup(host as unknown as PluginHost, { ...patience, ...options });
   if (engine === undefined) throw new Error("the plugin registered no engine");
-  return { engine, warnings };
+  return { engine, warnings, errors };
 }
 
 export function turnOf(text: string, more: Partial<EngineTurn>): EngineTurn {

@@ -52,7 +52,7 @@ const texts = (host: TestHost, chat: string) => host.outbox().flatMap((message) 
 
 /** Resolves with the code of the last request in the chat, once there are `count`. */
 async function codeIn(host: TestHost, chat: string, count = 1): Promise<string> {
-  const codes = () => texts(host, chat).flatMap((text) => /\/approve ([A-Z2-9]{8}) or/.exec(text)?.[1] ?? []);
+  const codes = () => texts(host, chat).flatMap((text) => /`\/approve ([A-Z2-9]{8})` or/.exec(text)?.[1] ?? []);
   await until(() => expect(codes()).toHaveLength(count));
   return codes().at(-1) as string;
 }
