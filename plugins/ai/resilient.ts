@@ -10,6 +10,7 @@ import { explain, mayMeanFiles, refusesThinking, retryDelay } from "./failure.ts
 import { History } from "./history.ts";
 import type { Library, Model, ModelCall, ModelPart, ModelStream } from "./library.ts";
 import { shownUrl, type Target } from "./provider.ts";
+import { withToolFiles } from "./tool-files.ts";
 
 export interface Patience {
   /** Time limit for the first chunk, in milliseconds. A local model may have to be loaded first. */
@@ -199,7 +200,8 @@ export function createResilientModel(
   const { candidates, patience, log, needsFiles = false, onModel } = options;
   const learned = candidates.map(({ thinks }): Learned => ({ history: new History(), thinks }));
 
-  async function doStream(call: ModelCall): Promise<ModelStream> {
+  async function doStream(given: ModelCall): Promise<ModelStream> {
+    const call = withToolFiles(given);
     for (const [index, candidate] of candidates.entries()) {
       const next = candidates[index + 1];
       try {
