@@ -193,7 +193,8 @@ module.exports = {
     oneImporter("pino", ["pino"], ["core/log/log\\."]),
     oneImporter("fastify", ["fastify"], ["core/http/", "core/webhooks/"]),
     oneImporter("grammy", ["grammy", "@grammyjs/[^/]+"], ["plugins/botchat/", "plugins/playground/"]),
-    oneImporter("ai", ["ai", "@ai-sdk/[^/]+"], ["plugins/ai/"]),
+    oneImporter("ai", ["ai", "@ai-sdk/(?!mcp(?:/|$))[^/]+"], ["plugins/ai/"]),
+    oneImporter("mcp", ["@ai-sdk/mcp"], ["plugins/mcp/"]),
     oneImporter("pg", ["pg", "pg-[^/]+"], ["plugins/store-postgres/"]),
     oneImporter("commander", ["commander"], ["core/cli/"]),
     {

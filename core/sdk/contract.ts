@@ -257,6 +257,14 @@ interface CliGateway {
   readonly url: string;
   /** What the plugin reports there with `PluginHost.status`. */
   readonly watched: readonly WatchedStatus[];
+  /**
+   * Calls one of the plugin's own routes with access `gateway`, and resolves with the JSON answer. `path` is that of the definition. Rejects
+   * with the error of the answer, or if none arrives within 30 s.
+   *
+   * @example
+   * const { notes } = (await gateway.call("GET", "notes")) as { notes: string[] };
+   */
+  call(method: "GET" | "POST", path: string, body?: Readonly<Record<string, Json>>): Promise<Json>;
 }
 
 /** Whether deliveries to a preset would be answered. */
@@ -345,6 +353,11 @@ export interface CliCall {
   progress<T>(doing: string, work: Promise<T>): Promise<T>;
   /** The configuration of one of the plugin's presets. */
   preset(id: string): CliPreset;
+  /**
+   * What the user configured in a section that a plugin serves, as `PluginHost.section` returns it, read from the file now. Rejects with
+   * `HostError` if the file cannot be read.
+   */
+  section(name: "mcpServers"): Promise<Pick<PluginSection, "settings" | "secret">>;
   readonly secretFiles: CliSecretFiles;
   /** `undefined` if no gateway is running. */
   gateway(): Promise<CliGateway | undefined>;

@@ -32,13 +32,14 @@ const config = {
       webhookUrl: "https://example.com",
     },
   },
-  agents: { defaults: { budget: { perDayUsd: 1 }, mcpServers: { files: { command: "x" } }, workspace: "nowhere" } },
+  agents: { defaults: { budget: { perDayUsd: 1 }, mcpServers: { files: { baseUrl: "https://x.example" } }, workspace: "nowhere" } },
   plugins: { entries: { echo: { enabled: "yes", options: { delayMs: "soon" } } } },
 };
 
 const expected = [
   "agents.defaults.budget",
-  "agents.defaults.mcpServers",
+  "agents.defaults.mcpServers.files",
+  "agents.defaults.mcpServers.files.baseUrl",
   "agents.defaults.workspace",
   "channels.botchat.allowFrom",
   "channels.botchat.botToken",

@@ -86,7 +86,7 @@ describe("import rules", () => {
       mkdirSync(dirname(join(directory, path)), { recursive: true });
       writeFileSync(join(directory, path), text);
     };
-    const packages = ["tapable", "jiti", "pino", "fastify", "grammy", "ai", "commander", "pg", "quickjs-emscripten-core"];
+    const packages = ["tapable", "jiti", "pino", "fastify", "grammy", "ai", "@ai-sdk/mcp", "commander", "pg", "quickjs-emscripten-core"];
     try {
       write("package.json", JSON.stringify({ name: "x", dependencies: { pino: "1" }, devDependencies: { dev: "1" } }));
       for (const id of [...packages, "dev"]) {

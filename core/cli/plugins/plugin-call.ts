@@ -1,12 +1,17 @@
 /** What a plugin's command receives. Each part is created when the command first uses it. */
+import { dirname, resolve } from "node:path";
+import { mcpServersOf } from "../../config/agents.ts";
+import { createSecrets } from "../../config/secrets.ts";
 import { programCommand } from "../../contract/command.ts";
 import { PluginError } from "../../contract/errors.ts";
+import type { Json } from "../../contract/types.ts";
 import { scopedStore } from "../../host/scope.ts";
 import { visible } from "../../log/visible.ts";
 import type { CliCall, PluginStore } from "../../sdk/contract.ts";
 import { createIds } from "../../state/ids.ts";
 import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
+import type { RunningGateway } from "../running-gateway.ts";
 import { openPreset } from "./preset-section.ts";
 import { createQuestions } from "./questions.ts";
 import { createSecretFiles } from "./secret-files.ts";
@@ -56,12 +61,18 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
       if (!presets.includes(id)) throw new PluginError("plugin_invalid", { plugin, reason: `it declares no preset ${id}` });
       return openPreset(context, id);
     },
+    section: async () => {
+      const { configFile, env } = context;
+      const { checkable } = await context.load();
+      const secrets = createSecrets({ env, directory: dirname(resolve(configFile.file)) });
+      return { settings: () => mcpServersOf(checkable) as unknown as Json, secret: (value, path) => secrets.resolve(value, path) };
+    },
     secretFiles: createSecretFiles({ plugin, stateDirectory: context.stateDirectory }),
     async gateway() {
       const running = await context.gateway();
       if (running === null) return undefined;
       const { watched } = ((await running.describe()) ?? {}) as { readonly watched?: Readonly<Record<string, Watched>> };
-      return { url: running.url, watched: watched?.[plugin] ?? [] };
+      return { url: running.url, watched: watched?.[plugin] ?? [], call: routeCaller(running, plugin) };
     },
     now,
     newId: createIds(now),
@@ -75,6 +86,24 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
     },
   };
 }
+
+const routePatienceMs = 30_000;
+
+function routeCaller(running: RunningGateway, plugin: string): CliGateway["call"] {
+  return async (method, path, body) => {
+    const address = path.startsWith("/") ? path : `/plugins/${plugin}/${path}`;
+    const answer = await running.call(method, address, { patienceMs: routePatienceMs, ...(body !== undefined && { body }) });
+    if (answer === null) throw new Error("the running gateway did not answer");
+    if (answer.ok) return answer.body as Json;
+    const { error = "the running gateway refused the call", hint = "" } = answer.body as {
+      readonly error?: string;
+      readonly hint?: string;
+    };
+    throw new Error(`${error} ${hint}`.trim());
+  };
+}
+
+type CliGateway = NonNullable<Awaited<ReturnType<CliCall["gateway"]>>>;
 
 type Watched = NonNullable<Awaited<ReturnType<CliCall["gateway"]>>>["watched"];
 

@@ -226,7 +226,8 @@ function walkFreeKey(schema: SchemaNode, key: string, value: unknown, to: Walk):
   const kept = schema.additionalProperties === true || (to.options.unknownKeys === "keep" && to.at.length === to.root);
   if (kept) return cloneJson(value);
   const elsewhere = to.at.length === to.root ? (to.options.known ?? []) : [];
-  report(child, "warning", "this key is not known", suggestKey(key, [...Object.keys(schema.properties ?? {}), ...elsewhere]));
+  const meant = schema.synonyms !== undefined && Object.hasOwn(schema.synonyms, key) ? `Did you mean ${schema.synonyms[key]}?` : undefined;
+  report(child, "warning", "this key is not known", meant ?? suggestKey(key, [...Object.keys(schema.properties ?? {}), ...elsewhere]));
   return absent;
 }
 

@@ -18,6 +18,8 @@ export interface Annotations {
   readonly withoutEffect?: true;
   /** One invalid key invalidates the whole object, because part of it would mean something else. */
   readonly whole?: true;
+  /** Keys that other programs use for the same thing, and what they are called here. */
+  readonly synonyms?: Readonly<Record<string, string>>;
 }
 
 /** Marks a key that `/config` may write from a chat. Use it for texts, tone and layout, never for permissions, addresses or secrets. */
