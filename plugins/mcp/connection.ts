@@ -154,8 +154,12 @@ function connectionOf(
       return found.slice(0, mostTools);
     },
     async call(tool, args, signal) {
+      // Of this call alone: that of the caller may be aborted long after the call has ended, and then there is nothing to cancel.
+      const call = new AbortController();
+      const giveUp = () => call.abort(signal.reason);
+      signal.addEventListener("abort", giveUp, { once: true });
       try {
-        return (await client.callTool({ name: tool, arguments: args, options: { signal } })) as ServerResult;
+        return (await client.callTool({ name: tool, arguments: args, options: { signal: call.signal } })) as ServerResult;
       } catch (thrown) {
         signal.throwIfAborted();
         const fault = faultOf(thrown);
@@ -163,6 +167,8 @@ function connectionOf(
         // The library refuses a call on a closed connection before it sends anything.
         const notSent = fault.notSent || /closed client/.test(String(thrown));
         throw new ServerFault(fault.message, { ...fault, notSent });
+      } finally {
+        signal.removeEventListener("abort", giveUp);
       }
     },
     async close() {

@@ -11,6 +11,8 @@ export interface Fingerprints {
   /** Notes tools that are new, and which of the others have changed. */
   see(server: Server, tools: readonly ListedTool[]): Promise<void>;
   changed(server: Server): ReadonlySet<string>;
+  /** The same for one tool, looked up again: the change may have been accepted at another gateway on the same store. */
+  hasChanged(server: Server, tool: string): Promise<boolean>;
   /** Takes what the server's tools are now for what they should be. Resolves with the names of those that had changed. */
   accept(server: Server): Promise<readonly string[]>;
 }
@@ -41,6 +43,10 @@ export function createFingerprints(store: Pick<PluginStore, "update">): Fingerpr
   return {
     see,
     changed: (server) => changed.get(server) ?? none,
+    async hasChanged(server, tool) {
+      if (changed.get(server)?.has(tool) === true) await see(server, server.tools());
+      return changed.get(server)?.has(tool) === true;
+    },
     async accept(server) {
       const accepted = [...(changed.get(server) ?? none)];
       const prints = Object.fromEntries(server.tools().map((tool) => [tool.name, printOf(tool)]));

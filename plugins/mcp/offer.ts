@@ -31,7 +31,7 @@ function toolOf(used: UsedServer, server: Server, tool: ListedTool, fingerprints
     description: tool.description,
     parameters: tool.parameters as Json,
     timeoutSeconds: used.settings.timeoutSeconds,
-    needsApproval: () => approvalReason(used, tool, fingerprints.changed(server).has(tool.name)),
+    needsApproval: async () => approvalReason(used, tool, await fingerprints.hasChanged(server, tool.name)),
     run: ({ args, signal }: Call) => server.call(tool.name, args, signal),
   };
 }
@@ -40,7 +40,8 @@ const isMissing = ({ server }: UsedServer): boolean => server === undefined || s
 
 /** Whether a turn should wait: for the first start of a server, and for one that is required. */
 const isAwaited = ({ settings, server }: UsedServer): boolean =>
-  server !== undefined && (server.state() === "starting" || (settings.required && server.state() === "waiting"));
+  server !== undefined &&
+  ((server.state() === "starting" && server.tools().length === 0) || (settings.required && server.state() !== "ready"));
 
 function refusedFor(used: readonly UsedServer[]): ToolOffer["refused"] {
   const missing = used.find(({ settings, server }) => settings.required && server?.state() !== "ready");

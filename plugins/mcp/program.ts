@@ -201,12 +201,14 @@ async function within(ended: Promise<void>, ms: number): Promise<boolean> {
   return await Promise.race([ended.then(() => true), late]).finally(() => clearTimeout(timer));
 }
 
+const cut = (text: string): string => (text.length > 200 ? `${text.slice(0, 199)}…` : text);
+
 function startFault({ command, cwd }: ProgramDefinition, { code, message }: NodeJS.ErrnoException): ServerFault {
   if (cwd !== undefined && statSync(cwd, { throwIfNoEntry: false })?.isDirectory() !== true)
     return new ServerFault(`its directory ${cwd} does not exist`, { fix: "Correct cwd of the server." });
   if (code === "ENOENT")
     return new ServerFault(isAbsolute(command) ? `there is no program ${command}` : `the command ${command} is not on PATH`, {
-      fix: `Install it, or set command to its full path. PATH of the gateway: ${process.env.PATH ?? "(empty)"}`,
+      fix: `Install it, or set command to its full path. ${cut(`PATH of the gateway is ${process.env.PATH ?? "empty"}`)}`,
     });
   if (code === "EACCES") return new ServerFault(`${command} may not be executed by this user`, { fix: "Change its mode or its owner." });
   return new ServerFault(`${command} could not be started: ${message}`);

@@ -25,6 +25,7 @@ const stableMs = 60_000;
 const mostDeaths = 5;
 const deathsWithinMs = 10 * 60_000;
 const relistMs = 5 * 60_000;
+const busyMs = 10_000;
 const callWaitMs = 5_000;
 
 export class Server {
@@ -41,6 +42,7 @@ export class Server {
   #timer: NodeJS.Timeout | undefined;
   #failures = 0;
   #noise = 0;
+  #calls = 0;
   #readyAt = 0;
   #deaths: readonly number[] = [];
 
@@ -99,6 +101,7 @@ export class Server {
       signal.throwIfAborted();
       const asked = this.#connection;
       if (!isThere || asked === undefined) return this.#down("the call was not sent. Try again later.");
+      this.#calls += 1;
       try {
         return shownResult(this.name, await asked.call(tool, args as Readonly<Record<string, unknown>>, signal));
       } catch (thrown) {
@@ -109,6 +112,8 @@ export class Server {
         return this.#down(
           thrown.notSent ? "the call was not sent." : "it ended during the call. It is not known whether the call took effect.",
         );
+      } finally {
+        this.#calls -= 1;
       }
     }
   }
@@ -209,6 +214,11 @@ export class Server {
     const { signal } = this.#closing;
     const asked = this.#connection;
     if (asked === undefined) return;
+    if (this.#calls > 0) {
+      // A server that does one thing at a time would be taken for a dead one.
+      this.#later(busyMs, () => void this.#relist());
+      return;
+    }
     try {
       const found = await asked.list(signal);
       await this.#options.onTools(this, found);

@@ -54,7 +54,13 @@ export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, s
 
   async function noteTools(server: Server, tools: Parameters<Fingerprints["see"]>[1]): Promise<void> {
     const before = fingerprints.changed(server);
-    await fingerprints.see(server, tools);
+    try {
+      await fingerprints.see(server, tools);
+    } catch (thrown) {
+      // The store may be away for a moment; the next listing compares them.
+      const reason = thrown instanceof Error ? thrown.message : String(thrown);
+      host.log.warn({ server: server.name, reason }, "the tools of an MCP server could not be compared with those that were accepted");
+    }
     const changed = [...fingerprints.changed(server)].filter((name) => !before.has(name));
     if (changed.length > 0)
       host.log.warn(

@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { temporaryHome } from "../../core/cli/command.ts";
 import { run } from "../../core/cli/command-runner.ts";
 import { startGateway } from "../../core/cli/gateway-runner.ts";
-import { program } from "./room.ts";
+import { program, runs, until } from "./room.ts";
 
 test("the commands say what works, what does not and why, before the gateway runs and while it does", async () => {
   const home = temporaryHome();
@@ -49,4 +49,10 @@ test("the commands say what works, what does not and why, before the gateway run
   const doctor = JSON.parse((await run(["doctor", "--json"], { home, env })).out) as { findings: object[] };
   expect(doctor.findings).toContainEqual(expect.objectContaining({ check: "mcp: servers", reason: expect.stringContaining("lost is") }));
   expect((await run(["status"], { home, env })).out).toMatch(/^mcp:lost +(retrying|paused) +The command no-such/im);
+
+  // A gateway that is killed closes nothing, but the input of its servers ends.
+  const [{ pid = 0 } = {}] = JSON.parse((await mcp("list", "--json")).out) as { pid?: number }[];
+  expect(runs(pid)).toBe(true);
+  gateway.child.kill("SIGKILL");
+  await until(() => !runs(pid));
 });

@@ -1,7 +1,7 @@
 /**
  * An MCP server: the messages of the protocol, answered as its specification says, over standard streams where this file is run as a program
  * (`http-server.ts` serves the same over HTTP). Arguments of the program: `noise` also writes lines that are no messages, `silent` never
- * answers, `crash` ends at once, `grandchild` starts a process that ignores the end of its input.
+ * answers, `crash` ends at once, `many` has a hundred more tools, `grandchild` starts a process that ignores the end of its input.
  */
 import { spawn } from "node:child_process";
 import { appendFileSync, readFileSync } from "node:fs";
@@ -27,9 +27,18 @@ interface Tool {
 }
 
 /** `note` writes down what the server did; `describe` is the description of `echo`. */
-export function createFakeServer({ note, describe }: { readonly note: (what: string) => void; readonly describe: () => string }) {
+export function createFakeServer({
+  note,
+  describe,
+  many = 0,
+}: {
+  readonly note: (what: string) => void;
+  readonly describe: () => string;
+  /** How many more tools it has. */
+  readonly many?: number;
+}) {
   const waiting = new Map<string | number, (result: object) => void>();
-  const tools: Readonly<Record<string, Tool>> = {
+  const tools: Record<string, Tool> = {
     echo: {
       get description() {
         return describe();
@@ -59,6 +68,9 @@ export function createFakeServer({ note, describe }: { readonly note: (what: str
       },
     },
   };
+
+  for (let index = 0; index < many; index += 1)
+    tools[`tool-${index}`] = { description: `Number ${index}.`, inputSchema: object(), run: () => text(String(index)) };
 
   return async ({ id, method, params = {} }: Message): Promise<object | undefined> => {
     if (method === "notifications/cancelled") {
@@ -95,6 +107,7 @@ function serveStreams(): void {
   const send = (message: object) => void process.stdout.write(`${JSON.stringify(message)}\n`);
   const handle = createFakeServer({
     note: (what) => notes !== undefined && appendFileSync(notes, `${what}\n`),
+    many: has("many") ? 100 : 0,
     describe: () => (description === undefined ? "Says it again." : readFileSync(description, "utf8")),
   });
   if (notes !== undefined) appendFileSync(notes, `start ${process.pid}\n`);

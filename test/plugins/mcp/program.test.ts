@@ -68,6 +68,10 @@ test("/stop gives a call up at once, and the server is told", async () => {
   expect(performance.now() - began).toBeLessThan(1_000);
   await until(() => noted.read().some((line) => line.startsWith("cancelled ")));
   expect(await room.ask('files__echo {"message":"still there"}')).toContain("still there");
+  // The time limit of a call that has ended cancels nothing.
+  await room.host.advance(61_000);
+  expect(await room.ask('files__echo {"message":"later"}')).toContain("later");
+  expect(noted.read().filter((line) => line.startsWith("cancelled "))).toHaveLength(1);
 });
 
 test("a program that is not there and one that ends at once are named with the reason and what to do", async () => {
