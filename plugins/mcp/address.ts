@@ -15,8 +15,24 @@ export function fetchFor({ url }: AddressDefinition): Fetch {
       const tell = () => void cancel(target, init, call);
       init.signal?.addEventListener("abort", tell, { once: true });
     }
-    return await fetch(input, { ...init, redirect: "error" });
+    return limited(await fetch(input, { ...init, redirect: "error" }), target.host);
   };
+}
+
+const mostMegabytes = 32;
+
+/** An answer without an end must not fill the memory. */
+function limited(response: Response, place: string): Response {
+  if (response.body === null) return response;
+  let left = mostMegabytes * 1_024 * 1_024;
+  const counted = new TransformStream<Uint8Array, Uint8Array>({
+    transform(chunk, controller) {
+      left -= chunk.byteLength;
+      if (left >= 0) controller.enqueue(chunk);
+      else controller.error(new ServerFault(`${place} answered with more than ${mostMegabytes} MB`, { fix: "Ask its tools for less." }));
+    },
+  });
+  return new Response(response.body.pipeThrough(counted), response);
 }
 
 function callIn(body: RequestInit["body"]): string | number | undefined {
@@ -43,6 +59,7 @@ async function cancel(url: URL, { headers }: RequestInit, requestId: string | nu
 export function addressFault(thrown: unknown, url: string): ServerFault | undefined {
   const place = URL.parse(url)?.host ?? url;
   for (const error of causesOf(thrown)) {
+    if (error instanceof ServerFault) return error;
     const { code, statusCode } = error;
     if (typeof statusCode === "number") return statusFault(statusCode, place);
     if (code === "ECONNREFUSED")

@@ -1,7 +1,7 @@
 /** What the commands do: they ask the running gateway, and `test` starts the server itself. */
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
 import { openConnection } from "./connection.ts";
-import { ServerFault } from "./fault.ts";
+import { plain, ServerFault } from "./fault.ts";
 import { isOffered } from "./offer.ts";
 import { definitionOf, type ServerSettings, serversIn, shownPlace } from "./settings.ts";
 import type { ServerView } from "./view.ts";
@@ -115,7 +115,11 @@ export async function testServer(call: CliCall): Promise<CliAnswer> {
       const tools = await connection.list(call.signal);
       const ms = Math.round(performance.now() - began);
       const { server, protocol } = connection;
-      const rows = tools.map((tool) => [tool.name, isOffered(tool, found.settings) ? "" : "left out", tool.readOnly ? "read-only" : ""]);
+      const rows = tools.map((tool) => [
+        plain(tool.name),
+        isOffered(tool, found.settings) ? "" : "left out",
+        tool.readOnly ? "read-only" : "",
+      ]);
       return {
         lines: [
           `${name} works: ${server.name} ${server.version}, protocol ${protocol}, ${tools.length} tools, ${ms} ms.`,

@@ -151,7 +151,8 @@ function connectionOf(
         if (/does not support tools/i.test(String(thrown))) return [];
         throw faultOf(thrown) ?? new ServerFault(`its tools could not be listed: ${oneLine(String((thrown as Error).message ?? thrown))}`);
       }
-      return found.slice(0, mostTools);
+      // In the order of their names: some servers list them in another order each time, and a prompt that stays the same can be cached.
+      return found.slice(0, mostTools).sort((a, b) => (a.name < b.name ? -1 : 1));
     },
     async call(tool, args, signal) {
       // Of this call alone: that of the caller may be aborted long after the call has ended, and then there is nothing to cancel.

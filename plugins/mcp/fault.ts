@@ -1,5 +1,7 @@
 /** Why a server cannot be used: a sentence for the operator, and what to do. */
 
+import { stripVTControlCharacters } from "node:util";
+
 export class ServerFault extends Error {
   override readonly name = "ServerFault";
   readonly fix: string;
@@ -21,7 +23,13 @@ export function* causesOf(thrown: unknown): Generator<Error & { readonly code?: 
   for (let error = thrown, depth = 0; error instanceof Error && depth < 6; error = error.cause, depth += 1) yield error;
 }
 
+/** One line without characters that move a terminal's cursor, colour it or reverse a text: what a server says is printed there. */
+export const plain = (text: string): string =>
+  stripVTControlCharacters(text)
+    .replace(/[\p{C}\s]+/gu, " ")
+    .trim();
+
 export const oneLine = (text: string): string => {
-  const line = text.replace(/\s+/g, " ").trim().replace(/\.$/, "");
+  const line = plain(text).replace(/\.$/, "");
   return line.length > 300 ? `${line.slice(0, 299)}…` : line;
 };

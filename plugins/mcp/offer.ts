@@ -53,7 +53,7 @@ function refusedFor(used: readonly UsedServer[]): ToolOffer["refused"] {
   };
 }
 
-/** Sorted by server, then as the server lists them: providers can cache a prompt only up to its first change. */
+/** Sorted by the names of servers and tools: providers can cache a prompt only up to its first change. */
 export async function offerOf(used: readonly UsedServer[], fingerprints: Fingerprints): Promise<ToolOffer> {
   const awaited = used.filter(isAwaited);
   if (awaited.length > 0) await Promise.all(awaited.map(({ server }) => server?.available(startWaitMs)));

@@ -7,7 +7,7 @@ import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, MCPTransport, MCPTransportSendOptions } from "@ai-sdk/mcp";
-import { ServerFault } from "./fault.ts";
+import { plain, ServerFault } from "./fault.ts";
 import type { ProgramDefinition } from "./settings.ts";
 import { createTail, type Tail } from "./tail.ts";
 
@@ -146,7 +146,7 @@ export class ProgramTransport implements MCPTransport {
       message = JSON.parse(line);
       if (typeof message !== "object" || message === null || !("jsonrpc" in message)) throw new TypeError("no message");
     } catch {
-      this.#events.onLine(line.slice(0, 500), "stdout");
+      this.#events.onLine(plain(line.slice(0, 500)), "stdout");
       return;
     }
     // The library knows no notifications of servers.

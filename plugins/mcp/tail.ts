@@ -1,5 +1,7 @@
 /** The last lines that a program wrote. */
 
+import { plain } from "./fault.ts";
+
 const mostLines = 20;
 const mostCharacters = 500;
 
@@ -18,13 +20,13 @@ export function createTail(line: (text: string) => void): Tail {
       // A program that never ends its line must not fill the memory.
       begun = (lines.pop() ?? "").slice(-mostCharacters);
       for (const text of lines) {
-        if (text.trim() === "") continue;
-        const short = text.slice(0, mostCharacters);
+        const short = plain(text.slice(0, mostCharacters));
+        if (short === "") continue;
         kept.push(short);
         if (kept.length > mostLines) kept.shift();
         line(short);
       }
     },
-    lines: () => (begun.trim() === "" ? kept : [...kept, begun]),
+    lines: () => [...kept, plain(begun)].filter((text) => text !== ""),
   };
 }

@@ -1,4 +1,5 @@
 /** What the operator is shown of the servers: for commands, `service status` and doctor. It contains no secret. */
+import { plain } from "./fault.ts";
 import type { Fingerprints } from "./fingerprints.ts";
 import { modelName } from "./names.ts";
 import { approvalReason, isOffered } from "./offer.ts";
@@ -57,7 +58,7 @@ export function viewOf(served: ServedServer, fingerprints: Fingerprints): Server
     noise: server.noise(),
     tools: server.tools().map((tool) => ({
       name: modelName(name, tool.name),
-      description: tool.description.replace(/\s+/g, " ").trim().slice(0, mostDescription),
+      description: plain(tool.description).slice(0, mostDescription),
       offered: isOffered(tool, settings),
       asks: approvalReason(served, tool, changed.has(tool.name)) !== false,
       changed: changed.has(tool.name),

@@ -76,3 +76,18 @@ test("a server that is away is tried again, however often, and is there again wh
   await until(async () => ((await room.route("GET", "servers")) as unknown as Views).servers[0]?.state === "ready");
   expect(await room.ask('web__echo {"message":"back"}')).toContain("Echo: back");
 });
+
+test("an answer without an end ends the call, not the gateway", async () => {
+  const server = await serveHttp();
+  const room = await openRoom({ web: { url: server.url, approve: "never" } });
+  await room.ask("names");
+  server.instead = (_, response) => {
+    response.writeHead(200, { "content-type": "application/json" });
+    const chunk = Buffer.alloc(1_024 * 1_024, " ");
+    const write = () => void response.write(chunk, () => response.destroyed || setImmediate(write));
+    write();
+  };
+  expect(JSON.parse(await room.ask("web__echo"))).toMatchObject({ ok: false, code: "mcp_down" });
+  const { servers } = (await room.route("GET", "servers")) as unknown as Views;
+  expect(servers[0]?.reason).toMatch(/^127\.0\.0\.1:\d+ answered with more than 32 MB$/);
+});
