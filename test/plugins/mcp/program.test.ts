@@ -129,7 +129,7 @@ test("a server that ends five times is given up until it is restarted", async ()
   expect(await room.route("POST", "restart", { name: "other" })).toMatchObject({ ok: false, code: "mcp_unknown" });
 });
 
-test("a changed definition is noticed when the server says so, and asks an owner until it is accepted", async () => {
+test("a changed definition is noticed when the server says so, and asks an owner until it is accepted, also after a restart", async () => {
   const noted = notes();
   const description = join(temporaryDirectory(), "description");
   writeFileSync(description, "Says it again.");
@@ -144,6 +144,8 @@ test("a changed definition is noticed when the server says so, and asks an owner
   process.kill(Number(noted.read()[0]?.split(" ")[1]), "SIGUSR2");
   await until(echo, (tool) => (tool as unknown as { changed: boolean }).changed);
   expect(await echo()).toMatchObject({ asks: true });
+  await room.host.restart();
+  await until(echo, (tool) => (tool as unknown as { changed?: boolean } | undefined)?.changed === true);
   expect(await room.route("POST", "accept", { name: "files" })).toMatchObject({ results: [{ accepted: ["echo"] }] });
   expect(await echo()).toMatchObject({ asks: false, changed: false });
 });
