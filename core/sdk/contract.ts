@@ -259,13 +259,13 @@ interface CliGateway {
   /** What the plugin reports there with `PluginHost.status`. */
   readonly watched: readonly WatchedStatus[];
   /**
-   * Calls a route of the plugin there with the gateway token. `path` is below `/plugins/<id>/`. Resolves with the JSON body of the answer;
-   * rejects if the status is not 2xx, with the `error` of the body, or if there is no answer within 10 s.
+   * Calls one of the plugin's own routes with access `gateway`, and resolves with the JSON answer. `path` is that of the definition. Rejects
+   * with the error of the answer, or if none arrives within 30 s.
    *
    * @example
-   * const answer = await gateway.call("POST", "run", { name: "morning" });
+   * const { notes } = (await gateway.call("GET", "notes")) as { notes: string[] };
    */
-  call(method: "GET" | "POST", path: string, body?: { readonly [key: string]: Json }): Promise<Json>;
+  call(method: "GET" | "POST", path: string, body?: Readonly<Record<string, Json>>): Promise<Json>;
 }
 
 /** Whether deliveries to a preset would be answered. */
@@ -354,8 +354,11 @@ export interface CliCall {
   progress<T>(doing: string, work: Promise<T>): Promise<T>;
   /** The configuration of one of the plugin's presets. */
   preset(id: string): CliPreset;
-  /** The section that the plugin declares in `section`, as it is in the file now, checked by the schema; `undefined` if there is none. */
-  section(): Promise<Json | undefined>;
+  /**
+   * What the user configured in a section that a plugin serves, as `PluginHost.section` returns it, read from the file now. Rejects with
+   * `HostError` if the file cannot be read.
+   */
+  section(name: "mcpServers" | "schedules"): Promise<Pick<PluginSection, "settings" | "secret">>;
   /** As `PluginHost.timezone`, by the file as it is now. */
   timezone(): Promise<string>;
   readonly secretFiles: CliSecretFiles;
