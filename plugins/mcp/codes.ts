@@ -8,7 +8,7 @@ export const codes = {
   },
   mcp_refused: {
     meaning: "The MCP server refused the call; the model read the reason.",
-    hint: "Read the log lines of the plugin: `service logs`.",
+    hint: "Read the log lines of the plugin: `{command} logs`.",
   },
   mcp_tool_error: {
     meaning: "The tool of an MCP server ran and reported an error; the model read it.",
