@@ -1,4 +1,4 @@
-/** Notifies an owner of the bot of what only owners may read, such as what the models cost. */
+/** Finds an owner of the bot, for what only owners may read: what the models cost, and what is wrong with a mailbox or a schedule. */
 import type { Gate, Pairing } from "../../access/index.ts";
 import type { Router } from "../../agents/index.ts";
 import type { Accounts } from "../../channels/index.ts";
@@ -23,11 +23,14 @@ function directMessage({ channel, account, chat }: Address): Inbound {
   return { id: "", channel, account, chat: { id: chat, kind: "direct" }, sender: { id: chat }, ...said };
 }
 
-/**
- * Sends to the place of the default agent's last conversation if that was with an owner, else to the direct chat of an owner whose id is
- * known. Resolves with false if there is none. Of two texts with the same key the second is not sent.
- */
-export function createOwnerNotices(options: OwnerNoticesOptions): (text: string, key: string) => Promise<boolean> {
+export interface OwnerNotices {
+  /** The place of the default agent's last conversation if that was with an owner, else the direct chat of an owner whose id is known. */
+  place(): Promise<Address | undefined>;
+  /** Resolves with false if there is no such place. Of two texts with the same key the second is not sent. */
+  notify(text: string, key: string): Promise<boolean>;
+}
+
+export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
   const { config, pairing } = options;
 
   /** The first owner whom an account knows: an id in `ownerAllowFrom` may be one of another channel. */
@@ -42,15 +45,18 @@ export function createOwnerNotices(options: OwnerNoticesOptions): (text: string,
     return undefined;
   }
 
-  async function ownerPlace(): Promise<Address | undefined> {
+  async function place(): Promise<Address | undefined> {
     const last = await options.router().lastRecipient(defaultAgentId(config()));
     return last !== undefined && (await options.gate().isOwner(directMessage(last))) ? last : await knownOwner();
   }
 
-  return async (text, key) => {
-    const address = await ownerPlace();
-    if (address === undefined) return false;
-    await options.receive(noticeEvent({ address, text, dedupeKey: `notice:owner:${key}` }));
-    return true;
+  return {
+    place,
+    async notify(text, key) {
+      const address = await place();
+      if (address === undefined) return false;
+      await options.receive(noticeEvent({ address, text, dedupeKey: `notice:owner:${key}` }));
+      return true;
+    },
   };
 }
