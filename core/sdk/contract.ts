@@ -558,8 +558,9 @@ export interface PluginHost {
   notify(address: Address, text: string, options?: { readonly key?: string }): Promise<Accepted>;
   /**
    * Sends a text to an owner through the outbox, like any reply: to the place of the default agent's last conversation if that was with an
-   * owner, else to the direct chat of an owner whose id is known. Resolves with `true` when the text is on the disk, and with `false` if no
-   * owner is known. Of two texts with the same `key` the second is not sent.
+   * owner, else to the direct chat of an owner whose id is known; where there are no owners at all, to that last conversation. Resolves with
+   * `true` when the text is on the disk, and with `false` if there is no place to send it to. Of two texts with the same `key` the second is
+   * not sent.
    *
    * @example
    * if (!(await host.notifyOwner("The mailbox needs a new password."))) host.log.warn("There is no chat to say it in.");

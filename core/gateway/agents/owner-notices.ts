@@ -24,9 +24,12 @@ function directMessage({ channel, account, chat }: Address): Inbound {
 }
 
 export interface OwnerNotices {
-  /** The place of the default agent's last conversation if that was with an owner, else the direct chat of an owner whose id is known. */
+  /**
+   * The place of the default agent's last conversation if that was with an owner, else the direct chat of an owner whose id is known. Where the
+   * configuration names no owners and pairing made none, the last conversation is taken: a bot of one person often knows only them.
+   */
   place(): Promise<Address | undefined>;
-  /** Resolves with false if there is no such place. Of two texts with the same key the second is not sent. */
+  /** Only to owners. Resolves with false if none is known. Of two texts with the same key the second is not sent. */
   notify(text: string, key: string): Promise<boolean>;
 }
 
@@ -45,15 +48,23 @@ export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
     return undefined;
   }
 
-  async function place(): Promise<Address | undefined> {
-    const last = await options.router().lastRecipient(defaultAgentId(config()));
+  const lastPlace = () => options.router().lastRecipient(defaultAgentId(config()));
+
+  async function ownerPlace(): Promise<Address | undefined> {
+    const last = await lastPlace();
     return last !== undefined && (await options.gate().isOwner(directMessage(last))) ? last : await knownOwner();
   }
 
+  async function hasOwners(): Promise<boolean> {
+    if (config().commands.ownerAllowFrom !== undefined) return true;
+    const all = await Promise.all(options.accounts().all().map(({ channel, id }) => options.gate().owners({ channel, account: id })));
+    return all.some((owners) => owners.length > 0);
+  }
+
   return {
-    place,
+    place: async () => (await ownerPlace()) ?? ((await hasOwners()) ? undefined : await lastPlace()),
     async notify(text, key) {
-      const address = await place();
+      const address = await ownerPlace();
       if (address === undefined) return false;
       await options.receive(noticeEvent({ address, text, dedupeKey: `notice:owner:${key}` }));
       return true;
