@@ -57,7 +57,12 @@ export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
 
   async function hasOwners(): Promise<boolean> {
     if (config().commands.ownerAllowFrom !== undefined) return true;
-    const all = await Promise.all(options.accounts().all().map(({ channel, id }) => options.gate().owners({ channel, account: id })));
+    const all = await Promise.all(
+      options
+        .accounts()
+        .all()
+        .map(({ channel, id }) => options.gate().owners({ channel, account: id })),
+    );
     return all.some((owners) => owners.length > 0);
   }
 
