@@ -84,7 +84,7 @@ export function createAgenda({ host, section }: { readonly host: Host; readonly 
   function arm(inMs?: number): void {
     clearTimeout(timer);
     if (isClosed) return;
-    void watch();
+    void watch().catch(failed);
     const dues = [...entries.values()].flatMap(({ kept }) => (kept.due === null || kept.paused === true ? [] : [kept.due]));
     if (dues.length === 0) return;
     const wait = inMs ?? Math.min(...dues) - host.now();

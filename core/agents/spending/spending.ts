@@ -69,13 +69,15 @@ export function createSpending(options: SpendingOptions): Spending {
     throw exceeded(found, 0);
   }
 
+  const lost = (model: string, error: unknown): void => log.warn({ model, error: reasonOf(error) }, "a model call could not be recorded");
+
   /** The ledger must not hold up a turn, and a lost row must not end it. */
   async function record(call: Parameters<ModelCalls["recordCall"]>[0], limits: readonly AppliedLimit[], asker: Asker): Promise<void> {
     try {
       await store.recordCall(call);
       if (limits.length > 0) await notices.report(await balancesOf(store, limits, { exact: true }), asker);
     } catch (error) {
-      log.warn({ model: call.model, error: reasonOf(error) }, "a model call could not be recorded");
+      lost(call.model, error);
     }
   }
 
@@ -97,6 +99,7 @@ export function createSpending(options: SpendingOptions): Spending {
         },
         record: (call, concerned) => record(call, concerned, asker),
         release: (id) => store.releaseCall(id),
+        onLost: lost,
         async onRefused({ limit }, needed) {
           // Calls that run have set room aside, and may give most of it back.
           const [exact] = await balancesOf(store, [limit], { exact: true });
