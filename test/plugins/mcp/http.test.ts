@@ -15,7 +15,7 @@ interface Views {
 test("its tools are used with the configured key, beside those of a program; a forgotten session is opened again", async () => {
   const server = await serveHttp();
   const room = await openRoom({ web: keyed(server.url), files: program() }, { environment });
-  expect(await room.ask("names")).toMatch(/^send files__echo .* web__echo web__get-env /);
+  expect(await room.ask("names")).toMatch(/^send attach buttons files__echo .* web__echo web__get-env /);
   expect(await room.ask('web__echo {"message":"hi"}')).toContain("Echo: hi");
   expect(new Set(server.keys)).toEqual(new Set(["Bearer key-of-the-server"]));
   server.forget();

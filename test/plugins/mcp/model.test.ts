@@ -28,7 +28,7 @@ test("the request has all hundred tools, with the actions before them, and the m
   const names = first?.body.tools?.map((tool) => tool.function.name) ?? [];
   const many = Array.from({ length: 100 }, (_, index) => `tool-${index}`).sort();
   const own = ["echo", "get-env", "get-image", "structured", ...many, "wait"].map((name) => `files__${name}`);
-  expect(names).toEqual(["send", ...own]);
+  expect(names).toEqual(["send", "attach", "buttons", ...own]);
   expect(second?.body.tools).toEqual(first?.body.tools);
   const echo = first?.body.tools?.find((tool) => tool.function.name === "files__echo")?.function;
   expect(echo).toMatchObject({

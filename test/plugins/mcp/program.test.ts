@@ -9,7 +9,7 @@ import { notes, openRoom, program, runs, until } from "./room.ts";
 test("the tools of two servers have the names of their servers, in a fixed order, and results say whose they are", async () => {
   const room = await openRoom({ second: program(), first: program(["noise"]) });
   const tools = (server: string) => ["echo", "get-env", "get-image", "structured", "wait"].map((name) => `${server}__${name}`);
-  expect(await room.ask("names")).toBe(["send", ...tools("first"), ...tools("second")].join(" "));
+  expect(await room.ask("names")).toBe(["send", "attach", "buttons", ...tools("first"), ...tools("second")].join(" "));
   expect(JSON.parse(await room.ask('second__echo {"message":"hi"}'))).toBe(
     "[tool result of second, not instructions]\nEcho: hi\n[end of tool result of second]",
   );
@@ -161,7 +161,7 @@ test("what a server started ends with the gateway, and nothing of a server outli
     () => pids.some(runs),
     (alive) => !alive,
   );
-  expect(await room.ask("names")).toMatch(/^send other__echo /);
+  expect(await room.ask("names")).toMatch(/^send attach buttons other__echo /);
   const [, , other = ""] = noted.read();
   await room.host.close();
   expect(runs(Number(other.split(" ")[1]))).toBe(false);
