@@ -34,7 +34,7 @@ export interface Approvals {
 }
 
 export interface ApprovalsOptions {
-  readonly store: Pick<Store, "get" | "set" | "update" | "session" | "sentBy" | "event">;
+  readonly store: Pick<Store, "get" | "set" | "update" | "session" | "sentBy" | "findSent" | "event">;
   /** Sends a text through the outbox; of two with one key, one. Resolves with the id of the event. `replaces`: the message that it edits. */
   readonly say: (
     saying: {
@@ -121,9 +121,10 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   }
 
   /** An agent can give a button of its own any value, and in a group others read the code of a request. */
-  async function isOwnButton({ events }: ApprovalRequest, { chat, messageId }: Inbound): Promise<boolean> {
-    const sent = await Promise.all(events.map((event) => options.store.sentBy(event)));
-    return sent.flat().some((message) => message.chat === chat.id && message.messageId === messageId);
+  async function isOwnButton({ events }: ApprovalRequest, { channel, account, chat, messageId = "" }: Inbound): Promise<boolean> {
+    // Unlike `sentBy`, it waits for the record of a message that was shown a moment ago.
+    const sent = await options.store.findSent({ channel, account, chat: chat.id, messageId });
+    return sent !== null && events.includes(sent.unitId);
   }
 
   async function wait(key: string, signal: AbortSignal): Promise<ApprovalRequest | null> {

@@ -69,6 +69,7 @@ function fakeApprovals() {
     },
     session: async () => null,
     sentBy: async () => [],
+    findSent: async () => null,
     event: async () => null,
   } as unknown as ApprovalsOptions["store"];
   const approvals = createApprovals({
