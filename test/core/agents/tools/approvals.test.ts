@@ -258,6 +258,16 @@ test("/stop ends the turn and its request", async () => {
   expect(runs).toEqual([]);
 });
 
+test("a turn that is stopped while it waits for an answer leaves its place to others", async () => {
+  const { host } = await lab({ config: { agents: { defaults: { maxConcurrent: 1 } } } });
+  const turn = host.say("the letters");
+  const code = await codeIn(host, "owner");
+  await host.say("/stop");
+  await turn;
+  await host.say(`/approve ${code}`);
+  expect((await host.say("hello")).outcome).toBe("answered");
+});
+
 test("the configuration asks for tools that do not ask themselves", async () => {
   const { host, runs } = await lab({ needsApproval: false, config: { agents: { defaults: { tools: { approve: ["b*n"] } } } } });
   const turn = host.say("the letters");
