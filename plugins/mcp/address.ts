@@ -21,18 +21,27 @@ export function fetchFor({ url }: AddressDefinition): Fetch {
 
 const mostMegabytes = 32;
 
-/** An answer without an end must not fill the memory. */
+/** An answer without an end must not fill the memory. A stream of events carries many answers, so each event counts alone. */
 function limited(response: Response, place: string): Response {
   if (response.body === null) return response;
-  let left = mostMegabytes * 1_024 * 1_024;
+  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
+  const most = mostMegabytes * 1_024 * 1_024;
+  let left = most;
   const counted = new TransformStream<Uint8Array, Uint8Array>({
     transform(chunk, controller) {
+      // An empty line ends an event. Where it falls between two chunks, the next one is found.
+      if (isStream && hasEmptyLine(chunk)) left = most;
       left -= chunk.byteLength;
       if (left >= 0) controller.enqueue(chunk);
       else controller.error(new ServerFault(`${place} answered with more than ${mostMegabytes} MB`, { fix: "Ask its tools for less." }));
     },
   });
   return new Response(response.body.pipeThrough(counted), response);
+}
+
+function hasEmptyLine(chunk: Uint8Array): boolean {
+  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
+  return ["\n\n", "\r\n\r\n", "\r\r"].some((line) => bytes.includes(line));
 }
 
 function callIn(body: RequestInit["body"]): string | number | undefined {

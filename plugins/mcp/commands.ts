@@ -3,7 +3,7 @@ import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
 import { openConnection } from "./connection.ts";
 import { plain, ServerFault } from "./fault.ts";
 import { isOffered } from "./offer.ts";
-import { definitionOf, type ServerSettings, serversIn, shownPlace } from "./settings.ts";
+import { definitionOf, type ServerSettings, serversIn, shownAddress, shownPlace } from "./settings.ts";
 import type { ServerView } from "./view.ts";
 
 const failed = (...lines: readonly string[]): CliAnswer => ({ lines, data: null, failed: true });
@@ -43,7 +43,7 @@ export async function listServers(call: CliCall): Promise<CliAnswer> {
     const rows = found.map(({ name, settings, agents }) => [
       name,
       "not running",
-      settings.command ?? settings.url ?? "",
+      settings.command ?? shownAddress(settings.url ?? ""),
       agents.join(", "),
     ]);
     const data = found.map(({ name, settings, agents }) => ({ name, path: settings.path, agents, state: "not_running" }));
@@ -90,9 +90,14 @@ export async function listTools(call: CliCall): Promise<CliAnswer> {
       description,
     ]),
   );
+  const changes = chosen.flatMap(({ tools }) =>
+    tools.flatMap(({ name: tool, now }) =>
+      now === undefined ? [] : [`${tool} is now described as: ${now.description}`, `Its parameters are now: ${now.parameters}`],
+    ),
+  );
   const missing = chosen.filter(({ state }) => state !== "ready").map((view) => `${view.name} is ${view.state}. ${ended(view.reason)}`);
   const data = chosen.flatMap(({ name: server, tools }) => tools.map((tool) => ({ server, ...tool })));
-  return { lines: [...(rows.length === 0 ? ["There are no tools."] : [["tool", "", ""], ...rows]), ...missing], data };
+  return { lines: [...(rows.length === 0 ? ["There are no tools."] : [["tool", "", ""], ...rows]), ...changes, ...missing], data };
 }
 
 const unknown = (name: string, known: readonly { readonly name: string }[]): string =>
@@ -154,7 +159,7 @@ export async function acceptTools(call: CliCall): Promise<CliAnswer> {
   const results = await post(call, "accept");
   if (results === undefined) return failed(noGateway);
   const accepted = (results as unknown as readonly { readonly accepted: readonly string[] }[]).flatMap((one) => one.accepted);
-  const line = accepted.length === 0 ? "Nothing had changed." : `Accepted: ${[...new Set(accepted)].join(", ")}.`;
+  const line = accepted.length === 0 ? "Nothing had changed." : `Accepted: ${[...new Set(accepted.map(plain))].join(", ")}.`;
   return { lines: [line], data: results };
 }
 

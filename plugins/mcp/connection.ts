@@ -53,20 +53,48 @@ export async function openConnection(definition: Definition, events: ConnectionE
       // Errors of a call are also thrown there; these are late answers and the like.
       onUncaughtError: () => {},
     });
-  return definition.kind === "stdio" ? await openProgram(definition, events, client) : await openAddress(definition, client);
+  const program = definition.kind === "stdio" ? openProgram(definition, hidingEvents(definition, events), client) : undefined;
+  return hidingSecrets(await hiding(definition, program ?? openAddress(definition as AddressDefinition, client)), definition);
+}
+
+const hidden = (fault: ServerFault, definition: Definition) => new ServerFault(withoutSecrets(fault.message, definition), fault);
+
+async function hiding<T>(definition: Definition, work: Promise<T>): Promise<T> {
+  return await work.catch((thrown: unknown) => {
+    throw thrown instanceof ServerFault ? hidden(thrown, definition) : thrown;
+  });
+}
+
+const hidingEvents = (definition: Definition, { onLine, onToolsChanged, onEnded }: ConnectionEvents): ConnectionEvents => ({
+  onLine: (line, from) => onLine(withoutSecrets(line, definition), from),
+  onToolsChanged,
+  onEnded: (fault) => onEnded(hidden(fault, definition)),
+});
+
+/** Servers repeat their keys in errors, and could in anything else that they say of themselves. */
+function hidingSecrets(connection: Connection, definition: Definition): Connection {
+  const shown = (text: string) => withoutSecrets(text, definition);
+  const { name, version } = connection.server;
+  return {
+    ...connection,
+    server: { name: shown(name), version: shown(version) },
+    async list(signal) {
+      const tools = await hiding(definition, connection.list(signal));
+      return tools.map((tool) => ({ ...tool, description: shown(tool.description) }));
+    },
+    call: (tool, args, signal) => hiding(definition, connection.call(tool, args, signal)),
+  };
 }
 
 type Connect = (transport: Parameters<typeof import("@ai-sdk/mcp").createMCPClient>[0]["transport"]) => Promise<MCPClient>;
 
 async function openProgram(definition: ProgramDefinition, events: ConnectionEvents, connect: Connect): Promise<Connection> {
-  const shown = (text: string) => withoutSecrets(text, definition);
   const said: string[] = [];
   let isOpen = false;
   const onLine: ConnectionEvents["onLine"] = (line, from) => {
-    if (!isOpen && said.length < 20) said.push(shown(line));
-    events.onLine(shown(line), from);
+    if (!isOpen && said.length < 20) said.push(line);
+    events.onLine(line, from);
   };
-  const faultOf = (fault: ServerFault) => new ServerFault(shown(fault.message), fault);
 
   async function attempt(discovers: boolean): Promise<Connection> {
     const transport = new ProgramTransport(definition, { onLine, onToolsChanged: events.onToolsChanged });
@@ -78,7 +106,7 @@ async function openProgram(definition: ProgramDefinition, events: ConnectionEven
       // The library has begun to close it; the program must have ended before another one takes its place.
       await transport.close();
       const fault = transport.fault();
-      if (fault !== undefined) throw faultOf(fault);
+      if (fault !== undefined) throw fault;
       if (!discovers && [...causesOf(thrown)].some(({ code }) => unknownMethod.includes(code))) return await attempt(true);
       throw greetingFault(thrown, `${definition.command} started${lastWords(said)}`);
     }
@@ -87,18 +115,15 @@ async function openProgram(definition: ProgramDefinition, events: ConnectionEven
     transport.onclose = () => {
       closed?.();
       const fault = transport.fault();
-      if (fault !== undefined && !transport.isClosing()) events.onEnded(faultOf(fault));
+      if (fault !== undefined && !transport.isClosing()) events.onEnded(fault);
     };
     const early = transport.fault();
-    if (early !== undefined) throw faultOf(early);
-    return connectionOf(client, { faultOf: () => endOf(transport.fault(), faultOf), close: () => transport.close(), pid: transport.pid });
+    if (early !== undefined) throw early;
+    return connectionOf(client, { faultOf: () => transport.fault(), close: () => transport.close(), pid: transport.pid });
   }
 
   return await attempt(false);
 }
-
-const endOf = (fault: ServerFault | undefined, shown: (fault: ServerFault) => ServerFault) =>
-  fault === undefined ? undefined : shown(fault);
 
 async function openAddress(definition: AddressDefinition, connect: Connect): Promise<Connection> {
   const { kind: type, url, headers } = definition;
@@ -187,9 +212,16 @@ interface GivenTool {
   readonly annotations?: { readonly readOnlyHint?: boolean | undefined } | undefined;
 }
 
+/** Invisible characters, which an operator who looks at a tool would miss, must not reach the model either. */
+const seen = (text: string): string => text.replace(/(?![\n\t])[\p{C}\p{Default_Ignorable_Code_Point}]/gu, "");
+
+const visibleOnly = (key: string, value: unknown) =>
+  (key === "description" || key === "title") && typeof value === "string" ? seen(value) : value;
+
 function listed({ name, title, description, inputSchema, annotations }: GivenTool): ListedTool {
-  const { $schema: _, ...schema } = inputSchema;
-  const said = [description, title].find((text) => text !== undefined && text.trim() !== "") ?? `The tool ${name}.`;
+  const { $schema: _, ...schema } = JSON.parse(JSON.stringify(inputSchema, visibleOnly)) as GivenTool["inputSchema"];
+  const texts = [description, title].map((text) => seen(text ?? ""));
+  const said = texts.find((text) => text.trim() !== "") ?? `The tool ${name}.`;
   return {
     name,
     description: said.slice(0, longestDescription).toWellFormed(),

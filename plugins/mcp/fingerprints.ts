@@ -21,9 +21,10 @@ type Seen = Readonly<Record<string, string>>;
 
 const keyOf = ({ name, identity }: Pick<Server, "name" | "identity">): string => `tools:${name}:${identity}`;
 
-const printOf = ({ description, parameters }: ListedTool): string =>
+/** With its claim to change nothing: that spares a question, so a later one must be seen. */
+const printOf = ({ description, parameters, readOnly }: ListedTool): string =>
   createHash("sha256")
-    .update(JSON.stringify([description, parameters]))
+    .update(JSON.stringify([description, parameters, readOnly]))
     .digest("base64url");
 
 export function createFingerprints(store: Pick<PluginStore, "update">): Fingerprints {

@@ -26,6 +26,8 @@ const mostDeaths = 5;
 const deathsWithinMs = 10 * 60_000;
 const relistMs = 5 * 60_000;
 const busyMs = 10_000;
+/** A server may say that its tools have changed more often than this. */
+const changePauseMs = 1_000;
 const callWaitMs = 5_000;
 
 export class Server {
@@ -44,6 +46,11 @@ export class Server {
   #noise = 0;
   #calls = 0;
   #readyAt = 0;
+  #changedAt = Number.NEGATIVE_INFINITY;
+  /** The connection that is being asked for its tools again. */
+  #listing: Connection | undefined;
+  /** It has said that its tools have changed since they were last asked for. */
+  #hasChanged = false;
   #deaths: readonly number[] = [];
 
   constructor(options: ServerOptions) {
@@ -106,12 +113,12 @@ export class Server {
         return shownResult(this.name, await asked.call(tool, args as Readonly<Record<string, unknown>>, signal));
       } catch (thrown) {
         signal.throwIfAborted();
-        if (!(thrown instanceof ServerFault)) return this.#refusal(thrown);
+        const unknown = "it ended during the call. It is not known whether the call took effect.";
+        // A restart, or another configuration, closes a connection in the middle of a call.
+        if (!(thrown instanceof ServerFault)) return this.#connection === asked ? this.#refusal(thrown) : this.#down(unknown);
         if (thrown.ended && this.#connection === asked) this.#failed(thrown);
         if (thrown.notSent && mayRepeat) continue;
-        return this.#down(
-          thrown.notSent ? "the call was not sent." : "it ended during the call. It is not known whether the call took effect.",
-        );
+        return this.#down(thrown.notSent ? "the call was not sent." : unknown);
       } finally {
         this.#calls -= 1;
       }
@@ -169,7 +176,7 @@ export class Server {
       this.#state = "ready";
       this.#readyAt = now();
       log.info({ server: this.name, tools: found.length, version: opened.server.version }, "an MCP server is ready");
-      this.#later(relistMs, () => void this.#relist());
+      this.#relistLater();
     } catch (thrown) {
       await opened?.close();
       if (!signal.aborted) this.#failed(thrown);
@@ -182,7 +189,7 @@ export class Server {
         if (from === "stdout") this.#noise += 1;
         this.#options.log.debug({ server: this.name, from, line }, "a line of an MCP server");
       },
-      onToolsChanged: () => void this.#relist(),
+      onToolsChanged: () => this.#toolsChanged(),
       onEnded: (fault) => {
         if (this.#connection !== undefined && this.#connection === own()) this.#failed(fault);
       },
@@ -210,15 +217,31 @@ export class Server {
     void old?.close();
   }
 
+  #toolsChanged(): void {
+    this.#hasChanged = true;
+    if (this.#connection === undefined || this.#listing === this.#connection) return;
+    if (this.#options.now() - this.#changedAt >= changePauseMs) void this.#relist();
+    else this.#relistLater();
+  }
+
+  #relistLater(): void {
+    const { now } = this.#options;
+    const ms = this.#hasChanged ? Math.max(0, this.#changedAt + changePauseMs - now()) : relistMs;
+    this.#later(ms, () => void this.#relist());
+  }
+
   async #relist(): Promise<void> {
     const { signal } = this.#closing;
     const asked = this.#connection;
-    if (asked === undefined) return;
+    if (asked === undefined || this.#listing === asked) return;
     if (this.#calls > 0) {
       // A server that does one thing at a time would be taken for a dead one.
       this.#later(busyMs, () => void this.#relist());
       return;
     }
+    if (this.#hasChanged) this.#changedAt = this.#options.now();
+    this.#hasChanged = false;
+    this.#listing = asked;
     try {
       const found = await asked.list(signal);
       await this.#options.onTools(this, found);
@@ -230,8 +253,10 @@ export class Server {
         return;
       }
       this.#options.log.warn({ server: this.name, reason: this.#shown(thrown) }, "the tools of an MCP server could not be listed again");
+    } finally {
+      if (this.#listing === asked) this.#listing = undefined;
     }
-    if (this.#connection === asked) this.#later(relistMs, () => void this.#relist());
+    if (this.#connection === asked) this.#relistLater();
   }
 
   #shown(thrown: unknown): string {

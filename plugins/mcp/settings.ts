@@ -90,9 +90,13 @@ export function withoutSecrets(text: string, definition: Definition): string {
   return secretsOf(definition).reduce((shown, secret) => shown.replaceAll(secret, "***"), text);
 }
 
+/** An address without what may contain a key. */
+export function shownAddress(address: string): string {
+  const url = URL.parse(address);
+  return url === null ? "an invalid address" : `${url.origin}${url.pathname}`;
+}
+
 /** The address or the command, in a form that may be shown. */
 export function shownPlace(definition: Definition): string {
-  if (definition.kind === "stdio") return definition.command;
-  const url = URL.parse(definition.url);
-  return url === null ? "an invalid address" : `${url.origin}${url.pathname}`;
+  return definition.kind === "stdio" ? definition.command : shownAddress(definition.url);
 }

@@ -35,6 +35,8 @@ export interface ToolView {
   readonly asks: boolean;
   /** Its description or its parameters differ from those that were accepted. */
   readonly changed: boolean;
+  /** All that the model reads of a tool that has changed, so that it can be judged before it is accepted. */
+  readonly now?: { readonly description: string; readonly parameters: string };
 }
 
 const mostDescription = 160;
@@ -62,6 +64,7 @@ export function viewOf(served: ServedServer, fingerprints: Fingerprints): Server
       offered: isOffered(tool, settings),
       asks: approvalReason(served, tool, changed.has(tool.name)) !== false,
       changed: changed.has(tool.name),
+      ...(changed.has(tool.name) && { now: { description: plain(tool.description), parameters: plain(JSON.stringify(tool.parameters)) } }),
     })),
   };
 }

@@ -4,8 +4,8 @@ import type { CommandDefinition } from "../../sdk/contract.ts";
 import type { Approvals } from "../tools/approvals.ts";
 
 /**
- * The command behind a press of a button of a request. No other button can be one: an agent can give its buttons any value, and an owner
- * who presses "Show the weather" does not approve anything. Agents do not learn the codes of requests.
+ * The command behind a press of a button of a request. An agent can give its own buttons any value, and an owner who presses "Show the
+ * weather" approves nothing: `Approvals.answer` takes a press only from a message of the request.
  */
 const pressed = /^callback_data: (\/(?:approve|deny) [A-Z2-9]{8}(?: session)?)$/;
 

@@ -50,13 +50,14 @@ export interface ApprovalRequests {
   pause(key: string, until: number, signal: AbortSignal): Promise<void>;
   /** Allows the tool of a request for the rest of its conversation. */
   grant(request: ApprovalRequest): Promise<void>;
-  /** Who allowed the tool for the conversation as it is now. */
-  grantedBy(sessionKey: string, tool: string): Promise<string | undefined>;
+  /** Who allowed the tool, as it is now, for the conversation, as it is now. */
+  grantedBy(sessionKey: string, call: Pick<AskedCall, "tool" | "definition">): Promise<string | undefined>;
 }
 
 const requestKey = (key: string) => `request:${key}`;
 const codeKey = (code: string) => `code:${code.toUpperCase()}`;
-const grantKey = (sessionKey: string, generation: number, tool: string) => `grant:${JSON.stringify([sessionKey, generation, tool])}`;
+const grantKey = (sessionKey: string, generation: number, { tool, definition }: Pick<AskedCall, "tool" | "definition">) =>
+  `grant:${JSON.stringify([sessionKey, generation, tool, definition])}`;
 const newCode = () => Array.from({ length: 8 }, () => alphabet[randomInt(alphabet.length)]).join("");
 
 export function createApprovalRequests({
@@ -109,8 +110,8 @@ export function createApprovalRequests({
       waiting.delete(key);
     },
     async grant({ sessionKey, generation, call, by = "" }) {
-      await store.set(namespace, grantKey(sessionKey, generation, call.tool), by, { expiresAt: now() + grantMs });
+      await store.set(namespace, grantKey(sessionKey, generation, call), by, { expiresAt: now() + grantMs });
     },
-    grantedBy: async (sessionKey, tool) => textOf(await store.get(namespace, grantKey(sessionKey, await generationOf(sessionKey), tool))),
+    grantedBy: async (sessionKey, call) => textOf(await store.get(namespace, grantKey(sessionKey, await generationOf(sessionKey), call))),
   };
 }

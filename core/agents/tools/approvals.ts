@@ -2,8 +2,9 @@
 import { type Address, EngineError, type Inbound } from "../../contract/index.ts";
 import type { PluginLog, ToolTurn } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
+import { plainId, plainName } from "../conversation/envelope.ts";
 import { type ApprovalRequest, createApprovalRequests } from "./approval-requests.ts";
-import { type AskedCall, approvalEnded, approvalQuestion, mostCharacters, writtenArguments } from "./approval-texts.ts";
+import { type AskedCall, answeredText, approvalEnded, approvalQuestion, mostCharacters, writtenArguments } from "./approval-texts.ts";
 
 const minutes = 10;
 const mostOwners = 5;
@@ -33,7 +34,7 @@ export interface Approvals {
 }
 
 export interface ApprovalsOptions {
-  readonly store: Pick<Store, "get" | "set" | "update" | "session" | "sentBy" | "event">;
+  readonly store: Pick<Store, "get" | "set" | "update" | "session" | "sentBy" | "findSent" | "event">;
   /** Sends a text through the outbox; of two with one key, one. Resolves with the id of the event. `replaces`: the message that it edits. */
   readonly say: (
     saying: {
@@ -57,9 +58,11 @@ export interface ApprovalsOptions {
 
 /** A person as people know them; for another turn, what caused it. */
 export function nameOf({ sender, authority, request }: Inbound): string {
-  if (authority !== "channel") return request?.name ?? "a turn that no person began";
-  const shown = [sender.name, sender.username === undefined ? undefined : `@${sender.username}`].filter((one) => one !== undefined);
-  return shown.length === 0 ? sender.id : `${shown.join(" ")} (${sender.id})`;
+  if (authority !== "channel") return plainName(request?.name ?? "") || "a turn that no person began";
+  const username = plainId(sender.username ?? "");
+  const shown = [plainName(sender.name ?? ""), username === "" ? "" : `@${username}`].filter((one) => one !== "").join(" ");
+  const id = plainId(sender.id);
+  return shown === "" ? id : `${shown} (${id})`;
 }
 
 const isSameChat = (one: Address, other: Address): boolean =>
@@ -111,15 +114,24 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     return ends.length > 0 && ends.every((end) => end?.state === "settled" && end.outcome === "failed");
   }
 
+  async function expire(key: string): Promise<ApprovalRequest | null> {
+    const ended = await requests.end(key, { state: "expired" });
+    if (ended?.state === "expired") await tell(key, ended, "There was no answer in time, so the agent must do without.");
+    return ended;
+  }
+
+  /** An agent can give a button of its own any value, and in a group others read the code of a request. */
+  async function isOwnButton({ events }: ApprovalRequest, { channel, account, chat, messageId = "" }: Inbound): Promise<boolean> {
+    // Unlike `sentBy`, it waits for the record of a message that was shown a moment ago.
+    const sent = await options.store.findSent({ channel, account, chat: chat.id, messageId });
+    return sent !== null && events.includes(sent.unitId);
+  }
+
   async function wait(key: string, signal: AbortSignal): Promise<ApprovalRequest | null> {
     for (;;) {
       const request = await requests.read(key);
       if (request?.state !== "waiting") return request;
-      if (now() >= request.until) {
-        const ended = await requests.end(key, { state: "expired" });
-        if (ended?.state === "expired") await tell(key, ended, "There was no answer in time, so the agent must do without.");
-        return ended;
-      }
+      if (now() >= request.until) return await expire(key);
       if (await isUndelivered(request)) return await requests.end(key, { state: "undelivered" });
       await requests.pause(key, request.until, signal);
       // A gateway that closes leaves the request open: the turn is run again, and finds it.
@@ -133,8 +145,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
   return {
     async ask(call) {
-      const { key, turn, tool, args, signal } = call;
-      const granted = await requests.grantedBy(turn.sessionKey, tool);
+      const { key, turn, args, signal } = call;
+      const granted = await requests.grantedBy(turn.sessionKey, call);
       if (granted !== undefined) return verdictOf("approval_allowed", `allowed until /new by ${granted}`);
       if (writtenArguments(args).length > mostCharacters)
         return verdictOf("approval_unasked", "the arguments are too long to show them to an owner");
@@ -154,13 +166,16 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const request = key === undefined ? null : await requests.read(key);
       const isHere = request?.at.some(({ channel, account }) => channel === by.channel && account === by.account) === true;
       if (key === undefined || request === null || !isHere) return `There is no request ${code} here.`;
+      if (by.kind === "press" && !(await isOwnButton(request, by))) return "That button is not one of a request for approval.";
+      // If the gateway did not run when the time was up, nothing has ended the request.
+      if (request.state === "waiting" && now() >= request.until) return overText((await expire(key)) ?? request);
       const owner = nameOf(by);
       const state = verdict === "deny" ? "denied" : "allowed";
       const ended = await requests.end(key, { state, by: owner, answer: by.id, ...(verdict === "session" && { lasting: true }) });
-      if (ended?.answer !== by.id) return `That request is over: ${endOf(ended ?? request)}.`;
+      if (ended?.answer !== by.id) return overText(ended ?? request);
       log.info({ tool: ended.call.tool, request: ended.code, verdict }, "an owner has answered whether a tool may run");
       const until = verdict === "session" ? " until /new in that conversation, whatever its arguments" : "";
-      const text = verdict === "deny" ? `Denied by ${owner}.` : `Allowed by ${owner}${until}.`;
+      const text = answeredText(verdict === "deny" ? "Denied" : "Allowed", owner, until);
       await tell(key, ended, text);
       return by.kind === "press" && options.edits(by) ? "" : text;
     },
@@ -184,6 +199,8 @@ function tellEnd({ store, edits, say, log }: Pick<ApprovalsOptions, "store" | "e
     }
   };
 }
+
+const overText = (request: ApprovalRequest): string => `That request is over: ${endOf(request)}.`;
 
 function endOf({ state, by }: ApprovalRequest): string {
   if (state === "allowed" || state === "denied") return `it was ${state} by ${by}`;

@@ -87,6 +87,12 @@ function withoutFiles(result: Json): Json {
   return { ...rest, files: media.length } as Json;
 }
 
+/** Of another plugin, described differently or with other parameters, it is another tool. */
+const definitionOf = ({ plugin, description, parameters }: OwnedTool): string =>
+  createHash("sha256")
+    .update(JSON.stringify([plugin, description, parameters]))
+    .digest("base64url");
+
 export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) => string, calls: CallsOf): EngineTool {
   const { turn, visit, settings, log, now } = calls;
   const { name, description, parameters, plugin, timeoutSeconds = defaultTimeoutSeconds } = tool;
@@ -110,7 +116,8 @@ export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) =>
     if (denied.has(written)) return { refused: refusal("denied", deniedText), waited: 0 };
     const began = now();
     const { approveAt: place } = settings;
-    const call = { tool: name, plugin, args, agentId: turn.agentId, requester: nameOf(turn.inbound), ...asked };
+    const about = { tool: name, plugin, definition: definitionOf(tool) };
+    const call = { ...about, args, agentId: turn.agentId, requester: nameOf(turn.inbound), ...asked };
     const request = { ...call, key, turn, signal, ...(place !== undefined && { place }) };
     const { allowed, code, detail } = await whileHeld(visit, () => calls.approvals.ask(request));
     const waited = now() - began;

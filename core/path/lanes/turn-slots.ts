@@ -5,7 +5,7 @@ export interface TurnSlot {
   release(): void;
   /** Releases the slot until `take`, because the turn has to wait for something else. */
   pause(): void;
-  /** After `pause` or `release`: resolves when the turn may run again. */
+  /** After `pause`: resolves when the turn may run again. After `release` it takes nothing: the turn has ended. */
   take(): Promise<void>;
 }
 
@@ -28,21 +28,32 @@ export function createSlots(limit: () => number): Slots {
         resolve();
       }),
     );
+  const giveBack = () => {
+    taken -= 1;
+    while (taken < limit() && waiting.length > 0) waiting.shift()?.();
+  };
   const counted = (): TurnSlot => {
     let held = true;
-    const release = () => {
+    let hasEnded = false;
+    const pause = () => {
       if (!held) return;
       held = false;
-      taken -= 1;
-      while (taken < limit() && waiting.length > 0) waiting.shift()?.();
+      giveBack();
     };
     return {
-      release,
-      pause: release,
+      release() {
+        hasEnded = true;
+        pause();
+      },
+      pause,
       async take() {
+        if (held || hasEnded) return;
         if (isFree()) taken += 1;
         else await next();
+        // It may have ended, or have been taken by another call, while this one waited.
+        if (held) return void giveBack();
         held = true;
+        if (hasEnded) pause();
       },
     };
   };

@@ -12,6 +12,7 @@ test("the commands say what works, what does not and why, before the gateway run
   const servers = {
     files: program([], { approve: "writes", env: { KEY: { env: "FILES_KEY" } }, tools: { deny: ["wait"] } }),
     lost: { command: "no-such-mcp-server" },
+    far: { url: "http://127.0.0.1:9/mcp?api_key=key-in-the-address" },
   };
   mkdirSync(join(home, ".service"));
   const config = { gateway: { port: 0 }, agents: { defaults: { mcpServers: servers } } };
@@ -31,8 +32,11 @@ test("the commands say what works, what does not and why, before the gateway run
       /^lost \(agents\.defaults\.mcpServers\.lost\) does not work: the command no-such-mcp-server is not on PATH\.\nInstall it, or set command/,
     ),
   });
-  expect(await mcp("test", "other")).toMatchObject({ code: 1, out: expect.stringContaining("There are: files, lost.") });
-  expect((await mcp("list")).out).toContain("No gateway is running.");
+  expect(await mcp("test", "other")).toMatchObject({ code: 1, out: expect.stringContaining("There are: far, files, lost.") });
+  const idle = (await mcp("list")).out;
+  expect(idle).toContain("No gateway is running.");
+  expect(idle).toContain("http://127.0.0.1:9/mcp ");
+  expect(idle).not.toContain("key-in-the-address");
 
   const gateway = startGateway(["gateway"], { home, env });
   await gateway.until(/the gateway is up/);
@@ -51,7 +55,8 @@ test("the commands say what works, what does not and why, before the gateway run
   expect((await run(["status"], { home, env })).out).toMatch(/^mcp:lost +(retrying|paused) +The command no-such/im);
 
   // A gateway that is killed closes nothing, but the input of its servers ends.
-  const [{ pid = 0 } = {}] = JSON.parse((await mcp("list", "--json")).out) as { pid?: number }[];
+  const running = JSON.parse((await mcp("list", "--json")).out) as { name: string; pid?: number }[];
+  const pid = running.find(({ name }) => name === "files")?.pid ?? 0;
   expect(runs(pid)).toBe(true);
   gateway.child.kill("SIGKILL");
   await until(() => !runs(pid));

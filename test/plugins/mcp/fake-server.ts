@@ -1,7 +1,7 @@
 /**
  * An MCP server: the messages of the protocol, answered as its specification says, over standard streams where this file is run as a program
  * (`http-server.ts` serves the same over HTTP). Arguments of the program: `noise` also writes lines that are no messages, `silent` never
- * answers, `crash` ends at once, `many` has a hundred more tools, `grandchild` starts a process that ignores the end of its input.
+ * answers, `crash` ends at once, `many` has a hundred more tools, `flood` says a hundred times that its tools have changed and notes each listing, `grandchild` starts a process that ignores the end of its input.
  */
 import { spawn } from "node:child_process";
 import { appendFileSync, readFileSync } from "node:fs";
@@ -80,7 +80,7 @@ export function createFakeServer({
     if (id === undefined) return undefined;
     const answer = (result: object) => ({ jsonrpc: "2.0", id, result });
     if (method === "initialize") {
-      const serverInfo = { name: "fake", version: "1.2.3" };
+      const serverInfo = { name: process.env.FAKE_NAME ?? "fake", version: "1.2.3" };
       return answer({ protocolVersion: params.protocolVersion, capabilities: { tools: { listChanged: true } }, serverInfo });
     }
     // In two pages, as servers with many tools list them.
@@ -123,12 +123,15 @@ function serveStreams(): void {
   createInterface({ input: process.stdin })
     .on("line", async (line) => {
       if (has("silent")) return;
+      if (has("flood") && notes !== undefined && line.includes("tools/list")) appendFileSync(notes, "list\n");
       const answer = await handle(JSON.parse(line) as Message);
       if (answer !== undefined) send(answer);
       if (has("noise")) process.stdout.write("answered\n");
     })
     .on("close", () => process.exit(0));
-  process.on("SIGUSR2", () => send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" }));
+  process.on("SIGUSR2", () => {
+    for (let count = has("flood") ? 100 : 1; count > 0; count -= 1) send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
+  });
 }
 
 if (process.argv[1] === import.meta.filename) serveStreams();

@@ -2,6 +2,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { expect, onTestFinished, test } from "vitest";
+import { fetchFor } from "../../../plugins/mcp/address.ts";
 import { serveHttp } from "./http-server.ts";
 import { openRoom, program, until } from "./room.ts";
 
@@ -30,6 +31,37 @@ test("a call that is given up is cancelled at the server", async () => {
   await room.ask("/stop");
   await call;
   await until(() => server.noted.some((line) => line.startsWith("cancelled ")));
+});
+
+test("an error of the server that repeats the key is shown without it", async () => {
+  const server = await serveHttp();
+  server.instead = async (request, response) => {
+    if (request.method !== "POST") return void response.writeHead(405).end();
+    const { id } = JSON.parse(Buffer.concat(await request.toArray()).toString()) as { id?: number };
+    const error = { code: -32_000, message: "key-of-the-server is not a key" };
+    response.writeHead(200, { "content-type": "application/json" }).end(JSON.stringify({ jsonrpc: "2.0", id, error }));
+  };
+  const room = await openRoom({ web: keyed(server.url) }, { environment });
+  await room.ask("names");
+  const { servers } = (await room.route("GET", "servers")) as unknown as Views;
+  expect(servers[0]?.reason).toBe("the greeting failed: *** is not a key");
+});
+
+test("a stream of events may be longer than the longest answer", async () => {
+  const event = Buffer.concat([Buffer.from("data: "), Buffer.alloc(4 * 1_024 * 1_024, "x"), Buffer.from("\n\n")]);
+  const server = createServer((request, response) => {
+    response.writeHead(200, { "content-type": request.url === "/events" ? "text/event-stream" : "text/plain" });
+    for (let count = 9; count > 0; count -= 1) response.write(event);
+    response.end();
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  onTestFinished(() => void server.close());
+  const { port } = server.address() as AddressInfo;
+  const url = `http://127.0.0.1:${port}`;
+  const get = fetchFor({ kind: "sse", url, headers: {} });
+  const length = async (path: string) => (await (await get(`${url}${path}`)).arrayBuffer()).byteLength;
+  expect(await length("/events")).toBe(9 * event.length);
+  await expect(length("/answer")).rejects.toThrow("more than 32 MB");
 });
 
 test("a redirect is refused, so that the key reaches no other server", async () => {

@@ -1,7 +1,10 @@
 /** Names for models, and before which tools an owner is asked. */
+import type { Json } from "service-gateway/sdk";
 import { expect, test } from "vitest";
+import { createFingerprints } from "../../../plugins/mcp/fingerprints.ts";
 import { modelName } from "../../../plugins/mcp/names.ts";
 import { approvalReason, isOffered } from "../../../plugins/mcp/offer.ts";
+import type { Server } from "../../../plugins/mcp/server.ts";
 import type { Approve, ServerSettings } from "../../../plugins/mcp/settings.ts";
 
 test("names are at most 64 of the characters that model servers accept, and never the same for two tools", () => {
@@ -37,4 +40,19 @@ test("allow and deny of a server choose by its own names of the tools", () => {
   expect(offered({ allow: [] }, "read_file")).toBe(false);
   expect(offered({ deny: ["*a*a*b"] }, "aXaXb")).toBe(false);
   expect(offered({}, "anything")).toBe(true);
+});
+
+test("a tool that later claims to change nothing has changed", async () => {
+  let seen: Json | null = null;
+  const fingerprints = createFingerprints({
+    async update(_key, change) {
+      seen = change(seen) ?? seen;
+      return seen;
+    },
+  });
+  const server = { name: "files", identity: "here" } as Server;
+  await fingerprints.see(server, [tool("delete_all")]);
+  expect([...fingerprints.changed(server)]).toEqual([]);
+  await fingerprints.see(server, [tool("delete_all", true)]);
+  expect([...fingerprints.changed(server)]).toEqual(["delete_all"]);
 });
