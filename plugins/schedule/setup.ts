@@ -22,7 +22,7 @@ export function setUpSchedules(host: PluginHost): void {
 
   async function start(): Promise<Engine> {
     const { startEngine, watchedOf } = await load();
-    const started = await startEngine(host, section.settings);
+    const started = await startEngine(host, section);
     running = { engine: started, watched: watchedOf };
     if (isClosed) started.agenda.close();
     return started;

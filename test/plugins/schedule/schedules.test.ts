@@ -220,6 +220,29 @@ describe("a schedule", () => {
     expect(host.outbox().some(({ text }) => text.includes("could not run"))).toBe(false);
   });
 
+  test("that names an agent or a channel that does not exist is off, and the next reload that adds it switches it on", async () => {
+    await using host = await open(
+      {
+        ghostly: { every: "1m", message: "Report.", agent: "ghost" },
+        astray: { every: "1m", kind: "say", message: "Tea!", to: "nowhere:1" },
+      },
+      { answer: () => "fine", allowErrors: [/schedules\./] },
+    );
+    expect((await plansOf(host)).map(({ name, state }) => [name, state])).toEqual([
+      ["ghostly", "error"],
+      ["astray", "error"],
+    ]);
+    expect(await post(host, "run", "ghostly")).toMatchObject({
+      status: 409,
+      body: { error: 'The schedule ghostly has an error: it is "ghost", which is not an agent. The agents are main.' },
+    });
+    await host.configure({
+      agents: { list: [{ id: "main", default: true }, { id: "ghost" }] },
+      schedules: { astray: undefined },
+    });
+    expect(await plansOf(host)).toMatchObject([{ name: "ghostly", state: "on" }]);
+  });
+
   test("that was removed while no gateway ran has missed nothing when it comes back", async () => {
     const schedules = { all: { every: "10m", message: "Report.", to: "loopback:42" } };
     const directory = await mkdtemp(join(tmpdir(), "schedules-"));
