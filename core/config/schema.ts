@@ -5,6 +5,7 @@
  */
 import Type, { type Static } from "typebox";
 import { agentsSchema, bindingsSchema } from "./schema/agents.ts";
+import { annotate } from "./schema/annotations.ts";
 import { totalBudgetSchema } from "./schema/budget.ts";
 import { channelsSchema } from "./schema/channels.ts";
 import { commandsSchema, messagesSchema, sessionSchema } from "./schema/chat.ts";
@@ -32,7 +33,10 @@ export const configSchema = Type.Object(
     schedules: schedulesSchema,
     plugins: pluginsSchema,
   },
-  { title: "service configuration", description: "Configuration of the gateway.", default: {} },
+  annotate(
+    { synonyms: { mcp: "agents.defaults.mcpServers", mcpServers: "agents.defaults.mcpServers" } },
+    { title: "service configuration", description: "Configuration of the gateway.", default: {} },
+  ),
 );
 
 type DeepReadonly<T> = T extends readonly (infer E)[]

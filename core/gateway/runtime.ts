@@ -46,7 +46,7 @@ import { createAgentSide } from "./agents/agent-side.ts";
 import { createGatewayApprovals } from "./agents/approvals.ts";
 import { createChatCommands } from "./agents/chat-commands.ts";
 import { createOutboundFiles } from "./agents/outbound-files.ts";
-import { createOwnerNotices } from "./agents/owner-notices.ts";
+import { createOwnerNotices, type OwnerNotices } from "./agents/owner-notices.ts";
 import type { Base } from "./base.ts";
 import { tapCore } from "./taps/core-taps.ts";
 
@@ -64,6 +64,7 @@ export interface Runtime {
   readonly path: Path;
   readonly actions: ActionRunner;
   readonly spending: Spending;
+  readonly owner: OwnerNotices;
   readonly standings: ModelStandings;
   readonly newId: () => string;
   readonly confirm: (url: string) => Promise<void>;
@@ -81,8 +82,8 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const replyTools = createReplyTools({ account: (channel, account) => accounts.get(channel, account), complete: files.complete });
   const receive: Path["receive"] = (event, how) => path.receive(event, how);
   const approvals = createGatewayApprovals({ ...{ store, receive, log, now }, accounts: () => accounts, gate: () => gate });
-  const notifyOwner = createOwnerNotices({ config, pairing, receive, gate: () => gate, accounts: () => accounts, router: () => router });
-  const spending = createSpending({ config, store, log, now, newId, notifyOwner });
+  const owner = createOwnerNotices({ config, pairing, receive, gate: () => gate, accounts: () => accounts, router: () => router });
+  const spending = createSpending({ config, store, log, now, newId, notifyOwner: owner.notify });
   const { turns, stops, running, describe, standings } = createTurns(options, {
     ...{ engines, registry, spending },
     account: (channel, account) => accounts.get(channel, account),
@@ -185,7 +186,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
-  const ofAgents = { commands, turns, stops, running, standings, activation, router, spending };
+  const ofAgents = { owner, commands, turns, stops, running, standings, activation, router, spending };
   return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };
 }
 

@@ -1,14 +1,6 @@
 /** Starts the plugins of a gateway, each with its host, and adds their commands to the chat commands. */
 import { join } from "node:path";
-import {
-  agentIds,
-  defaultAgentId,
-  type GatewayConfig,
-  type LoadedConfig,
-  mcpServersOf,
-  type Secrets,
-  timezoneOf,
-} from "../config/index.ts";
+import { agentIds, type GatewayConfig, type LoadedConfig, mcpServersOf, type Secrets, timezoneOf } from "../config/index.ts";
 import { type Json, reasonOf } from "../contract/index.ts";
 import { createPlugins, keepPluginCodes, type Loader, type Plugins, type ScopeOptions } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
@@ -57,7 +49,7 @@ export async function bringUpPlugins(parts: {
     newId: runtime.newId,
     receive: (event) => runtime.path.receive(event),
     address: () => parts.address.url,
-    owner: () => runtime.router.lastRecipient(defaultAgentId(parts.config())),
+    owner: runtime.owner.place,
     takeDuty: async (name) => (await parts.store.nodes?.takeDuty(name)) ?? true,
     handIn: parts.handIn,
     presets: {

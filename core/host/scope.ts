@@ -23,7 +23,7 @@ export interface ScopeOptions {
   readonly newId: () => string;
   readonly receive: (event: RawEvent) => Promise<Accepted>;
   readonly address: () => string;
-  /** The place of the default agent's last conversation. */
+  /** Where an owner reads notices; `undefined` if none is known. */
   readonly owner: () => Promise<Address | undefined>;
   /** Takes a duty that one node of the store at a time fulfils. */
   readonly takeDuty: (name: string) => Promise<boolean>;

@@ -259,13 +259,13 @@ interface CliGateway {
   /** What the plugin reports there with `PluginHost.status`. */
   readonly watched: readonly WatchedStatus[];
   /**
-   * Calls a route of the plugin there with the gateway token. `path` is below `/plugins/<id>/`. Resolves with the JSON body of the answer;
-   * rejects if the status is not 2xx, with the `error` of the body, or if there is no answer within 10 s.
+   * Calls one of the plugin's own routes with access `gateway`, and resolves with the JSON answer. `path` is that of the definition. Rejects
+   * with the error of the answer, or if none arrives within 30 s.
    *
    * @example
-   * const answer = await gateway.call("POST", "run", { name: "morning" });
+   * const { notes } = (await gateway.call("GET", "notes")) as { notes: string[] };
    */
-  call(method: "GET" | "POST", path: string, body?: { readonly [key: string]: Json }): Promise<Json>;
+  call(method: "GET" | "POST", path: string, body?: Readonly<Record<string, Json>>): Promise<Json>;
 }
 
 /** Whether deliveries to a preset would be answered. */
@@ -354,8 +354,11 @@ export interface CliCall {
   progress<T>(doing: string, work: Promise<T>): Promise<T>;
   /** The configuration of one of the plugin's presets. */
   preset(id: string): CliPreset;
-  /** The section that the plugin declares in `section`, as it is in the file now, checked by the schema; `undefined` if there is none. */
-  section(): Promise<Json | undefined>;
+  /**
+   * What the user configured in a section that a plugin serves, as `PluginHost.section` returns it, read from the file now. Rejects with
+   * `HostError` if the file cannot be read.
+   */
+  section(name: "mcpServers" | "schedules"): Promise<Pick<PluginSection, "settings" | "secret">>;
   /** As `PluginHost.timezone`, by the file as it is now. */
   timezone(): Promise<string>;
   readonly secretFiles: CliSecretFiles;
@@ -554,9 +557,10 @@ export interface PluginHost {
    */
   notify(address: Address, text: string, options?: { readonly key?: string }): Promise<Accepted>;
   /**
-   * Sends a text to the owner through the outbox, like any reply: to the place of the default agent's last conversation. Resolves with
-   * `true` when the text is on the disk, and with `false` if there is no place to send it to: that agent never had a conversation, or its
-   * last sender may no longer write. Of two texts with the same `key` the second is not sent.
+   * Sends a text to an owner through the outbox, like any reply: to the place of the default agent's last conversation if that was with an
+   * owner, else to the direct chat of an owner whose id is known; where there are no owners at all, to that last conversation. Resolves with
+   * `true` when the text is on the disk, and with `false` if there is no place to send it to. Of two texts with the same `key` the second is
+   * not sent.
    *
    * @example
    * if (!(await host.notifyOwner("The mailbox needs a new password."))) host.log.warn("There is no chat to say it in.");

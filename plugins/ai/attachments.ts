@@ -14,6 +14,12 @@ const images = /^image\/(?:png|jpeg|gif|webp)$/;
 const sounds = /^audio\/(?:wav|mpeg)$/;
 const texts = /^(?:text\/.*|application\/(?:json|xml))$/;
 
+/** Whether a file of the type can be a part of a request. */
+export const isSendable = (mimeType: string): boolean => images.test(mimeType) || sounds.test(mimeType) || mimeType === "application/pdf";
+
+/** What a model reads in place of a file. */
+export const unseenFile = (mimeType: string): string => `[a file of the type ${mimeType} that you cannot see]`;
+
 const maxTextBytes = 64 * 1024;
 /** Total size for the files of one message, which are sent as text in one request. */
 const maxBytes = 20 * 1024 * 1024;
@@ -53,7 +59,7 @@ export async function readAttachments(media: EngineMessage["media"]): Promise<re
         const content = await read(path, Math.min(maxTextBytes, left), { cut: true });
         if (content !== undefined) found.push({ type: "text", text: quoted(fileName ?? "the file", content) });
         left -= content?.length ?? 0;
-      } else if (images.test(mimeType) || sounds.test(mimeType) || mimeType === "application/pdf") {
+      } else if (isSendable(mimeType)) {
         const data = await read(path, left);
         if (data === undefined) continue;
         left -= data.length;
@@ -76,7 +82,7 @@ export function withoutFiles(call: ModelCall): ModelCall {
       : {
           ...message,
           content: message.content.map((part) =>
-            part.type === "file" ? { type: "text" as const, text: `[a file of the type ${part.mediaType} that you cannot see]` } : part,
+            part.type === "file" ? { type: "text" as const, text: unseenFile(part.mediaType) } : part,
           ),
         },
   );

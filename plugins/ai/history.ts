@@ -34,6 +34,6 @@ export class History {
 /** The range of messages between the instructions and the current question. Tool results after the question belong to it. */
 function historyOf({ prompt }: ModelCall): { readonly begin: number; readonly end: number } {
   const begin = prompt.findIndex(({ role }) => role !== "system");
-  const asked = prompt.findLastIndex(({ role }) => role === "user");
+  const asked = prompt.findLastIndex(({ role }, index) => role === "user" && prompt[index - 1]?.role !== "tool");
   return begin === -1 ? { begin: 0, end: 0 } : { begin, end: Math.max(begin, asked) };
 }

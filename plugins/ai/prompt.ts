@@ -2,6 +2,7 @@
 import type { EngineTurn } from "service-gateway/sdk";
 import { type Attachment, readAttachments } from "./attachments.ts";
 import type { Library } from "./library.ts";
+import { toolOutput } from "./tool-files.ts";
 
 type Tools = NonNullable<Parameters<Library["streamText"]>[0]["tools"]>;
 
@@ -51,6 +52,7 @@ export function renderTools(tools: EngineTurn["tools"], library: Library, signal
         description: tool.description,
         inputSchema: library.jsonSchema(tool.parameters as Parameters<Library["jsonSchema"]>[0]),
         execute: (args, { abortSignal }) => tool.run(args as Parameters<typeof tool.run>[0], abortSignal ?? signal),
+        toModelOutput: ({ output }) => toolOutput(output),
       }),
     ]),
   );

@@ -13,6 +13,7 @@ import type { Library, Model, ModelCall, ModelPart, ModelStream } from "./librar
 import { type Asking, askInOrder, type Contestant, type SkippedModel } from "./order.ts";
 import { shownUrl, type Target } from "./provider.ts";
 import type { Accounted } from "./spending.ts";
+import { withToolFiles } from "./tool-files.ts";
 
 export interface Patience {
   /** Time limit for the first chunk, in milliseconds. A local model may have to be loaded first. */
@@ -222,7 +223,8 @@ export function createResilientModel(
   const { candidates, patience, cooldowns, log, needsFiles = false, accounted, onModel } = options;
   const learned = candidates.map(({ thinks }): Learned => ({ history: new History(), thinks }));
 
-  async function doStream(call: ModelCall): Promise<ModelStream> {
+  async function doStream(given: ModelCall): Promise<ModelStream> {
+    const call = withToolFiles(given);
     const ask = (index: number, asking: Asking) => {
       const candidate = candidates[index] as Candidate;
       return persist(candidate, call, { patience, cooldowns, asking, needsFiles, learned: learned[index] as Learned, accounted, log });

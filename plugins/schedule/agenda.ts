@@ -91,7 +91,7 @@ export function createAgenda({ host, section, names }: AgendaOptions): Agenda {
   function arm(inMs?: number): void {
     clearTimeout(timer);
     if (isClosed) return;
-    void watch();
+    void watch().catch(failed);
     const dues = [...entries.values()].flatMap(({ kept }) => (kept.due === null || kept.paused === true ? [] : [kept.due]));
     if (dues.length === 0) return;
     const wait = inMs ?? Math.min(...dues) - host.now();

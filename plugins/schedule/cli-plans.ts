@@ -7,7 +7,7 @@ const notHere = () => Promise.reject(new Error("no gateway is running"));
 
 /** An agenda that nothing runs from. */
 async function stoppedAgenda(call: CliCall): Promise<Agenda> {
-  const section = await call.section();
+  const section = (await call.section("schedules")).settings();
   const host = {
     // Only a gateway decides what is due.
     store: { ...call.store, set: notHere, delete: async () => false, update: async (key: string) => await call.store.get(key) },

@@ -78,7 +78,7 @@ export function createEndings(options: {
     const key = `${plan.key}:${eventId}`;
     host.log.warn({ plan: plan.key, event: eventId, reason, failures }, "a run of a schedule or reminder failed");
     // The owner is notified elsewhere than in the place of the plan, which may be what fails.
-    const text = `The ${titleOf(plan)} ${count}: ${reason}. \`service why ${eventId}\` shows why.`;
+    const text = `The ${titleOf(plan)} ${count}: ${reason}. The command \`why ${eventId}\` explains it.`;
     const isNotified = await host.notifyOwner(text, { key });
     if (!isNotified) host.log.warn({ plan: plan.key }, "the owner could not be notified: the default agent has had no conversation yet");
     // Where the policy has refused the run, it would refuse the notice.

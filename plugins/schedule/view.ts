@@ -78,7 +78,7 @@ export function watchedOf(agenda: Pick<Agenda, "entries" | "faulty">): Watched {
     if (view.state === "error") return [{ ...of, state: "needs_setup", reason: view.problem ?? "", fix: view.fix ?? "" }];
     if (view.failures > 0) {
       const reason = `Its last ${view.failures === 1 ? "run" : `${view.failures} runs`} failed: ${view.last?.reason ?? ""}.`;
-      return [{ ...of, state: "retrying", reason, fix: `\`service why ${view.last?.eventId ?? "last"}\` shows why.` }];
+      return [{ ...of, state: "retrying", reason, fix: `The command \`why ${view.last?.eventId ?? "last"}\` explains it.` }];
     }
     if (view.type === "reminder") return [];
     const [next] = view.next;

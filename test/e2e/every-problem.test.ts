@@ -32,13 +32,16 @@ const config = {
       webhookUrl: "https://example.com",
     },
   },
-  agents: { defaults: { budget: { timezone: "Mars/Olympus" }, mcpServers: { files: { command: "x" } }, workspace: "nowhere" } },
+  agents: {
+    defaults: { budget: { timezone: "Mars/Olympus" }, mcpServers: { files: { baseUrl: "https://x.example" } }, workspace: "nowhere" },
+  },
   plugins: { entries: { echo: { enabled: "yes", options: { delayMs: "soon" } } } },
 };
 
 const expected = [
   "agents.defaults.budget.timezone",
-  "agents.defaults.mcpServers",
+  "agents.defaults.mcpServers.files",
+  "agents.defaults.mcpServers.files.baseUrl",
   "agents.defaults.workspace",
   "channels.botchat.allowFrom",
   "channels.botchat.botToken",
@@ -73,7 +76,7 @@ test("validate, the start and doctor list the same problems", async () => {
   expect(messageAt("channels.botchat.botToken")).toContain(
     `${variable("BOT_TOKEN")} is used literally; { "env": "BOT_TOKEN" } reads the variable`,
   );
-  expect(messageAt("agents.defaults.mcpServers")).toBe("has no effect in this version");
+  expect(messageAt("agents.defaults.mcpServers.files")).toBe("has neither a command nor a url");
 
   const doctor = JSON.parse((await run(["doctor", "--json", "--config", file], { home })).out) as {
     findings: { check: string; path?: string; verdict: string }[];

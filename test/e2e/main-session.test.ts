@@ -149,7 +149,7 @@ test("neither /stop nor a failed turn takes anything from the queue, and /stop e
   expect(await store.event(id)).toMatchObject({ outcome: "silent", reason: "heartbeat_ok" });
 });
 
-test("a session key that a hook chose names a conversation, of which the model is sent the last twenty turns", async () => {
+test("a session key that a hook chose names a conversation, of which the model is sent at most the last twenty turns", async () => {
   const { server, url, asked, history } = await open();
   const run = async (index: number, more: object) => {
     const message = `question ${index}.`;
@@ -159,7 +159,9 @@ test("a session key that a hook chose names a conversation, of which the model i
   };
   for (let index = 0; index < 22; index += 1) await run(index, { sessionKey: "hook:shop" });
   const told = new Set(history(21).match(/question \d+\./g));
-  expect([...told]).toEqual(Array.from({ length: 20 }, (_, index) => `question ${index + 1}.`));
+  // The history begins with the same turn for a while, so that prompt caches are of use: up to a quarter of the turns are left out.
+  expect(told.size).toBeGreaterThanOrEqual(15);
+  expect([...told]).toEqual(Array.from({ length: 20 }, (_, index) => `question ${index + 1}.`).slice(-told.size));
   await run(22, { sessionKey: "hook:shop", sessionMode: "isolated" });
   await run(23, {});
   expect([history(22), history(23)]).toEqual(["", ""]);

@@ -86,7 +86,19 @@ describe("import rules", () => {
       mkdirSync(dirname(join(directory, path)), { recursive: true });
       writeFileSync(join(directory, path), text);
     };
-    const packages = ["tapable", "jiti", "pino", "fastify", "grammy", "ai", "commander", "croner", "pg", "quickjs-emscripten-core"];
+    const packages = [
+      "tapable",
+      "jiti",
+      "pino",
+      "fastify",
+      "grammy",
+      "ai",
+      "@ai-sdk/mcp",
+      "commander",
+      "croner",
+      "pg",
+      "quickjs-emscripten-core",
+    ];
     try {
       write("package.json", JSON.stringify({ name: "x", dependencies: { pino: "1" }, devDependencies: { dev: "1" } }));
       for (const id of [...packages, "dev"]) {

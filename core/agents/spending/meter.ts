@@ -24,6 +24,8 @@ export interface MeterOptions {
   readonly reserve: (call: ModelCall, limits: readonly AppliedLimit[]) => Promise<Balance | null>;
   readonly record: (call: ModelCall, limits: readonly AppliedLimit[]) => Promise<void>;
   readonly release: (id: string) => Promise<void>;
+  /** A call is over, and the ledger does not have its end. */
+  readonly onLost: (model: string, error: unknown) => void;
   readonly onRefused: (balance: Balance, needed: number) => Promise<void>;
   readonly now: () => number;
   readonly newId: () => string;
@@ -119,7 +121,11 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
     const found = open.get(id);
     if (found === undefined) return;
     open.delete(id);
-    const { call, limits: concerned, held } = found;
+    // Engines do not wait for the end: a rejection would have no handler, and end the process while the gateway closes.
+    await finish(id, found, used).catch((error: unknown) => options.onLost(found.call.model, error));
+  }
+
+  async function finish(id: string, { call, limits: concerned, held }: Open, used: Used | null): Promise<void> {
     inRun -= held;
     if (used === null) {
       if (concerned.length > 0) await options.release(id);

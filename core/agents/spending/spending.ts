@@ -79,13 +79,15 @@ export function createSpending(options: SpendingOptions): Spending {
     return found === undefined ? undefined : { until: found.limit.span.end };
   }
 
+  const lost = (model: string, error: unknown): void => log.warn({ model, error: reasonOf(error) }, "a model call could not be recorded");
+
   /** The ledger must not hold up a turn, and a lost row must not end it. */
   async function record(call: Parameters<ModelCalls["recordCall"]>[0], limits: readonly AppliedLimit[], asker: Asker): Promise<void> {
     try {
       await store.recordCall(call).finally(() => running.end(call.id));
       if (limits.length > 0) await notices.report(await running.settled(limits), asker);
     } catch (error) {
-      log.warn({ model: call.model, error: reasonOf(error) }, "a model call could not be recorded");
+      lost(call.model, error);
     }
   }
 
@@ -111,6 +113,7 @@ export function createSpending(options: SpendingOptions): Spending {
         },
         record: (call, concerned) => record(call, concerned, asker),
         release: (id) => store.releaseCall(id).finally(() => running.end(id)),
+        onLost: lost,
         async onRefused({ limit }, needed) {
           const [settled] = await running.settled([limit]);
           // Without the calls that run there would be room.

@@ -3,6 +3,7 @@ import { type AgentsView, agentSettings } from "../../config/index.ts";
 import { EngineError, reasonOf } from "../../contract/index.ts";
 import { callPlugin, isObject, kindOf, pluginDeadlines, type Registry, registeredProblem } from "../../host/index.ts";
 import type { EngineTool, PluginLog, ToolOffer, ToolSource, ToolTurn } from "../../sdk/contract.ts";
+import { isThenable } from "../../stations/index.ts";
 import { type CallsOf, calledTool, createCallKeys, type OwnedTool } from "./called-tool.ts";
 import { isAllowed } from "./tool-names.ts";
 
@@ -63,7 +64,10 @@ export function createOfferedTools({
   async function offerOf(plugin: string, { id, offer }: ToolSource, turn: ToolTurn): Promise<PluginTools> {
     let offered: ToolOffer;
     try {
-      offered = await callPlugin({ plugin, doing: `offer of ${id}` }, pluginDeadlines.offer, () => offer(turn));
+      const answer = offer(turn);
+      // Most sources answer at once, and a time limit for each turn has its price.
+      const late = () => callPlugin({ plugin, doing: `offer of ${id}` }, pluginDeadlines.offer, async () => await answer);
+      offered = isThenable(answer) ? await late() : answer;
       if (!isObject(offered) || !Array.isArray(offered.tools)) throw new TypeError(`it returned ${kindOf(offered)} instead of an offer`);
     } catch (thrown) {
       log.warn({ plugin, source: id, error: reasonOf(thrown) }, "a source of tools failed; the turn begins without its tools");

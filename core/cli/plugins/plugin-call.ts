@@ -1,6 +1,7 @@
 /** What a plugin's command receives. Each part is created when the command first uses it. */
-
-import { timezoneOf } from "../../config/agents.ts";
+import { dirname, resolve } from "node:path";
+import { mcpServersOf, timezoneOf } from "../../config/agents.ts";
+import { createSecrets } from "../../config/secrets.ts";
 import { programCommand } from "../../contract/command.ts";
 import { PluginError } from "../../contract/errors.ts";
 import type { Json } from "../../contract/types.ts";
@@ -18,8 +19,6 @@ import { createSecretFiles } from "./secret-files.ts";
 interface Called {
   readonly plugin: string;
   readonly presets: readonly string[];
-  /** The section of the configuration that it declares. */
-  readonly section?: string;
   readonly args: CliCall["args"];
   readonly options: CliCall["options"];
   readonly prepares: boolean;
@@ -62,10 +61,12 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
       if (!presets.includes(id)) throw new PluginError("plugin_invalid", { plugin, reason: `it declares no preset ${id}` });
       return openPreset(context, id);
     },
-    async section() {
-      if (called.section === undefined) throw new PluginError("plugin_invalid", { plugin, reason: "it declares no section" });
+    async section(name) {
+      const { configFile, env } = context;
       const { checkable } = await context.load();
-      return (checkable as unknown as Readonly<Record<string, Json | undefined>>)[called.section];
+      const secrets = createSecrets({ env, directory: dirname(resolve(configFile.file)) });
+      const settings = (name === "mcpServers" ? mcpServersOf(checkable) : checkable[name]) as unknown as Json | undefined;
+      return { settings: () => settings, secret: (value, path) => secrets.resolve(value, path) };
     },
     timezone: async () => timezoneOf((await context.load()).checkable),
     secretFiles: createSecretFiles({ plugin, stateDirectory: context.stateDirectory }),
@@ -90,11 +91,12 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
 
 type Gateway = NonNullable<Awaited<ReturnType<CliCall["gateway"]>>>;
 
-const answerMs = 10_000;
+const answerMs = 30_000;
 
 function callTo(running: RunningGateway, plugin: string): Gateway["call"] {
   return async (method, path, body) => {
-    const answer = await running.call(method, `/plugins/${plugin}/${path}`, { patienceMs: answerMs, ...(body !== undefined && { body }) });
+    const address = path.startsWith("/") ? path : `/plugins/${plugin}/${path}`;
+    const answer = await running.call(method, address, { patienceMs: answerMs, ...(body !== undefined && { body }) });
     if (answer === null) throw new Error("The gateway did not answer.");
     const { error, hint, code } = (answer.body ?? {}) as { readonly error?: unknown; readonly hint?: unknown; readonly code?: unknown };
     if (!answer.ok && code === "not_found")

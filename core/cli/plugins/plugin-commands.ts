@@ -18,7 +18,6 @@ interface PluginCommands {
   readonly plugin: string;
   /** Ids of the presets that it declares. */
   readonly presets: readonly string[];
-  readonly section?: string;
   readonly cli: CliDefinition;
 }
 
@@ -88,17 +87,15 @@ async function loadCommands(
     // The overview does not wait long for a plugin that may have no commands.
     const loadMs = word === undefined ? overviewMs : pluginDeadlines.load;
     const loading = createLoader({ cacheDirectory, fresh: false, loadMs }).load(source);
-    const { id, cli, presets = [], section } = checkDeclaration(source.name, await withProgress(source.name, loading, note, loadMs));
-    return cli === undefined
-      ? undefined
-      : { plugin: id, presets: presets.map((preset) => preset.id), ...(section && { section: section.key }), cli };
+    const { id, cli, presets = [] } = checkDeclaration(source.name, await withProgress(source.name, loading, note, loadMs));
+    return cli === undefined ? undefined : { plugin: id, presets: presets.map((preset) => preset.id), cli };
   } catch (error) {
     onFailure(asSentence(reasonOf(error)));
     return undefined;
   }
 }
 
-function addCommands(program: Command, { plugin, presets, section, cli }: PluginCommands, add: Add, handle: Handle): void {
+function addCommands(program: Command, { plugin, presets, cli }: PluginCommands, add: Add, handle: Handle): void {
   // Texts may be missing, because plugins run without a type check.
   const { summary: about = "" } = cli as Partial<CliDefinition>;
   const parent = group(program, cli.name, about, `${programCommand} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd());
@@ -120,10 +117,6 @@ function addCommands(program: Command, { plugin, presets, section, cli }: Plugin
     });
     for (const option of command.options ?? []) added.addOption(parserOf(option));
     const asked = { plugin, doing: `${programCommand} ${cli.name} ${command.name}` };
-    added.action(
-      handle(async () =>
-        (await import("./plugin-run.ts")).runnerOf(asked, command, { presets, ...(section !== undefined && { section }) }),
-      ),
-    );
+    added.action(handle(async () => (await import("./plugin-run.ts")).runnerOf(asked, command, presets)));
   }
 }

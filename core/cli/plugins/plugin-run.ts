@@ -11,17 +11,13 @@ import { givenOptions } from "./plugin-options.ts";
 
 type Parsed = Readonly<Record<string, unknown>> & { readonly json?: boolean };
 
-/** `declares`: ids of the presets, and the section, that the plugin declares. */
-export function runnerOf(
-  asked: Asked,
-  command: CliCommand,
-  declares: { readonly presets: readonly string[]; readonly section?: string },
-): Run<readonly (string | undefined)[], Parsed> {
+/** `presets`: ids of the presets that the plugin declares. */
+export function runnerOf(asked: Asked, command: CliCommand, presets: readonly string[]): Run<readonly (string | undefined)[], Parsed> {
   return async (context, args, parsed) => {
     const json = parsed.json === true;
     const { call, close } = openCall(context, {
       plugin: asked.plugin,
-      ...declares,
+      presets,
       args,
       options: givenOptions(command.options, parsed),
       prepares: command.prepares === true,

@@ -80,7 +80,6 @@ interface Walk {
 function walk(schema: SchemaNode, value: unknown, to: Walk): unknown {
   if (value === undefined) return defaultOf(schema, to);
   const here: Walk = schema.secret ? { ...to, secret: true } : to;
-  if (schema.withoutEffect) report(here, "warning", "has no effect in this version", "Remove it, or keep it for a later version.");
   if (isForeign(schema)) return walkForeign(schema, value, here);
   if (schema.anyOf) return walkUnion(schema, schema.anyOf, value, here);
   if (schema.enum) return schema.enum.includes(value as string) ? value : wrong(schema, value, here);
@@ -226,7 +225,8 @@ function walkFreeKey(schema: SchemaNode, key: string, value: unknown, to: Walk):
   const kept = schema.additionalProperties === true || (to.options.unknownKeys === "keep" && to.at.length === to.root);
   if (kept) return cloneJson(value);
   const elsewhere = to.at.length === to.root ? (to.options.known ?? []) : [];
-  report(child, "warning", "this key is not known", suggestKey(key, [...Object.keys(schema.properties ?? {}), ...elsewhere]));
+  const meant = schema.synonyms !== undefined && Object.hasOwn(schema.synonyms, key) ? `Did you mean ${schema.synonyms[key]}?` : undefined;
+  report(child, "warning", "this key is not known", meant ?? suggestKey(key, [...Object.keys(schema.properties ?? {}), ...elsewhere]));
   return absent;
 }
 

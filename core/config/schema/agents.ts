@@ -1,6 +1,7 @@
 import Type from "typebox";
-import { annotate, chatWritable, secretSchema, withoutEffect } from "./annotations.ts";
+import { annotate, chatWritable } from "./annotations.ts";
 import { budgetSchema } from "./budget.ts";
+import { mcpServersSchema } from "./mcp-servers.ts";
 
 export const thinkingSchema = (description: string) => Type.Enum(["off", "minimal", "low", "medium", "high", "max"], { description });
 
@@ -75,22 +76,6 @@ const agentHeartbeatSchema = Type.Object(
     ...heartbeatRest,
   },
   { description: "Heartbeat of this agent; missing settings come from agents.defaults." },
-);
-
-const mcpServersSchema = Type.Record(
-  Type.String(),
-  Type.Object(
-    {
-      command: Type.Optional(Type.String({ minLength: 1, description: "Program that speaks MCP on its standard streams." })),
-      args: Type.Optional(Type.Array(Type.String(), { description: "Its arguments." })),
-      env: Type.Optional(Type.Record(Type.String(), secretSchema("One variable."), { description: "Its environment." })),
-      url: Type.Optional(Type.String({ minLength: 1, description: "Address of an MCP server over HTTP." })),
-      headers: Type.Optional(Type.Record(Type.String(), secretSchema("One header."), { description: "Headers of each request." })),
-      enabled: Type.Boolean({ default: true, description: "false: the server is left out." }),
-    },
-    annotate({ whole: true }, { description: "One MCP server: command, or url." }),
-  ),
-  annotate(withoutEffect, { description: "MCP servers whose tools the agent may use, by name." }),
 );
 
 const toolNames = (description: string, fallback: readonly string[]) =>

@@ -14,17 +14,14 @@ export interface Annotations {
   readonly expects?: string;
   /** `/config` in a chat may write this key and everything below it. Absent means that it may not. */
   readonly chatWritable?: true;
-  /** The key is checked but has no effect in this version. A file that sets it gets a warning. */
-  readonly withoutEffect?: true;
   /** One invalid key invalidates the whole object, because part of it would mean something else. */
   readonly whole?: true;
+  /** Keys that other programs use for the same thing, and what they are called here. */
+  readonly synonyms?: Readonly<Record<string, string>>;
 }
 
 /** Marks a key that `/config` may write from a chat. Use it for texts, tone and layout, never for permissions, addresses or secrets. */
 export const chatWritable = { chatWritable: true } as const;
-
-/** Marks a key that has no effect yet. */
-export const withoutEffect = { withoutEffect: true } as const;
 
 /** Adds our annotations to JSON Schema options. */
 export const annotate = <O extends object>(annotations: Annotations, options: O): O => ({ ...options, ...annotations });

@@ -51,11 +51,7 @@ function innerRows(path: string, schema: SchemaNode): readonly string[] {
 
 function rowOf(path: string, schema: SchemaNode): string {
   const plain = schema.default !== undefined && JSON.stringify(schema.default) !== "{}";
-  return row(path, describeAllowed(schema), plain ? `\`${JSON.stringify(schema.default)}\`` : "", meaningOf(schema));
-}
-
-function meaningOf({ description = "", withoutEffect }: SchemaNode): string {
-  return withoutEffect ? `${description} No effect in this version.` : description;
+  return row(path, describeAllowed(schema), plain ? `\`${JSON.stringify(schema.default)}\`` : "", schema.description ?? "");
 }
 
 function row(path: string, allowed: string, fallback: string, meaning: string): string {

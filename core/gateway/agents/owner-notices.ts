@@ -1,4 +1,4 @@
-/** Notifies an owner of the bot of what only owners may read, such as what the models cost. */
+/** Finds an owner of the bot, for what only owners may read: what the models cost, and what is wrong with a mailbox or a schedule. */
 import type { Gate, Pairing } from "../../access/index.ts";
 import type { Router } from "../../agents/index.ts";
 import type { Accounts } from "../../channels/index.ts";
@@ -23,11 +23,17 @@ function directMessage({ channel, account, chat }: Address): Inbound {
   return { id: "", channel, account, chat: { id: chat, kind: "direct" }, sender: { id: chat }, ...said };
 }
 
-/**
- * Sends to the place of the default agent's last conversation if that was with an owner, else to the direct chat of an owner whose id is
- * known. Resolves with false if there is none. Of two texts with the same key the second is not sent.
- */
-export function createOwnerNotices(options: OwnerNoticesOptions): (text: string, key: string) => Promise<boolean> {
+export interface OwnerNotices {
+  /**
+   * The place of the default agent's last conversation if that was with an owner, else the direct chat of an owner whose id is known. Where the
+   * configuration names no owners and pairing made none, the last conversation is taken: a bot of one person often knows only them.
+   */
+  place(): Promise<Address | undefined>;
+  /** Only to owners. Resolves with false if none is known. Of two texts with the same key the second is not sent. */
+  notify(text: string, key: string): Promise<boolean>;
+}
+
+export function createOwnerNotices(options: OwnerNoticesOptions): OwnerNotices {
   const { config, pairing } = options;
 
   /** The first owner whom an account knows: an id in `ownerAllowFrom` may be one of another channel. */
@@ -42,15 +48,31 @@ export function createOwnerNotices(options: OwnerNoticesOptions): (text: string,
     return undefined;
   }
 
+  const lastPlace = () => options.router().lastRecipient(defaultAgentId(config()));
+
   async function ownerPlace(): Promise<Address | undefined> {
-    const last = await options.router().lastRecipient(defaultAgentId(config()));
+    const last = await lastPlace();
     return last !== undefined && (await options.gate().isOwner(directMessage(last))) ? last : await knownOwner();
   }
 
-  return async (text, key) => {
-    const address = await ownerPlace();
-    if (address === undefined) return false;
-    await options.receive(noticeEvent({ address, text, dedupeKey: `notice:owner:${key}` }));
-    return true;
+  async function hasOwners(): Promise<boolean> {
+    if (config().commands.ownerAllowFrom !== undefined) return true;
+    const all = await Promise.all(
+      options
+        .accounts()
+        .all()
+        .map(({ channel, id }) => options.gate().owners({ channel, account: id })),
+    );
+    return all.some((owners) => owners.length > 0);
+  }
+
+  return {
+    place: async () => (await ownerPlace()) ?? ((await hasOwners()) ? undefined : await lastPlace()),
+    async notify(text, key) {
+      const address = await ownerPlace();
+      if (address === undefined) return false;
+      await options.receive(noticeEvent({ address, text, dedupeKey: `notice:owner:${key}` }));
+      return true;
+    },
   };
 }

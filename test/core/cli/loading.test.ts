@@ -130,7 +130,7 @@ describe.concurrent("what a command does not need is not loaded", () => {
   });
 });
 
-test.concurrent("a gateway with the embedded store loads no other store, and nothing that finds or opens one", async () => {
+test.concurrent("a gateway with the embedded store loads no other store, nothing that finds or opens one, and of MCP only what waits for a server", async () => {
   const home = homeWith({ gateway: { port: 0 } });
   const gateway = start(["gateway"], { home, nodeArgs: ["--import", probe, ...ownFlags] });
   await gateway.until(/ready at/);
@@ -138,5 +138,7 @@ test.concurrent("a gateway with the embedded store loads no other store, and not
   const { code, err } = await gateway.finished;
   const files = listsIn(err).flat();
   expect([code, files.some((file) => file.endsWith("/core/stores/open.ts"))]).toEqual([0, true]);
+  const ofMcp = files.flatMap((file) => /(?:plugins\/|@ai-sdk\/)mcp\/.*/.exec(file)?.[0] ?? []);
+  expect(ofMcp.sort()).toEqual(["cli", "codes", "index", "routes", "settings"].map((name) => `plugins/mcp/${name}.ts`));
   expect(files.filter((file) => /\/plugins\/store-|\/stores\/plugin-store|\/node_modules\/pg/.test(file))).toEqual([]);
 });

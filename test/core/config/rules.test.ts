@@ -6,6 +6,35 @@ import { errorsOf, load, writeConfig } from "./fixture.ts";
 
 const hooks = (more: object) => ({ hooks: { enabled: true, token: "a-long-hook-token", ...more } });
 
+describe("MCP servers", () => {
+  const servers = (server: object) => load({ agents: { defaults: { mcpServers: { files: server, good: { command: "x" } } } } });
+  const path = "agents.defaults.mcpServers.files";
+
+  test.each([
+    ["neither a command nor an address", { args: ["x"] }, /has neither a command nor a url/],
+    ["both", { command: "x", url: "https://x.example/mcp" }, /has both a command and a url/],
+    ["a type that does not fit", { command: "x", type: "http" }, /has the type http, which does not fit its command/],
+  ])("one with %s is left out, and no other", async (_name, server, message) => {
+    const loaded = await servers(server);
+    expect(errorsOf(loaded)).toMatchObject([{ path, message: expect.stringMatching(message) }]);
+    expect(Object.keys(loaded.config.agents.defaults.mcpServers ?? {})).toEqual(["good"]);
+  });
+
+  test("one with a wrong list of tools is left out: it could be offered tools that were to be left out", async () => {
+    const loaded = await servers({ command: "x", tools: { deny: "delete_*" } });
+    expect(errorsOf(loaded)).toMatchObject([{ path: `${path}.tools.deny` }]);
+    expect(Object.keys(loaded.config.agents.defaults.mcpServers ?? {})).toEqual(["good"]);
+  });
+
+  test("keys of other programs get a hint, also at the top of the file", async () => {
+    const loaded = await load({ agents: { defaults: { mcpServers: { x: { url: "https://x.example", serverUrl: "y" } } } }, mcp: {} });
+    expect(loaded.problems).toMatchObject([
+      { path: "agents.defaults.mcpServers.x.serverUrl", hint: "Did you mean url?" },
+      { path: "mcp", hint: "Did you mean agents.defaults.mcpServers?" },
+    ]);
+  });
+});
+
 describe("hooks", () => {
   test.each([
     ["/hooks", "/hooks"],

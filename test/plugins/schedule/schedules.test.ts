@@ -198,7 +198,7 @@ describe("a schedule", () => {
     const { eventId } = await runNow(host, "all");
     await expect
       .poll(() => host.outbox().at(-1)?.text)
-      .toContain(`The schedule all could not run: engine_failed. \`service why ${eventId}\``);
+      .toContain(`The schedule all could not run: engine_failed. The command \`why ${eventId}\``);
     const reasons = async () => ((await (await host.fetch("/readyz")).json()) as { readonly reasons?: readonly string[] }).reasons ?? [];
     expect(await reasons()).toEqual([expect.stringContaining("schedule:all is retrying: Its last run failed: engine_failed.")]);
     fails = false;

@@ -1,0 +1,249 @@
+/** One server, kept running: started again when it ends, asked for its tools again, and given up when it ends too often. */
+import type { Json, PluginLog } from "service-gateway/sdk";
+import type { Connection, ConnectionEvents, ListedTool } from "./connection.ts";
+import { oneLine, ServerFault } from "./fault.ts";
+import { shownResult } from "./result.ts";
+import { type Definition, identityOf, withoutSecrets } from "./settings.ts";
+
+/** `waiting`: for the next attempt. `down`: given up until the configuration changes or the operator restarts it. */
+type ServerState = "starting" | "ready" | "waiting" | "down" | "closed";
+
+interface ServerOptions {
+  readonly name: string;
+  readonly definition: Definition;
+  readonly open: (definition: Definition, events: ConnectionEvents, signal: AbortSignal) => Promise<Connection>;
+  /** Called with the tools of each listing, before they are offered. */
+  readonly onTools: (server: Server, tools: readonly ListedTool[]) => Promise<void>;
+  readonly log: Pick<PluginLog, "debug" | "info" | "warn">;
+  readonly now: () => number;
+}
+
+const firstWaitMs = 1_000;
+const longestWaitMs = 60_000;
+/** A server that has run this long has started well, and its next end is its first one. */
+const stableMs = 60_000;
+const mostDeaths = 5;
+const deathsWithinMs = 10 * 60_000;
+const relistMs = 5 * 60_000;
+const busyMs = 10_000;
+const callWaitMs = 5_000;
+
+export class Server {
+  readonly name: string;
+  readonly definition: Definition;
+  readonly identity: string;
+  readonly #options: ServerOptions;
+  readonly #closing = new AbortController();
+  #state: ServerState = "starting";
+  #fault: ServerFault | undefined;
+  #connection: Connection | undefined;
+  #tools: readonly ListedTool[] = [];
+  #attempt: Promise<void> | undefined;
+  #timer: NodeJS.Timeout | undefined;
+  #failures = 0;
+  #noise = 0;
+  #calls = 0;
+  #readyAt = 0;
+  #deaths: readonly number[] = [];
+
+  constructor(options: ServerOptions) {
+    this.#options = options;
+    this.name = options.name;
+    this.definition = options.definition;
+    this.identity = identityOf(options.definition);
+  }
+
+  state(): ServerState {
+    return this.#state;
+  }
+
+  /** Why it is not ready. */
+  fault(): ServerFault | undefined {
+    return this.#fault;
+  }
+
+  connection(): Pick<Connection, "server" | "protocol" | "pid"> | undefined {
+    return this.#connection;
+  }
+
+  /** Those of the last connection; empty before the first one. */
+  tools(): readonly ListedTool[] {
+    return this.#tools;
+  }
+
+  /** How many lines that are not messages it has written to standard output since its last start. */
+  noise(): number {
+    return this.#noise;
+  }
+
+  /** Starts it. One attempt runs at a time. */
+  start(): Promise<void> {
+    this.#attempt ??= this.#connect().finally(() => {
+      this.#attempt = undefined;
+    });
+    return this.#attempt;
+  }
+
+  /** Whether it is ready, after waiting for an attempt. One that waits for its next attempt tries at once. */
+  async available(ms: number, signal?: AbortSignal): Promise<boolean> {
+    if (this.#state === "ready") return true;
+    if (this.#state !== "starting" && this.#state !== "waiting") return false;
+    const limit = AbortSignal.timeout(ms);
+    const stop = signal === undefined ? limit : AbortSignal.any([signal, limit]);
+    await Promise.race([this.start(), new Promise<void>((resolve) => stop.addEventListener("abort", () => resolve(), { once: true }))]);
+    return this.state() === "ready";
+  }
+
+  /** A call of a tool, which is never sent twice. */
+  async call(tool: string, args: Json, signal: AbortSignal): Promise<Json> {
+    for (let mayRepeat = true; ; mayRepeat = false) {
+      const isThere = await this.available(callWaitMs, signal);
+      signal.throwIfAborted();
+      const asked = this.#connection;
+      if (!isThere || asked === undefined) return this.#down("the call was not sent. Try again later.");
+      this.#calls += 1;
+      try {
+        return shownResult(this.name, await asked.call(tool, args as Readonly<Record<string, unknown>>, signal));
+      } catch (thrown) {
+        signal.throwIfAborted();
+        if (!(thrown instanceof ServerFault)) return this.#refusal(thrown);
+        if (thrown.ended && this.#connection === asked) this.#failed(thrown);
+        if (thrown.notSent && mayRepeat) continue;
+        return this.#down(
+          thrown.notSent ? "the call was not sent." : "it ended during the call. It is not known whether the call took effect.",
+        );
+      } finally {
+        this.#calls -= 1;
+      }
+    }
+  }
+
+  /** Starts it again; also after it was given up. */
+  async restart(): Promise<void> {
+    await this.#attempt;
+    clearTimeout(this.#timer);
+    const old = this.#connection;
+    this.#connection = undefined;
+    this.#deaths = [];
+    this.#failures = 0;
+    await old?.close();
+    await this.start();
+  }
+
+  async close(): Promise<void> {
+    this.#state = "closed";
+    this.#closing.abort();
+    clearTimeout(this.#timer);
+    const old = this.#connection;
+    this.#connection = undefined;
+    await this.#attempt;
+    await old?.close();
+  }
+
+  #later(ms: number, work: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = setTimeout(work, ms);
+    this.#timer.unref();
+  }
+
+  async #connect(): Promise<void> {
+    const { open, onTools, log, now } = this.#options;
+    const { signal } = this.#closing;
+    if (signal.aborted) return;
+    clearTimeout(this.#timer);
+    this.#state = "starting";
+    this.#noise = 0;
+    let opened: Connection | undefined;
+    try {
+      opened = await open(
+        this.definition,
+        this.#events(() => opened),
+        signal,
+      );
+      const found = await opened.list(signal);
+      await onTools(this, found);
+      signal.throwIfAborted();
+      this.#connection = opened;
+      this.#tools = found;
+      this.#fault = undefined;
+      this.#state = "ready";
+      this.#readyAt = now();
+      log.info({ server: this.name, tools: found.length, version: opened.server.version }, "an MCP server is ready");
+      this.#later(relistMs, () => void this.#relist());
+    } catch (thrown) {
+      await opened?.close();
+      if (!signal.aborted) this.#failed(thrown);
+    }
+  }
+
+  #events(own: () => Connection | undefined): ConnectionEvents {
+    return {
+      onLine: (line, from) => {
+        if (from === "stdout") this.#noise += 1;
+        this.#options.log.debug({ server: this.name, from, line }, "a line of an MCP server");
+      },
+      onToolsChanged: () => void this.#relist(),
+      onEnded: (fault) => {
+        if (this.#connection !== undefined && this.#connection === own()) this.#failed(fault);
+      },
+    };
+  }
+
+  #failed(thrown: unknown): void {
+    const { log, now } = this.#options;
+    const fault = thrown instanceof ServerFault ? thrown : new ServerFault(this.#shown(thrown));
+    const old = this.#connection;
+    const wasStable = old !== undefined && now() - this.#readyAt >= stableMs;
+    this.#connection = undefined;
+    this.#fault = fault;
+    this.#failures = wasStable ? 1 : this.#failures + 1;
+    // A server elsewhere costs nothing while it is away; a program that ends again and again does.
+    if (this.definition.kind === "stdio") this.#deaths = [...this.#deaths.filter((at) => now() - at < deathsWithinMs), now()];
+    const isLost = this.#deaths.length >= mostDeaths;
+    this.#state = isLost ? "down" : "waiting";
+    const retryMs = Math.min(longestWaitMs, firstWaitMs * 2 ** (this.#failures - 1));
+    log.warn(
+      { server: this.name, reason: fault.message, fix: fault.fix, ...(isLost ? {} : { retryMs }) },
+      isLost ? `an MCP server is given up: it ended ${mostDeaths} times within 10 minutes` : "an MCP server is not available",
+    );
+    if (!isLost) this.#later(retryMs, () => void this.start());
+    void old?.close();
+  }
+
+  async #relist(): Promise<void> {
+    const { signal } = this.#closing;
+    const asked = this.#connection;
+    if (asked === undefined) return;
+    if (this.#calls > 0) {
+      // A server that does one thing at a time would be taken for a dead one.
+      this.#later(busyMs, () => void this.#relist());
+      return;
+    }
+    try {
+      const found = await asked.list(signal);
+      await this.#options.onTools(this, found);
+      if (this.#connection === asked) this.#tools = found;
+    } catch (thrown) {
+      if (this.#connection !== asked || signal.aborted) return;
+      if (thrown instanceof ServerFault && thrown.ended) {
+        this.#failed(thrown);
+        return;
+      }
+      this.#options.log.warn({ server: this.name, reason: this.#shown(thrown) }, "the tools of an MCP server could not be listed again");
+    }
+    if (this.#connection === asked) this.#later(relistMs, () => void this.#relist());
+  }
+
+  #shown(thrown: unknown): string {
+    return oneLine(withoutSecrets(thrown instanceof Error ? thrown.message : String(thrown), this.definition));
+  }
+
+  #down(detail: string): Json {
+    return { ok: false, error: `The server ${this.name} is not available: ${detail}`, code: "mcp_down" };
+  }
+
+  /** The server answered that it does not do it, such as for arguments that it does not accept. */
+  #refusal(thrown: unknown): Json {
+    return { ok: false, error: `The server ${this.name} refused the call: ${this.#shown(thrown)}`, code: "mcp_refused" };
+  }
+}

@@ -1,0 +1,98 @@
+/** What `mcpServers` of the agents configures. The host has checked each value against its schema and added the defaults. */
+import { createHash } from "node:crypto";
+import type { Json } from "service-gateway/sdk";
+
+export type Approve = "never" | "writes" | "always" | readonly string[];
+
+export interface ServerSettings {
+  /** Its place in the configuration. */
+  readonly path: string;
+  readonly command?: string;
+  readonly args?: readonly string[];
+  /** Secret references, or the texts themselves. */
+  readonly env?: Readonly<Record<string, Json>>;
+  readonly cwd?: string;
+  readonly url?: string;
+  readonly headers?: Readonly<Record<string, Json>>;
+  readonly type?: "stdio" | "http" | "streamable-http" | "sse";
+  readonly enabled: boolean;
+  readonly disabled: boolean;
+  readonly tools?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
+  readonly approve: Approve;
+  readonly timeoutSeconds: number;
+  readonly required: boolean;
+}
+
+/** How a server is reached, with its secrets. Two agents with the same definition share one connection. */
+export type Definition = ProgramDefinition | AddressDefinition;
+
+export interface ProgramDefinition {
+  readonly kind: "stdio";
+  readonly command: string;
+  readonly args: readonly string[];
+  readonly env: Readonly<Record<string, string>>;
+  readonly cwd?: string;
+}
+
+export interface AddressDefinition {
+  readonly kind: "http" | "sse";
+  readonly url: string;
+  readonly headers: Readonly<Record<string, string>>;
+}
+
+export type ResolveSecret = (value: unknown, key: string) => string;
+
+/** The servers of each agent, by its id and the server's name, in the order of the names. */
+export function serversIn(section: Json | undefined): ReadonlyMap<string, ReadonlyMap<string, ServerSettings>> {
+  const agents = Object.entries((section ?? {}) as unknown as Readonly<Record<string, Readonly<Record<string, ServerSettings>>>>);
+  return new Map(
+    agents.map(([agent, servers]) => {
+      const used = Object.entries(servers).filter(([, { enabled, disabled }]) => enabled && !disabled);
+      return [agent, new Map(used.sort(([a], [b]) => (a < b ? -1 : 1)))];
+    }),
+  );
+}
+
+export const hasServers = (section: Json | undefined): boolean => [...serversIn(section).values()].some(({ size }) => size > 0);
+
+/** Throws an error that names the place of a secret that cannot be read. */
+export function definitionOf(settings: ServerSettings, secret: ResolveSecret): Definition {
+  const { command, args = [], env = {}, cwd, url, headers = {}, type, path } = settings;
+  const resolved = (values: Readonly<Record<string, Json>>, key: string) =>
+    Object.fromEntries(Object.entries(values).map(([name, value]) => [name, secret(value, `${path}.${key}.${name}`)]));
+  if (command !== undefined)
+    return { kind: "stdio", command, args, env: resolved(env, "env"), ...(cwd !== undefined && { cwd: fromHome(cwd) }) };
+  return { kind: type === "sse" ? "sse" : "http", url: url ?? "", headers: resolved(headers, "headers") };
+}
+
+const fromHome = (path: string): string => (path.startsWith("~") ? `${process.env.HOME ?? ""}${path.slice(1)}` : path);
+
+/** Equal for equal definitions. */
+export const keyOf = (definition: Definition): string => digest(definition);
+
+/** Which server it is, whatever its secrets are: those are replaced from time to time. */
+export function identityOf(definition: Definition): string {
+  if (definition.kind !== "stdio") return digest([definition.kind, definition.url]);
+  const { command, args, cwd = "" } = definition;
+  return digest([command, args, cwd]);
+}
+
+const digest = (value: unknown): string => createHash("sha256").update(JSON.stringify(value)).digest("base64url").slice(0, 22);
+
+/** What a definition must not show: every value that may be a secret. */
+function secretsOf(definition: Definition): readonly string[] {
+  const values = Object.values(definition.kind === "stdio" ? definition.env : definition.headers);
+  // Of `Bearer KEY`, servers repeat the key alone.
+  return values.flatMap((value) => [value, ...value.split(/\s+/)]).filter((value) => value.length >= 6);
+}
+
+export function withoutSecrets(text: string, definition: Definition): string {
+  return secretsOf(definition).reduce((shown, secret) => shown.replaceAll(secret, "***"), text);
+}
+
+/** The address or the command, in a form that may be shown. */
+export function shownPlace(definition: Definition): string {
+  if (definition.kind === "stdio") return definition.command;
+  const url = URL.parse(definition.url);
+  return url === null ? "an invalid address" : `${url.origin}${url.pathname}`;
+}

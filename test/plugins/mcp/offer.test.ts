@@ -1,0 +1,40 @@
+/** Names for models, and before which tools an owner is asked. */
+import { expect, test } from "vitest";
+import { modelName } from "../../../plugins/mcp/names.ts";
+import { approvalReason, isOffered } from "../../../plugins/mcp/offer.ts";
+import type { Approve, ServerSettings } from "../../../plugins/mcp/settings.ts";
+
+test("names are at most 64 of the characters that model servers accept, and never the same for two tools", () => {
+  expect(modelName("files", "read_file")).toBe("files__read_file");
+  const long = "a".repeat(80);
+  const all = [modelName("files", long), modelName("files", `${long}b`), modelName("my files", "x"), modelName("my_files", "x")];
+  for (const name of all) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
+  expect(new Set(all).size).toBe(4);
+  expect(modelName("a", "b__c")).not.toBe(modelName("a__b", "c"));
+});
+
+const settings = (more: object) => ({ path: "agents.defaults.mcpServers.files", approve: "writes", ...more }) as ServerSettings;
+const tool = (name: string, readOnly = false) => ({ name, description: "", parameters: {}, readOnly });
+
+test.each<[Approve, boolean, boolean]>([
+  ["never", false, false],
+  ["writes", false, true],
+  ["always", true, true],
+  [["delete_*"], false, false],
+])("approve %j: read-only tools ask %s, others %s", (approve, reads, writes) => {
+  const used = { name: "files", settings: settings({ approve }) };
+  expect(approvalReason(used, tool("read", true), false) !== false).toBe(reads);
+  expect(approvalReason(used, tool("write"), false) !== false).toBe(writes);
+  expect(approvalReason(used, tool("delete_all"), false) !== false).toBe(approve !== "never");
+  // A changed definition asks whatever the server says of it.
+  expect(approvalReason(used, tool("read", true), true)).toContain("has changed this tool");
+});
+
+test("allow and deny of a server choose by its own names of the tools", () => {
+  const offered = (tools: object, name: string) => isOffered({ name }, settings({ tools }));
+  expect(offered({ allow: ["read_*"] }, "read_file")).toBe(true);
+  expect(offered({ allow: ["read_*"], deny: ["*_file"] }, "read_file")).toBe(false);
+  expect(offered({ allow: [] }, "read_file")).toBe(false);
+  expect(offered({ deny: ["*a*a*b"] }, "aXaXb")).toBe(false);
+  expect(offered({}, "anything")).toBe(true);
+});
