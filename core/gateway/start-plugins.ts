@@ -1,6 +1,6 @@
 /** Starts the plugins of a gateway, each with its host, and adds their commands to the chat commands. */
 import { join } from "node:path";
-import { type GatewayConfig, type LoadedConfig, mcpServersOf, type Secrets, timezoneOf } from "../config/index.ts";
+import { agentIds, type GatewayConfig, type LoadedConfig, mcpServersOf, type Secrets, timezoneOf } from "../config/index.ts";
 import { type Json, reasonOf } from "../contract/index.ts";
 import { createPlugins, keepPluginCodes, type Loader, type Plugins, type ScopeOptions } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
@@ -57,6 +57,7 @@ export async function bringUpPlugins(parts: {
       secret: (value, path) => parts.secrets.resolve(value, path),
     },
     section: (name) => (name === "mcpServers" ? mcpServersOf(parts.config()) : parts.config().schedules) as unknown as Json,
+    sectionNames: () => ({ agents: agentIds(parts.config()), channels: Object.keys(parts.config().channels) }),
     timezone: () => timezoneOf(parts.config()),
     config: parts.config,
     configDirectory: loaded.directory,

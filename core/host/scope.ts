@@ -37,6 +37,7 @@ export interface ScopeOptions {
   };
   /** The current settings of a section that a plugin serves. */
   readonly section: (name: string) => Json | undefined;
+  readonly sectionNames: ReturnType<PluginHost["section"]>["names"];
 }
 
 type PluginSection = ReturnType<PluginHost["section"]>;
@@ -141,7 +142,7 @@ export function createScope(
     section(name) {
       registering("section");
       if (!servedSections.includes(name)) throw invalid(`there is no section ${name}; the sections are ${servedSections.join(", ")}`);
-      return { settings: () => options.section(name), secret: options.presets.secret, onChange };
+      return { settings: () => options.section(name), names: options.sectionNames, secret: options.presets.secret, onChange };
     },
     timezone: async () => options.timezone(),
     sharesStore: async () => options.store.nodes !== undefined,

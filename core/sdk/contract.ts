@@ -616,7 +616,10 @@ export interface PluginHost {
    * const section = host.section("mcpServers");
    * section.onChange(() => follow(section.settings()));
    */
-  section(name: "mcpServers" | "schedules"): PluginSection;
+  section(name: "mcpServers" | "schedules"): PluginSection & {
+    /** The agents and channels of the configuration, by their ids: what settings may name. */
+    names(): { readonly agents: readonly string[]; readonly channels: readonly string[] };
+  };
   /** The time zone for people who chose none: `agents.defaults.timezone`, else that of the host, such as `Europe/Berlin`. */
   timezone(): Promise<string>;
   /** Whether several gateways may share the store, so that another one may have changed what this plugin keeps there. */

@@ -44,8 +44,6 @@ export interface SpendingScope {
   readonly agentId?: string;
   /** Only calls for this person. */
   readonly sender?: { readonly channel: string; readonly id: string };
-  /** Only calls whose usage the server reported, and none that run or broke off. */
-  readonly exact?: true;
 }
 
 /** The most that the calls of a scope may use. */

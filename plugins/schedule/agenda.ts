@@ -3,7 +3,7 @@
  * several gateways hands runs in; if two did, the key of the event would make them one.
  */
 import type { Json, PluginHost } from "service-gateway/sdk";
-import { createBook, type Entry, type Faulty } from "./book.ts";
+import { createBook, type Entry, type Faulty, type Names } from "./book.ts";
 import { createEndings } from "./ending.ts";
 import { type Run, runEvent } from "./event.ts";
 import { judge } from "./judge.ts";
@@ -32,8 +32,15 @@ type Host = Pick<
   "store" | "receive" | "hookResult" | "takeDuty" | "sharesStore" | "timezone" | "notify" | "notifyOwner" | "log" | "now"
 >;
 
-export function createAgenda({ host, section }: { readonly host: Host; readonly section: () => Json | undefined }): Agenda {
-  const book = createBook({ host, section });
+export interface AgendaOptions {
+  readonly host: Host;
+  readonly section: () => Json | undefined;
+  /** Absent where they are unknown: then what a schedule names is not checked. */
+  readonly names?: Names;
+}
+
+export function createAgenda({ host, section, names }: AgendaOptions): Agenda {
+  const book = createBook({ host, section, names });
   const { entries } = book;
   let timer: NodeJS.Timeout | undefined;
   let looking: NodeJS.Timeout | undefined;

@@ -1,6 +1,6 @@
 /** The plans that this gateway knows: those of the configuration and of the store, each with what is kept of it. */
 import type { Json, PluginHost } from "service-gateway/sdk";
-import { checkSchedules, type Found } from "./check.ts";
+import { checkSchedules, type Found, type Known } from "./check.ts";
 import { fingerprint, type Kept, type Plan, planOf, reminderPrefix, schedulePrefix, settingsIn } from "./plan.ts";
 import { nextAfter } from "./times.ts";
 
@@ -14,6 +14,9 @@ export interface Faulty {
   readonly name: string;
   readonly problem: Found;
 }
+
+/** The agents and channels that a schedule may name. */
+export type Names = () => Pick<Known, "agents" | "channels">;
 
 export interface Book {
   /** By key. */
@@ -34,9 +37,11 @@ const jsonOf = (kept: Kept): Json => JSON.parse(JSON.stringify(kept)) as Json;
 export function createBook({
   host,
   section,
+  names,
 }: {
   readonly host: Pick<PluginHost, "store" | "timezone" | "now">;
   readonly section: () => Json | undefined;
+  readonly names: Names | undefined;
 }): Book {
   const entries = new Map<string, Entry>();
   let faulty: readonly Faulty[] = [];
@@ -44,7 +49,7 @@ export function createBook({
   async function plans(): Promise<ReadonlyMap<string, Plan>> {
     const settings = section();
     const timezone = await host.timezone();
-    const found = settings === undefined ? [] : checkSchedules(settings, { timezone, now: 0 });
+    const found = settings === undefined ? [] : checkSchedules(settings, { timezone, now: 0, ...names?.() });
     faulty = found.filter(({ warning }) => warning !== true).map((problem) => ({ name: problem.path[0] ?? "", problem }));
     const off = new Set(faulty.map(({ name }) => name));
     const usable = Object.entries(settingsIn(settings)).filter(([name, { enabled }]) => enabled && !off.has(name));

@@ -6,7 +6,7 @@ import { timesProblem } from "./times.ts";
 type Check = NonNullable<NonNullable<PluginDefinition["section"]>["check"]>;
 type Around = Parameters<Check>[1];
 /** Where the agents and channels are unknown, they are not checked. */
-type Known = Pick<Around, "timezone" | "now"> & Partial<Around>;
+export type Known = Pick<Around, "timezone" | "now"> & Partial<Around>;
 export type Found = Awaited<ReturnType<Check>>[number];
 
 export function checkSchedules(section: Json, around: Known): readonly Found[] {

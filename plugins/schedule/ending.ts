@@ -3,6 +3,8 @@ import type { PluginHost } from "service-gateway/sdk";
 import { type Kept, type LastRun, type Plan, titleOf } from "./plan.ts";
 
 const tellEach = 10;
+/** The reason of a run that a budget has refused. No failure of the plan: the owner is notified of the budget itself. */
+const overBudget = "budget_exceeded";
 /** The waits between two looks at a run, in milliseconds; the last one repeats. */
 const waitsMs = [200, 500, 1_000, 2_000, 5_000, 15_000, 30_000];
 
@@ -42,19 +44,25 @@ export function createEndings(options: {
 
   async function end(plan: Plan, { eventId, outcome, reason }: Required<Pick<LastRun, "eventId" | "outcome" | "reason">>): Promise<void> {
     let failures = 0;
+    let isNoted = false;
     await host.store.update(plan.key, (value) => {
       const kept = value as unknown as Kept | null;
       failures = 0;
+      isNoted = false;
       // Another gateway has noted it, or a newer run has taken its place.
       if (kept?.last === undefined || kept.last.eventId !== eventId || kept.last.outcome !== undefined) return undefined;
+      isNoted = true;
       // A reminder is over after its last run.
       const isOver = kept.plan !== undefined && kept.due === null;
-      failures = outcome === "failed" || outcome === "refused" ? (kept.failures ?? 0) + 1 : 0;
-      const { failures: _, ...rest } = kept;
-      const next: Kept = { ...rest, last: { ...kept.last, outcome, reason }, ...(failures > 0 && { failures }) };
+      const { failures: before = 0, ...rest } = kept;
+      const isFailed = (outcome === "failed" || outcome === "refused") && reason !== overBudget;
+      failures = isFailed ? before + 1 : 0;
+      const inRow = reason === overBudget ? before : failures;
+      const next: Kept = { ...rest, last: { ...kept.last, outcome, reason }, ...(inRow > 0 && { failures: inRow }) };
       return isOver ? null : JSON.parse(JSON.stringify(next));
     });
     if (failures === 1 || (failures > 0 && failures % tellEach === 0)) await tell(plan, { eventId, outcome, reason, failures });
+    if (isNoted && reason === overBudget) await tellAsker(plan, eventId);
   }
 
   async function tell(
@@ -74,8 +82,13 @@ export function createEndings(options: {
     const isNotified = await host.notifyOwner(text, { key });
     if (!isNotified) host.log.warn({ plan: plan.key }, "the owner could not be notified: the default agent has had no conversation yet");
     // Where the policy has refused the run, it would refuse the notice.
-    if (outcome === "failed" && plan.asker !== undefined && plan.kind === "ask" && plan.to !== undefined)
-      await host.notify(plan.to, `The ${titleOf(plan)} could not be answered: "${plan.message.slice(0, 200)}"`, { key: `${key}:asker` });
+    if (outcome === "failed") await tellAsker(plan, eventId);
+  }
+
+  async function tellAsker({ key, kind, message, asker, to, ...plan }: Plan, eventId: string): Promise<void> {
+    if (asker === undefined || kind !== "ask" || to === undefined) return;
+    const text = `The ${titleOf({ key, ...plan })} could not be answered: "${message.slice(0, 200)}"`;
+    await host.notify(to, text, { key: `${key}:${eventId}:asker` });
   }
 
   return {

@@ -1,5 +1,5 @@
 /** Everything that runs once there is something to run. Loaded with the first schedule or reminder. */
-import type { Json, PluginHost } from "service-gateway/sdk";
+import type { PluginHost } from "service-gateway/sdk";
 import { type Agenda, createAgenda } from "./agenda.ts";
 import { createReminders, type Reminders } from "./reminders.ts";
 import { createOperations, type Operations } from "./routes.ts";
@@ -7,14 +7,16 @@ import { createOperations, type Operations } from "./routes.ts";
 export { remindersCommand } from "./reminders-command.ts";
 export { watchedOf } from "./view.ts";
 
+type Section = Pick<ReturnType<PluginHost["section"]>, "settings" | "names">;
+
 export interface Engine {
   readonly agenda: Agenda;
   readonly reminders: Reminders;
   readonly operations: Operations;
 }
 
-export async function startEngine(host: PluginHost, section: () => Json | undefined): Promise<Engine> {
-  const agenda = createAgenda({ host, section });
+export async function startEngine(host: PluginHost, { settings, names }: Section): Promise<Engine> {
+  const agenda = createAgenda({ host, section: settings, names });
   await agenda.refresh();
   return {
     agenda,

@@ -3,6 +3,7 @@ import type { PluginHost } from "service-gateway/sdk";
 import type { Engine } from "./engine.ts";
 
 const reminderPrefix = "reminder:";
+const schedulePrefix = "schedule:";
 
 export function setUpSchedules(host: PluginHost): void {
   const section = host.section("schedules");
@@ -21,7 +22,7 @@ export function setUpSchedules(host: PluginHost): void {
 
   async function start(): Promise<Engine> {
     const { startEngine, watchedOf } = await load();
-    const started = await startEngine(host, section.settings);
+    const started = await startEngine(host, section);
     running = { engine: started, watched: watchedOf };
     if (isClosed) started.agenda.close();
     return started;
@@ -30,7 +31,10 @@ export function setUpSchedules(host: PluginHost): void {
   const isConfigured = () => Object.keys((section.settings() as object | undefined) ?? {}).length > 0;
   async function isNeeded(): Promise<boolean> {
     // Another gateway may store a reminder at any time.
-    return isConfigured() || (await host.sharesStore()) || (await host.store.list({ prefix: reminderPrefix, limit: 1 })).length > 0;
+    if (isConfigured() || (await host.sharesStore())) return true;
+    // What is kept of a schedule that was removed while no gateway ran is removed too: it would look like missed runs when it comes back.
+    for (const prefix of [reminderPrefix, schedulePrefix]) if ((await host.store.list({ prefix, limit: 1 })).length > 0) return true;
+    return false;
   }
 
   section.onChange(() => {

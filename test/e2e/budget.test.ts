@@ -156,6 +156,65 @@ describe("a limit of a day", () => {
     expect(await host.say("hello", { from: "8" })).toMatchObject({ outcome: "answered" });
   });
 
+  test("counts calls without reported usage: the owner and the person read that it is used up", async () => {
+    const { host, textsTo } = await open(
+      { budget: { perDayTokens: 50 } },
+      {
+        async *answer(turn) {
+          const call = await turn.spending?.begin({ model: "acme/model", inputTokens: 10, outputTokens: 5 });
+          await turn.spending?.end(call?.id ?? "", { inputTokens: 10, outputTokens: 5, estimated: true });
+          yield { type: "text", delta: "well" };
+          yield { type: "done" };
+        },
+      },
+    );
+    for (const text of ["1", "2", "3", "4"]) await host.say(text, { from: "7" });
+    expect(textsTo("7").at(-1)).toMatch(/^I have used up what I may spend today/);
+    await host.say("hello");
+    await expect.poll(() => textsTo("owner").join()).toMatch(/The budget of all agents is used up: 45 of 50 tokens today/);
+  });
+
+  test("is not used up by a call that is too large for it: smaller ones are made, and everyone reads why", async () => {
+    const { host, textsTo } = await open(
+      { budget: { perDayTokens: 100 } },
+      {
+        async *answer(turn) {
+          const inputTokens = turn.inbound.text.includes("long") ? 200 : 10;
+          const call = await turn.spending?.begin({ model: "acme/model", inputTokens, outputTokens: 5 });
+          await turn.spending?.end(call?.id ?? "", { inputTokens, outputTokens: 5 });
+          yield { type: "text", delta: "well" };
+          yield { type: "done" };
+        },
+      },
+    );
+    expect(await host.deliver("agent", { message: "long" })).toMatchObject({ status: 202, ended: [{ reason: "budget_exceeded" }] });
+    expect(await host.deliver("agent", { message: "short" })).toMatchObject({ status: 202, ended: [{ outcome: "silent" }] });
+    for (const text of ["long", "long", "short"]) await host.say(text, { from: "7" });
+    const large =
+      "Replying to this needs more than I may still spend. A shorter message may fit, or a new conversation: `/new` leaves out what was said before.";
+    expect(textsTo("7")).toEqual([large, "well"]);
+    await host.say("hello");
+    await host.say("long");
+    await expect.poll(() => textsTo("owner")).toContainEqual(large);
+    const notices = host.outbox().filter(({ text }) => text.startsWith("A model was not called"));
+    for (const { text } of notices)
+      expect(text).toMatch(
+        /^A model was not called: the call may need 205 tokens, and \d+ of 100 tokens are used today \(budget\.perDayTokens\)\./,
+      );
+    expect(host.outbox().some(({ text }) => text.includes("is used up"))).toBe(false);
+  });
+
+  test("of a month is told to a person once each day", async () => {
+    const { host, textsTo } = await open({ budget: { perMonthTokens: 20, timezone: "UTC" } });
+    const isEndOfMonth = new Date().getUTCDate() > 26;
+    if (isEndOfMonth) await host.advance(5 * day);
+    for (const text of ["1", "2", "3"]) await host.say(text, { from: "7" });
+    await host.advance(day);
+    for (const text of ["4", "5"]) await host.say(text, { from: "7" });
+    const told = "I have used up what I may spend this month. The owner of this bot can raise the limit.";
+    expect(textsTo("7")).toEqual(["heard 1", told, told]);
+  });
+
   test("answers a webhook with 429, and lets a heartbeat wait silently with its events", async () => {
     const { host, command, textsTo } = await open({ agents: { defaults: { budget: { perDayTokens: 20 } } } });
     expect((await host.deliver("agent", { message: "first" })).status).toBe(202);

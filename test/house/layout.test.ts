@@ -82,6 +82,13 @@ describe("layout", () => {
     expect(left.filter((line) => !line.startsWith("test/house/layout.test.ts"))).toEqual([]);
   });
 
+  test("no module makes an `Intl` object when it is loaded: the data of one takes up to 8 MB, and most gateways never need it", () => {
+    const made = sources("{core,plugins,transforms}/**/*.ts").flatMap((path) =>
+      linesMatching(path, withoutComments(read(path)), /^(?:export )?(?:const|let) .*new Intl\./),
+    );
+    expect(made).toEqual([]);
+  });
+
   test("the clock and chance are handed in, not read", () => {
     const found = sources("{core,plugins,transforms,bench,test}/**/*.ts")
       .filter((path) => !composition.some((place) => place.test(path)))

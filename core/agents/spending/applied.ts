@@ -49,12 +49,7 @@ export function createApplied(options: {
   };
 }
 
-/** `exact`: without calls that run or broke off. */
-export async function balancesOf(
-  store: Pick<Store, "spent">,
-  limits: readonly AppliedLimit[],
-  how: { readonly exact?: true } = {},
-): Promise<readonly Balance[]> {
-  const spent = limits.length === 0 ? [] : await store.spent(limits.map(({ asked }) => ({ ...asked, ...how })));
+export async function balancesOf(store: Pick<Store, "spent">, limits: readonly AppliedLimit[]): Promise<readonly Balance[]> {
+  const spent = limits.length === 0 ? [] : await store.spent(limits.map(({ asked }) => asked));
   return limits.map((limit, index) => ({ limit, used: usedOf(limit, spent[index] ?? { tokens: 0, usd: 0 }) }));
 }

@@ -2,9 +2,10 @@
 import { reasonOf } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
-import type { AppliedLimit, Balance } from "./applied.ts";
+import type { Balance } from "./applied.ts";
 import { budgetNamespace, scopeOf } from "./grants.ts";
-import { noticeOf } from "./wording.ts";
+import type { Span } from "./periods.ts";
+import { noticeOf, tooLargeNotice } from "./wording.ts";
 
 export interface NoticeOptions {
   readonly store: Pick<Store, "get" | "set" | "update">;
@@ -18,8 +19,23 @@ export interface Notices {
   report(balances: readonly Balance[], of: { readonly sender?: string | undefined }): Promise<void>;
   /** Reports a limit that refused a call. Never rejects. */
   reached(balance: Balance, of: { readonly sender?: string | undefined }): Promise<void>;
-  /** Whether a person is to read of the refusal: once for each period of the limit. */
-  isFirst(limit: Pick<AppliedLimit, "span">, who: readonly string[]): Promise<boolean>;
+  /** Reports that a limit which is not used up has refused a call for its size. Never rejects. */
+  tooLarge(balance: Balance, needed: number): Promise<void>;
+  /** Whether this is the first refusal of its kind in the day, for these words. */
+  isFirst(day: Span, who: readonly string[]): Promise<boolean>;
+}
+
+const logged = {
+  reached: "a budget is used up",
+  warned: "a budget is nearly used up",
+  "too large": "a budget has refused a large call",
+} as const;
+
+interface Notice {
+  readonly kind: keyof typeof logged;
+  readonly text: string;
+  /** The person, where each has a limit. */
+  readonly of?: readonly string[];
 }
 
 /** Longer than the longest period, so that a clock that is set back repeats nothing. */
@@ -29,22 +45,25 @@ export function createNotices({ store, notifyOwner, log }: NoticeOptions): Notic
   /** Spares the store the question for what this process knows. */
   const told = new Set<string>();
 
-  async function notify(balance: Balance, isReached: boolean, sender: string | undefined): Promise<void> {
-    const { limit, used } = balance;
-    const person = limit.scope === "sender" ? [sender ?? ""] : [];
+  async function notify({ limit, used }: Balance, { kind, text, of = [] }: Notice): Promise<void> {
     // A limit that was raised may be reached again.
-    const parts = [scopeOf(limit), limit.path, limit.total, limit.span.start, isReached ? "reached" : "warned", ...person];
+    const parts = [scopeOf(limit), limit.path, limit.total, limit.span.start, kind, ...of];
     const key = `told:${JSON.stringify(parts)}`;
     if (told.has(key)) return;
     if ((await store.get(budgetNamespace, key)) === null) {
       const fields = { path: limit.path, used, limit: limit.total, unit: limit.unit };
-      log.warn(fields, isReached ? "a budget is used up" : "a budget is nearly used up");
+      log.warn(fields, logged[kind]);
       // First the notice, which its key keeps from being sent twice, so that a crash between the two loses nothing.
-      if (!(await notifyOwner(noticeOf(balance, isReached), key))) log.info(fields, "no owner is known who could be notified");
+      if (!(await notifyOwner(text, key))) log.info(fields, "no owner is known who could be notified");
       await store.set(budgetNamespace, key, true, { expiresAt: limit.span.start + rememberedMs });
     }
     if (told.size > 10_000) told.clear();
     told.add(key);
+  }
+
+  function state(balance: Balance, isReached: boolean, sender: string | undefined): Promise<void> {
+    const of = balance.limit.scope === "sender" ? { of: [sender ?? ""] } : {};
+    return safely(notify(balance, { kind: isReached ? "reached" : "warned", text: noticeOf(balance, isReached), ...of }));
   }
 
   async function safely(work: Promise<void>): Promise<void> {
@@ -59,15 +78,16 @@ export function createNotices({ store, notifyOwner, log }: NoticeOptions): Notic
     async report(balances, { sender }) {
       for (const balance of balances) {
         const { limit, used } = balance;
-        if (used >= limit.total) await safely(notify(balance, true, sender));
+        if (used >= limit.total) await state(balance, true, sender);
         // One notice for each person is enough.
-        else if (used >= limit.warnAt * limit.total && limit.scope !== "sender") await safely(notify(balance, false, sender));
+        else if (used >= limit.warnAt * limit.total && limit.scope !== "sender") await state(balance, false, sender);
       }
     },
-    reached: (balance, { sender }) => safely(notify(balance, true, sender)),
-    async isFirst({ span }, who) {
+    reached: (balance, { sender }) => state(balance, true, sender),
+    tooLarge: (balance, needed) => safely(notify(balance, { kind: "too large", text: tooLargeNotice(balance, needed) })),
+    async isFirst({ start, end }, who) {
       let first = false;
-      const key = `refused:${JSON.stringify([...who, span.start])}`;
+      const key = `refused:${JSON.stringify([...who, start])}`;
       await store.update(
         budgetNamespace,
         key,
@@ -75,7 +95,7 @@ export function createNotices({ store, notifyOwner, log }: NoticeOptions): Notic
           first = value === null;
           return first ? true : undefined;
         },
-        { expiresAt: span.end },
+        { expiresAt: end },
       );
       return first;
     },

@@ -11,6 +11,8 @@ import { createMeter, type Meter } from "./meter.ts";
 import { createNotices, type NoticeOptions } from "./notices.ts";
 import { createPeriods, type Period } from "./periods.ts";
 import { createPrices } from "./prices.ts";
+import { createBudgetRoom } from "./room.ts";
+import { createRunningCalls } from "./running-calls.ts";
 import { exceeded, refusal } from "./wording.ts";
 
 export interface Spending {
@@ -44,8 +46,10 @@ export function createSpending(options: SpendingOptions): Spending {
   const limitsFor = createLimits(config);
   const prices = createPrices(config);
   const grants = createGrants(store);
-  const appliedTo = createApplied({ grants, spanOf: createPeriods() });
+  const spanOf = createPeriods();
+  const appliedTo = createApplied({ grants, spanOf });
   const notices = createNotices(options);
+  const running = createRunningCalls({ store, now });
 
   const applied = async (asker: Asker): Promise<readonly AppliedLimit[]> => {
     const { periodic } = limitsFor(asker.agentId);
@@ -54,10 +58,7 @@ export function createSpending(options: SpendingOptions): Spending {
 
   const balances = async (asker: Asker): Promise<readonly Balance[]> => await balancesOf(store, await applied(asker));
 
-  /** The smallest call of a webhook for which a limit had no room. The next webhook would find none, either. */
-  const least = new Map<string, number>();
-  const periodOf = ({ path, span }: AppliedLimit): string => `${path} ${span.start}`;
-  const hasNoRoom = ({ limit, used }: Balance): boolean => used >= limit.total || used + (least.get(periodOf(limit)) ?? 0) > limit.total;
+  const room = createBudgetRoom();
 
   const usedUp = async (asker: Asker): Promise<Balance | undefined> =>
     (await balances(asker)).find(({ limit, used }) => used >= limit.total);
@@ -69,13 +70,22 @@ export function createSpending(options: SpendingOptions): Spending {
     throw exceeded(found, 0);
   }
 
+  async function untilRoom(asker: Asker): Promise<{ readonly until: number } | undefined> {
+    const all = await balances(asker);
+    const full = all.find(({ limit, used }) => used >= limit.total);
+    if (full !== undefined) void notices.reached(full, asker);
+    const refusing = all.flatMap(({ limit }) => (room.hasRefused(limit) ? [limit] : []));
+    const found = full ?? (await running.settled(refusing)).find((balance) => room.isUsedUp(balance, asker.agentId));
+    return found === undefined ? undefined : { until: found.limit.span.end };
+  }
+
   const lost = (model: string, error: unknown): void => log.warn({ model, error: reasonOf(error) }, "a model call could not be recorded");
 
   /** The ledger must not hold up a turn, and a lost row must not end it. */
   async function record(call: Parameters<ModelCalls["recordCall"]>[0], limits: readonly AppliedLimit[], asker: Asker): Promise<void> {
     try {
-      await store.recordCall(call);
-      if (limits.length > 0) await notices.report(await balancesOf(store, limits, { exact: true }), asker);
+      await store.recordCall(call).finally(() => running.end(call.id));
+      if (limits.length > 0) await notices.report(await running.settled(limits), asker);
     } catch (error) {
       lost(call.model, error);
     }
@@ -95,30 +105,29 @@ export function createSpending(options: SpendingOptions): Spending {
           const asked = concerned.map(({ asked }) => asked);
           const { refusedBy, spent } = await store.reserveCall(call, asked);
           const limit = refusedBy === null ? undefined : concerned[refusedBy];
+          if (limit === undefined) {
+            running.add(call);
+            room.admitted(call);
+          }
           return limit === undefined ? null : { limit, used: usedOf(limit, spent[refusedBy ?? 0] ?? { tokens: 0, usd: 0 }) };
         },
         record: (call, concerned) => record(call, concerned, asker),
-        release: (id) => store.releaseCall(id),
+        release: (id) => store.releaseCall(id).finally(() => running.end(id)),
         onLost: lost,
         async onRefused({ limit }, needed) {
-          // Calls that run have set room aside, and may give most of it back.
-          const [exact] = await balancesOf(store, [limit], { exact: true });
-          if (exact === undefined || exact.used + needed <= limit.total) return;
-          if (least.size > 1_000) least.clear();
-          if (asker.purpose === "webhook") least.set(periodOf(limit), Math.min(needed, least.get(periodOf(limit)) ?? needed));
-          await notices.reached(exact, asker);
+          const [settled] = await running.settled([limit]);
+          // Without the calls that run there would be room.
+          if (settled === undefined || settled.used + needed <= limit.total) return;
+          room.refused(limit);
+          if (room.isUsedUp(settled, asker.agentId)) await notices.reached(settled, asker);
+          else await notices.tooLarge(settled, needed);
         },
       });
     },
     admit: (asker) => (limitsFor(asker.agentId).periodic.length === 0 ? undefined : check(asker)),
     usedUpUntil(asker) {
       if (limitsFor(asker.agentId).periodic.length === 0) return undefined;
-      return balances(asker).then((all) => {
-        const found = all.find(hasNoRoom);
-        if (found === undefined) return undefined;
-        if (found.used >= found.limit.total) void notices.reached(found, asker);
-        return { until: found.limit.span.end };
-      });
+      return untilRoom(asker);
     },
     async tell(inbound, route) {
       if (!isOfPerson(inbound)) return undefined;
@@ -128,10 +137,13 @@ export function createSpending(options: SpendingOptions): Spending {
       const [nearest] = all.toSorted((one, other) => other.used / other.limit.total - one.used / one.limit.total);
       if (nearest === undefined) return undefined;
       const { limit } = nearest;
-      const [exact] = await balancesOf(store, [limit], { exact: true });
-      if (exact !== undefined && nearest.used > exact.used && exact.used < limit.warnAt * limit.total) return refusal.busy;
+      const [settled = nearest] = await running.settled([limit]);
+      if (nearest.used > settled.used && settled.used < limit.warnAt * limit.total) return refusal.busy;
+      const isLarge = !room.isUsedUp(settled, route.agentId);
       const { channel, account, sender } = inbound;
-      if (!(await notices.isFirst(limit, [channel, account, sender.id]))) return undefined;
+      const who = [channel, account, sender.id, ...(isLarge ? ["large"] : [])];
+      if (!(await notices.isFirst(spanOf("day", now(), limit.timezone), who))) return undefined;
+      if (isLarge) return refusal.large;
       return limit.scope === "sender" ? refusal.sender : refusal[limit.period];
     },
     balances,

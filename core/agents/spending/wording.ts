@@ -6,14 +6,13 @@ import type { Limit, RunLimit, Unit } from "./limits.ts";
 /** The path of an event recognizes it. */
 const budgetExceeded = "budget_exceeded";
 
-const grouped = new Intl.NumberFormat("en-US", { maximumFractionDigits: 0 });
-
 export function renderUsd(usd: number): string {
   // Single calls cost less than a cent.
   return usd !== 0 && Math.abs(usd) < 0.1 ? `$${usd.toFixed(4)}` : `$${usd.toFixed(2)}`;
 }
 
-const renderTokens = (tokens: number): string => grouped.format(tokens);
+/** `12,000`. Not by `Intl.NumberFormat`, whose data takes 8 MB of memory. */
+const renderTokens = (tokens: number): string => tokens.toFixed(0).replace(/\B(?=(?:\d{3})+$)/g, ",");
 
 /** An amount with its unit. */
 export function renderAmount(amount: number, unit: Unit): string {
@@ -82,9 +81,18 @@ export function noticeOf({ limit, used }: Balance, isReached: boolean): string {
   return `The budget of ${whose(limit)} is used up: ${share} ${periodWords[limit.period]} (${limit.path}). Until ${untilWhen(limit)} no more models are called. ${raising(limit)}`;
 }
 
+/** For the owner: a call was refused that alone needs more than the rest. */
+export function tooLargeNotice({ limit, used }: Balance, needed: number): string {
+  const share = `${renderShare(used, limit.total, limit.unit)} are used ${periodWords[limit.period]}`;
+  const how = limit.scope === "sender" ? `To allow it, raise ${limit.path}.` : raising(limit);
+  return `A model was not called: the call may need ${renderAmount(needed, limit.unit)}, and ${share} (${limit.path}). Smaller calls are still made. ${how}`;
+}
+
 /** For a person whose message gets no reply. */
 export const refusal = {
   busy: "I am working on several requests, and one more could exceed what I may spend. Please send your message again in a moment.",
+  large:
+    "Replying to this needs more than I may still spend. A shorter message may fit, or a new conversation: `/new` leaves out what was said before.",
   sender: "I have used up what I may spend on your messages today. Please write again tomorrow.",
   day: "I have used up what I may spend today. Please write again tomorrow; the owner of this bot can raise the limit.",
   month: "I have used up what I may spend this month. The owner of this bot can raise the limit.",

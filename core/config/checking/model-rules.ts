@@ -6,6 +6,7 @@ import type { Problem } from "../problem.ts";
 import type { Draft, GatewayConfig } from "../schema.ts";
 import type { Secrets } from "../secrets.ts";
 import { suggestKey } from "./suggest.ts";
+import { isTimeZone } from "./time-zone.ts";
 import type { PlacedProblem } from "./validate.ts";
 
 type AgentDraft = Draft["agents"]["defaults"];
@@ -78,15 +79,6 @@ function unknownZone(budget: { timezone?: string | undefined } | undefined, at: 
   delete budget.timezone;
   const message = `is ${JSON.stringify(timezone)}, which is not a known time zone; days begin as on this host`;
   return [warning([...at, "timezone"], message, "Use a name such as Europe/Berlin, or UTC.")];
-}
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 /** Prices under a name that no model has. */

@@ -8,6 +8,7 @@ import { expandPath } from "../expand-path.ts";
 import { renderPath, type Segment } from "../path.ts";
 import type { Draft } from "../schema.ts";
 import type { Secrets } from "../secrets.ts";
+import { isTimeZone } from "./time-zone.ts";
 import type { PlacedProblem } from "./validate.ts";
 import { isWeakSecret, weakSecret } from "./weak-secret.ts";
 
@@ -200,15 +201,6 @@ function checkTransforms(draft: Draft, directory: string): readonly PlacedProble
 }
 
 const timeZoneHint = "Write a name of the IANA database, such as Europe/Berlin or UTC.";
-
-function isTimeZone(name: string): boolean {
-  try {
-    new Intl.DateTimeFormat("en", { timeZone: name });
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 /** A server that cannot be reached is left out, so that no other one is taken for it. */
 function checkMcpServers(at: readonly Segment[], servers: Draft["agents"]["defaults"]["mcpServers"] = {}): readonly PlacedProblem[] {

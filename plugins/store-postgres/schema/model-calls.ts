@@ -64,7 +64,6 @@ BEGIN
       WHERE c.at >= (scope->>'since')::double precision
         AND (scope->>'agentId' IS NULL OR c.agent_id = scope->>'agentId')
         AND (scope->'sender' IS NULL OR (c.channel = scope->'sender'->>'channel' AND c.sender = scope->'sender'->>'id'))
-        AND (scope->'exact' IS NULL OR NOT c.estimated)
         AND c.id IS DISTINCT FROM p_except
     ) total ORDER BY place;
 END`,

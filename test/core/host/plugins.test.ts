@@ -48,6 +48,7 @@ async function bringUp(
     handIn: async () => ({ eventId: "e", duplicate: false }),
     presets: { settings: () => undefined, secret: String },
     section: () => undefined,
+    sectionNames: () => ({ agents: [], channels: [] }),
     timezone: () => "UTC",
     config: () => checked.config,
     configDirectory: directory,

@@ -145,6 +145,29 @@ describe("the tools", () => {
     expect((await call(host, "reminders")).reminders).toEqual([]);
   });
 
+  test("with ask that a budget refuses is mentioned to the person", async () => {
+    await using host = await open({
+      config: { budget: { perDayTokens: 10 } },
+      async *answer(turn, signal) {
+        if (turn.inbound.text === "spend") {
+          const call = await turn.spending?.begin({ model: "acme/model", inputTokens: 5, outputTokens: 5 });
+          await turn.spending?.end(call?.id ?? "", { inputTokens: 5, outputTokens: 5 });
+        }
+        yield { type: "text", delta: await obey(turn, signal) };
+        yield { type: "done" };
+      },
+    });
+    const { id } = await remind(host, { text: "Look at the weather.", in: "5m", kind: "ask" }, { from: "7" });
+    await host.say("spend", { from: "7" });
+    await host.advance(6 * minute);
+    expect(
+      host
+        .outbox()
+        .filter(({ chat }) => chat === "7")
+        .at(-1)?.text,
+    ).toBe(`The reminder ${id} could not be answered: "Look at the weather."`);
+  });
+
   test("ask an owner before a reminder repeats more often than every five minutes", async () => {
     await using host = await open();
     await host.say("hello");

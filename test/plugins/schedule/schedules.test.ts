@@ -1,6 +1,9 @@
 /** Schedules of the configuration, through a whole gateway. */
-import { describe, expect, test } from "vitest";
-import type { EngineTurn } from "../../../core/sdk/contract.ts";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { describe, expect, onTestFinished, test } from "vitest";
+import type { EngineTurn, TurnEvent } from "../../../core/sdk/contract.ts";
 import { createTestHost, type TestHost, type TestHostOptions } from "../../../core/testkit/index.ts";
 import schedule from "../../../plugins/schedule/index.ts";
 
@@ -8,6 +11,14 @@ const minute = 60_000;
 
 const open = (schedules: object, more: Omit<TestHostOptions, "plugins"> = {}) =>
   createTestHost({ plugins: [schedule], ...more, config: { schedules, agents: { defaults: { timezone: "UTC" } }, ...more.config } });
+
+/** Uses up a budget of ten tokens. */
+async function* spends(turn: EngineTurn): AsyncGenerator<TurnEvent> {
+  const call = await turn.spending?.begin({ model: "acme/model", inputTokens: 5, outputTokens: 5 });
+  await turn.spending?.end(call?.id ?? "", { inputTokens: 5, outputTokens: 5 });
+  yield { type: "text", delta: "well" };
+  yield { type: "done" };
+}
 
 interface Plan {
   readonly name: string;
@@ -193,6 +204,57 @@ describe("a schedule", () => {
     fails = false;
     await runNow(host, "all");
     await expect.poll(reasons).toEqual([]);
+  });
+
+  test("that a budget refuses is skipped: no failure, and a person who asked for it reads so", async () => {
+    await using host = await open(
+      { all: { every: "1d", message: "Report.", to: "loopback:42" } },
+      { config: { budget: { perDayTokens: 10 } }, answer: spends },
+    );
+    await host.say("hello");
+    const { eventId } = await runNow(host, "all");
+    const { decisions } = await host.settled(eventId);
+    expect(decisions.map(({ code }) => code)).toContain("budget_exceeded");
+    await expect.poll(async () => (await plansOf(host))[0]).toMatchObject({ failures: 0, last: { reason: "budget_exceeded" } });
+    expect(await (await host.fetch("/readyz")).text()).not.toContain("schedule");
+    expect(host.outbox().some(({ text }) => text.includes("could not run"))).toBe(false);
+  });
+
+  test("that names an agent or a channel that does not exist is off, and the next reload that adds it switches it on", async () => {
+    await using host = await open(
+      {
+        ghostly: { every: "1m", message: "Report.", agent: "ghost" },
+        astray: { every: "1m", kind: "say", message: "Tea!", to: "nowhere:1" },
+      },
+      { answer: () => "fine", allowErrors: [/schedules\./] },
+    );
+    expect((await plansOf(host)).map(({ name, state }) => [name, state])).toEqual([
+      ["ghostly", "error"],
+      ["astray", "error"],
+    ]);
+    expect(await post(host, "run", "ghostly")).toMatchObject({
+      status: 409,
+      body: { error: 'The schedule ghostly has an error: it is "ghost", which is not an agent. The agents are main.' },
+    });
+    await host.configure({
+      agents: { list: [{ id: "main", default: true }, { id: "ghost" }] },
+      schedules: { astray: undefined },
+    });
+    expect(await plansOf(host)).toMatchObject([{ name: "ghostly", state: "on" }]);
+  });
+
+  test("that was removed while no gateway ran has missed nothing when it comes back", async () => {
+    const schedules = { all: { every: "10m", message: "Report.", to: "loopback:42" } };
+    const directory = await mkdtemp(join(tmpdir(), "schedules-"));
+    onTestFinished(() => rm(directory, { recursive: true, force: true }));
+    const before = await open(schedules, { directory });
+    await before.advance(minute);
+    await before.close();
+    await using host = await open({}, { directory });
+    await host.advance(25 * minute);
+    await host.configure({ schedules });
+    await host.advance(minute);
+    expect(host.outbox()).toEqual([]);
   });
 
   test("names what it does not know", async () => {

@@ -31,11 +31,10 @@ function put(context: WriteContext, call: ModelCall): void {
 }
 
 /** The index `model_calls_at` contains every column that this reads. */
-function sumOf(sql: Statements, { since, agentId, sender, exact }: SpendingScope): Spent {
+function sumOf(sql: Statements, { since, agentId, sender }: SpendingScope): Spent {
   const conditions = ["at >= ?"];
   if (agentId !== undefined) conditions.push("agent_id = ?");
   if (sender !== undefined) conditions.push("channel = ? AND sender = ?");
-  if (exact === true) conditions.push("estimated = 0");
   const sum = sql.one<Spent>(
     `SELECT coalesce(sum(input_tokens + output_tokens), 0) AS tokens, coalesce(sum(usd), 0.0) AS usd FROM model_calls
      WHERE ${conditions.join(" AND ")}`,
