@@ -8,6 +8,8 @@ import { type AskedCall, answeredText, approvalEnded, approvalQuestion, mostChar
 
 const minutes = 10;
 const mostOwners = 5;
+/** Of one turn: a model that keeps asking must not fill the owner's chat. */
+const mostQuestions = 10;
 
 export interface Verdict {
   readonly allowed: boolean;
@@ -22,6 +24,8 @@ export interface CallToAllow extends AskedCall {
   readonly key: string;
   readonly turn: ToolTurn;
   readonly signal: AbortSignal;
+  /** Counts the questions of the turn. */
+  readonly questions: { count: number };
   /** `agents.*.tools.approveAt`. */
   readonly place?: string;
 }
@@ -85,7 +89,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     return named === undefined ? [] : [named];
   }
 
-  async function open({ key, turn, place, signal: _, ...call }: CallToAllow): Promise<ApprovalRequest | null> {
+  async function open({ key, turn, place, signal: _, questions, ...call }: CallToAllow): Promise<ApprovalRequest | null> {
+    questions.count += 1;
     const at = await places(turn, place);
     if (at.length === 0) return null;
     const opened = await requests.open(key, { call, sessionKey: turn.sessionKey, at, until: now() + minutes * 60_000 });
@@ -150,7 +155,10 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       if (granted !== undefined) return verdictOf("approval_allowed", `allowed until /new by ${granted}`);
       if (writtenArguments(args).length > mostCharacters)
         return verdictOf("approval_unasked", "the arguments are too long to show them to an owner");
-      const request = (await requests.read(key)) ?? (await open(call));
+      const known = await requests.read(key);
+      if (known === null && call.questions.count >= mostQuestions)
+        return verdictOf("approval_unasked", `the turn has already asked an owner ${mostQuestions} times`);
+      const request = known ?? (await open(call));
       if (request === null) return verdictOf("approval_unasked", "no owner can be asked in this turn");
       if (request.state === "waiting" && request.events.length === 0) await send(request, call);
       const ended = await wait(key, signal);
@@ -189,10 +197,13 @@ function tellEnd({ store, edits, say, log }: Pick<ApprovalsOptions, "store" | "e
   return async (key: string, { at, events, call }: ApprovalRequest, text: string): Promise<void> => {
     for (const [index, address] of at.entries()) {
       const event = events[index];
-      const [message] = event !== undefined && edits(address) ? await store.sentBy(event) : [];
-      if (message === undefined) continue;
+      const messages = event !== undefined && edits(address) ? await store.sentBy(event) : [];
+      const last = messages.at(-1);
+      if (last === undefined) continue;
+      // The buttons are below the last message of a long question; what it is about stays above.
+      const shown = messages.length === 1 ? approvalEnded(call, text) : text;
       // An empty row removes the buttons.
-      const saying = { address, text: approvalEnded(call, text), buttons: [[]], replaces: message.messageId };
+      const saying = { address, text: shown, buttons: [[]], replaces: last.messageId };
       await say(saying, `approval-end:${key}:${index}`).catch((error: unknown) => {
         log.warn({ tool: call.tool, error: String(error) }, "the message of a request for approval could not be updated");
       });

@@ -5,7 +5,7 @@ import { type ToolSettings, validateSection } from "../../config/index.ts";
 import { type Json, PluginError, reasonOf } from "../../contract/index.ts";
 import { callPlugin, isObject, pluginDeadlines } from "../../host/index.ts";
 import type { EngineTool, PluginLog, SourcedTool, ToolTurn } from "../../sdk/contract.ts";
-import { type ToolUse, toolCalls, type Visit, whileHeld } from "../../stations/index.ts";
+import { carried, type ToolUse, toolCalls, type Visit, whileHeld } from "../../stations/index.ts";
 import { type Approvals, nameOf } from "./approvals.ts";
 import { isNamed } from "./tool-names.ts";
 import { shownResult } from "./tool-result.ts";
@@ -56,6 +56,8 @@ export function createCallKeys(event: string): (name: string, args: Json) => str
     return `${digest}:${number}`;
   };
 }
+
+const askedQuestions = carried<{ count: number }>("askedQuestions");
 
 /** Why an owner is asked before this call, where the tool gives a reason; `undefined` if none is asked. */
 async function askedReason(
@@ -118,7 +120,9 @@ export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) =>
     const { approveAt: place } = settings;
     const about = { tool: name, plugin, definition: definitionOf(tool) };
     const call = { ...about, args, agentId: turn.agentId, requester: nameOf(turn.inbound), ...asked };
-    const request = { ...call, key, turn, signal, ...(place !== undefined && { place }) };
+    const questions = visit.get(askedQuestions) ?? { count: 0 };
+    visit.set(askedQuestions, questions);
+    const request = { ...call, questions, key, turn, signal, ...(place !== undefined && { place }) };
     const { allowed, code, detail } = await whileHeld(visit, () => calls.approvals.ask(request));
     const waited = now() - began;
     note({ plugin: "core", ms: waited, code, detail });

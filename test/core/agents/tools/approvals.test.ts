@@ -86,7 +86,13 @@ function fakeApprovals() {
   const inbound = { ...to, id: "event", kind: "message", authority: "channel", sender: { id: "owner" } } as unknown as Inbound;
   const turn = { agentId: "main", sessionKey: "session", inbound, to };
   const tool = { tool: "burn", plugin: "lab", definition: "burns", args: {} };
-  return { approvals, clock, said, turn, call: { ...tool, agentId: "main", requester: "owner", key: "call", turn } };
+  return {
+    approvals,
+    clock,
+    said,
+    turn,
+    call: { ...tool, agentId: "main", requester: "owner", key: "call", turn, questions: { count: 0 } },
+  };
 }
 
 const texts = (host: TestHost, chat: string) => host.outbox().flatMap((message) => (message.chat === chat ? [message.text] : []));
@@ -289,4 +295,14 @@ test("a webhook's turn is denied at once, unless the configuration names where a
   await asked.host.press("Allow once");
   await delivering;
   expect(asked.runs).toHaveLength(1);
+});
+
+test("a turn asks at most ten times: a model that keeps asking does not fill the owner's chat", async () => {
+  const { host, runs } = await lab();
+  const turn = host.say(Array.from({ length: 12 }, (_, index) => `letter ${index}`).join("\n"));
+  for (let count = 1; count <= 10; count += 1) await host.say(`/deny ${await codeIn(host, "owner", count)}`);
+  await turn;
+  expect(texts(host, "owner").filter((text) => text.includes("asks to use"))).toHaveLength(10);
+  expect(texts(host, "owner").at(-1)).toContain("the turn has already asked an owner 10 times");
+  expect(runs).toEqual([]);
 });
