@@ -151,8 +151,8 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     commands: () => commands.menu(),
   });
   const path: Path = createPath({
-    ...{ hooks, store, accounts, gate, log, onBegin },
-    ...{ redact: options.redact, stateDirectory: options.stateDirectory },
+    ...{ hooks, store, accounts, gate, stateDirectory: options.stateDirectory },
+    reports: { log, redact: options.redact, onBegin },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
       ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, files, spending, log, now },

@@ -12,7 +12,7 @@ import { persist } from "./patience.ts";
 import type { Said } from "./said.ts";
 import { findRoute } from "./walk.ts";
 
-export function createFinish(ground: Ground, log: PathOptions["log"]): (walk: Walk, said: Said) => Promise<void> {
+export function createFinish(ground: Ground, log: PathOptions["reports"]["log"]): (walk: Walk, said: Said) => Promise<void> {
   const { hooks, store, accounts, clock, newTrace, lanes } = ground;
   const { now, random } = clock;
   const account = accounts.get;

@@ -26,7 +26,8 @@ export type { AgentSide } from "./options.ts";
 export { Postponed } from "./patience.ts";
 
 export function createPath(options: PathOptions): Path {
-  const { hooks, store, accounts, gate, agents, log, redact, clock } = options;
+  const { hooks, store, accounts, gate, agents, clock } = options;
+  const { log, redact, onBegin } = options.reports;
   const { now, random } = clock;
   const interruption = new AbortController();
   const { signal } = interruption;
@@ -50,7 +51,7 @@ export function createPath(options: PathOptions): Path {
     now,
     maxConcurrent: agents.maxConcurrent,
     run(unit, slot) {
-      options.onBegin?.(unit);
+      onBegin?.(unit);
       const running = run(unit, slot);
       underWay.add(running);
       return running;

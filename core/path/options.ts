@@ -67,6 +67,15 @@ export interface AgentSide {
   silence(reply: Reply, inbound: Inbound): string | null;
 }
 
+/** What the path says of its work. */
+interface PathReports {
+  readonly log: Log;
+  /** Removes secrets from the text of an error before it is stored. */
+  readonly redact: (text: string) => string;
+  /** Called before each run of a unit; must not throw. */
+  readonly onBegin?: (unit: Unit) => void;
+}
+
 export interface PathOptions {
   readonly hooks: Hooks;
   readonly store: Store;
@@ -75,10 +84,6 @@ export interface PathOptions {
   readonly accounts: Pick<Accounts, "get" | "contact" | "expects">;
   readonly gate: Pick<Gate, "pathsOf">;
   readonly agents: AgentSide;
-  readonly log: Log;
-  /** Removes secrets from the text of an error before it is stored. */
-  readonly redact: (text: string) => string;
+  readonly reports: PathReports;
   readonly clock: { readonly now: () => number; readonly newId: () => string; readonly random: () => number };
-  /** Called before each run of a unit; must not throw. */
-  readonly onBegin?: (unit: Unit) => void;
 }
