@@ -36,7 +36,7 @@ export function actionEvent(saying: Saying, call: ActionCall, caller: ActionCall
   };
 }
 
-/** Something that the gateway itself says in a chat, with buttons or in the place of an earlier message. Of two with one key, one is sent. */
+/** A text of the gateway itself, with buttons or in the place of an earlier message. Of two with one key, one is sent. */
 export function sayingEvent(saying: Saying, key: string): RawEvent {
   const { channel, account, chat } = saying.address;
   return {

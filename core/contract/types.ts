@@ -210,8 +210,8 @@ export interface TurnRequest {
   /** Recipient in that channel. */
   readonly to?: string;
   /**
-   * The exact place of the reply, instead of `channel` and `to`, for events of plugins; an empty account is the first one of the channel. Whether
-   * the bot may write there is not checked.
+   * The exact place of the reply, instead of `channel` and `to`, for events of plugins; an empty account is the first one of the channel.
+   * Whether the bot may write there is not checked.
    */
   readonly address?: Pick<Address, keyof Address>;
   readonly wakeMode?: "now" | "next-heartbeat";

@@ -514,8 +514,8 @@ interface PluginSection {
 
 /**
  * Everything a plugin may use; `setup` receives it. Methods that register something (`tap`, `command`, `channel`, `engine`, `tool`,
- * `toolSource`, `route`, `devices`, `check`, `status`, `onReady`) work only until `setup` is done, and throw `plugin_invalid` afterwards. If `setup` fails, every
- * registration is undone.
+ * `toolSource`, `route`, `devices`, `check`, `status`, `onReady`) work only until `setup` is done, and throw `plugin_invalid` afterwards. If
+ * `setup` fails, every registration is undone.
  */
 export interface PluginHost {
   /** The plugin's id. */
@@ -588,9 +588,9 @@ export interface PluginHost {
     },
   ): Promise<Accepted>;
   /**
-   * How a delivery ended that the plugin submitted with `hook`, or an event that it submitted with `receive`, by the `eventId` of its acceptance. Also works after a restart, for as long
-   * as the event is kept (seven days). Resolves with `undefined` if the event is no longer kept, or if another plugin or a client sent it.
-   * A `settled` tap says when to ask.
+   * How a delivery ended that the plugin submitted with `hook`, or an event that it submitted with `receive`, by the `eventId` of its
+   * acceptance. Also works after a restart, for as long as the event is kept (seven days). Resolves with `undefined` if the event is no
+   * longer kept, or if another plugin or a client sent it. A `settled` tap says when to ask.
    *
    * @example
    * host.tap("settled", async ({ eventId }) => {

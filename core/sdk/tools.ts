@@ -77,7 +77,7 @@ export interface ToolOffer {
   readonly tools: readonly SourcedTool[];
   /** Sentences for the instructions, such as which of its servers is away. */
   readonly notes?: readonly string[];
-  /** The turn cannot be done without something that is missing. It fails with this reason as `tool_source_down`, and the hint for the operator. */
+  /** The turn cannot be done without something that is missing: it fails as `tool_source_down`, with this reason and the operator's hint. */
   readonly refused?: { readonly reason: string; readonly hint?: string };
 }
 
@@ -85,6 +85,9 @@ export interface ToolOffer {
 export interface ToolSource {
   /** Names the source where its tools are listed: a to z, 0 to 9 and `-`. */
   readonly id: string;
-  /** Called before each turn of an engine that uses tools. Answer from memory: the turn waits, at most 6 s. If it throws, the turn begins without. */
+  /**
+   * Called before each turn of an engine that uses tools. Answer from memory: the turn waits, at most 6 s. If it throws, the turn begins
+   * without its tools.
+   */
   offer(turn: ToolTurn): ToolOffer | Promise<ToolOffer>;
 }

@@ -21,8 +21,8 @@ export interface Spending {
   /** Throws `budget_exceeded` if a limit is used up, so that nothing is begun for it. `undefined` if there is no limit. */
   admit(asker: Asker): Promise<void> | undefined;
   /**
-   * From when on an agent may run whose budget is used up, or has no room for a call, epoch milliseconds; resolves with `undefined` if it may now. `undefined` without
-   * a promise if there is no limit.
+   * From when on an agent may run whose budget is used up, or has no room for a call, epoch milliseconds; resolves with `undefined` if it
+   * may now. `undefined` without a promise if there is no limit.
    */
   usedUpUntil(asker: Asker): Promise<{ readonly until: number } | undefined> | undefined;
   /** What a person reads whose message was refused, once a day; `undefined` otherwise. */
