@@ -34,6 +34,8 @@ export interface GateOptions {
   readonly config: () => GatewayConfig;
   readonly account: (channel: string, account: string) => GatedAccount | undefined;
   readonly pairing: Pairing;
+  /** The other account of this gateway that sent a message; `undefined` if none did. */
+  readonly sentByAccount: (inbound: Inbound) => string | undefined | Promise<string | undefined>;
   /** The agent that would answer; its mention patterns apply. */
   readonly agentFor: (inbound: Inbound) => string;
   /** The mode that `/activation` set in this group's session; `undefined` if it was not used. */
@@ -64,7 +66,8 @@ export interface Gate extends Owners {
 /** The refusals of one sender. The others close the direct chats of an account for everyone, which does not concern its recipients. */
 const refusesSender: ReadonlySet<string> = new Set(["sender_not_allowed", "pairing_required"]);
 
-export function createGate({ config, account, pairing, agentFor, activation, isControl, onInvalidPattern }: GateOptions): Gate {
+export function createGate(options: GateOptions): Gate {
+  const { config, account, pairing, agentFor, activation, isControl } = options;
   // Matchers are cached by pattern list, because compiling is expensive and there are few lists.
   const matchers = new Map<string, MentionMatcher>();
 
@@ -75,7 +78,7 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
     if (matcher === undefined) {
       if (matchers.size > 100) matchers.clear();
       matcher = createMentionMatcher(patterns);
-      for (const { pattern, reason } of matcher.invalid) onInvalidPattern(pattern, { path, reason });
+      for (const { pattern, reason } of matcher.invalid) options.onInvalidPattern(pattern, { path, reason });
       matchers.set(key, matcher);
     }
     return matcher;
@@ -106,26 +109,32 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
     return isListed({ inbound, rule: live?.identity ?? identityRule(inbound.channel) }, place) ? undefined : place;
   }
 
+  function check(inbound: Inbound, visit: Visit | undefined, sentByAccount: string | undefined): ReturnType<Gate["check"]> {
+    const live = account(inbound.channel, inbound.account);
+    if (inbound.authority === "channel" && live === undefined) return accountGone(inbound);
+    const verdict = authorize({
+      inbound,
+      access: live?.access ?? {},
+      rule: live?.identity ?? identityRule(inbound.channel),
+      path: pathsOf(inbound),
+      approved: (senderId) => pairing.isPaired(inbound.channel, inbound.account, senderId),
+      mentioned: (text) => matcherFor(inbound).matches(text),
+      activation: inbound.chat.kind === "direct" ? undefined : activation(inbound),
+      control: inbound.chat.kind !== "direct" && isControl(inbound),
+      listedPresses: buttonScope(live?.options?.capabilities) === "allowlist",
+      sentByAccount,
+      owner: () => isOwner(inbound),
+    });
+    return verdict instanceof Promise ? verdict.then((found) => refusalOf(found, visit)) : refusalOf(verdict, visit);
+  }
+
   return {
     isOwner,
     owners,
     pathsOf,
     check(inbound, visit) {
-      const live = account(inbound.channel, inbound.account);
-      if (inbound.authority === "channel" && live === undefined) return accountGone(inbound);
-      const verdict = authorize({
-        inbound,
-        access: live?.access ?? {},
-        rule: live?.identity ?? identityRule(inbound.channel),
-        path: pathsOf(inbound),
-        approved: (senderId) => pairing.isPaired(inbound.channel, inbound.account, senderId),
-        mentioned: (text) => matcherFor(inbound).matches(text),
-        activation: inbound.chat.kind === "direct" ? undefined : activation(inbound),
-        control: inbound.chat.kind !== "direct" && isControl(inbound),
-        listedPresses: buttonScope(live?.options?.capabilities) === "allowlist",
-        owner: () => isOwner(inbound),
-      });
-      return verdict instanceof Promise ? verdict.then((found) => refusalOf(found, visit)) : refusalOf(verdict, visit);
+      const sentBy = options.sentByAccount(inbound);
+      return sentBy instanceof Promise ? sentBy.then((found) => check(inbound, visit, found)) : check(inbound, visit, sentBy);
     },
     async admits({ channel, account: id, chat, thread }, senderId) {
       const live = account(channel, id);
@@ -141,7 +150,7 @@ export function createGate({ config, account, pairing, agentFor, activation, isC
     async offer(inbound, refusal) {
       const { channel, chat, sender } = inbound;
       // Only a message requests a code. Reactions, button presses and edits of strangers are ignored.
-      if (refusal.code !== "pairing_required" || inbound.kind !== "message" || sender.isBot === true) return refusal;
+      if (refusal.code !== "pairing_required" || inbound.kind !== "message") return refusal;
       const weak = await isWeak(inbound);
       const offer = await pairing.request({
         address: { channel, account: inbound.account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) },

@@ -9,7 +9,7 @@ import type { AccountAccess } from "./place.ts";
 export interface Owners {
   /**
    * Whether the sender is an owner: named in `commands.ownerAllowFrom` if that is set, else by an explicit id in the account's `allowFrom`,
-   * or made an owner of the account by pairing. Never a sender whose id another person can take over.
+   * or made an owner of the account by pairing. Never a bot, and never a sender whose id another person can take over.
    */
   isOwner(inbound: Inbound): Promise<boolean>;
   /** Ids of the owners of an account, by the same rules. */
@@ -33,6 +33,8 @@ export function createOwners({
     if (authority === "operator") return true;
     const live = account(channel, inbound.account);
     if (authority !== "channel" || live === undefined || sender.id === "" || sender.anonymous === true) return false;
+    // A list that lets a bot in does not let it command.
+    if (sender.isBot === true) return false;
     return (await owners(inbound)).includes(sender.id);
   }
 

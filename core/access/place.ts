@@ -27,6 +27,7 @@ export interface AccountAccess {
   readonly groupPolicy?: GroupPolicy | undefined;
   readonly groupAllowFrom?: Senders | undefined;
   readonly groups?: Readonly<Record<string, GroupAccess>> | undefined;
+  readonly bots?: { readonly limit?: number | undefined } | undefined;
 }
 
 /** Returns the configuration path of an option, given its keys below the account. */

@@ -7,6 +7,8 @@ import { type Allowlist, allows, parseAllowlist } from "./allowlist.ts";
 import type { IdentityRule } from "./identity.ts";
 import { type AccountAccess, type PathOf, type PlaceSettings, pathsBelow, placeSettings } from "./place.ts";
 import {
+  botMentionRequired,
+  botNotListed,
   chatKindNotHandled,
   dmDisabled,
   dmOpenWithoutStar,
@@ -15,6 +17,7 @@ import {
   groupSenderNotAllowed,
   mentionActivated,
   mentionRequired,
+  ownAccount,
   pairingRequired,
   placeOff,
   pressSenderNotListed,
@@ -39,6 +42,8 @@ export interface AuthorizeInput {
   readonly control?: boolean;
   /** Only listed senders and owners may press buttons in groups. */
   readonly listedPresses?: boolean;
+  /** The other account of this gateway that sent the message. */
+  readonly sentByAccount?: string | undefined;
   /** Whether the sender is an owner. Called only if the answer matters. */
   readonly owner?: () => boolean | Promise<boolean>;
 }
@@ -56,6 +61,7 @@ const refuse = (refusal: Refusal): Verdict => ({ pass: false, refusal });
 export function authorize({ path, ...input }: AuthorizeInput): Verdict | Promise<Verdict> {
   const { inbound } = input;
   if (inbound.authority !== "channel") return pass(inbound.authority === "hook" ? "hook_token" : "operator");
+  if (input.sentByAccount !== undefined) return refuse(ownAccount(input.sentByAccount));
   const asked = { ...input, pathOf: typeof path === "string" ? pathsBelow(path) : path };
   switch (inbound.chat.kind) {
     case "direct":
@@ -73,18 +79,31 @@ function letsIn(list: Allowlist, { id, anonymous }: InboundSender): boolean {
   return allows(list, anonymous === true ? "" : id);
 }
 
+/** Whether an entry of the list is the sender's id. `*` names no one. */
+function names({ ids }: Allowlist, { id, anonymous }: InboundSender): boolean {
+  return anonymous !== true && ids.has(id);
+}
+
 function authorizeDirect({ inbound, access, rule, pathOf, approved }: Asked): Verdict | Promise<Verdict> {
   const policy = access.dmPolicy ?? "pairing";
   const list = parseAllowlist(access.allowFrom ?? [], rule);
   const { sender } = inbound;
   if (policy === "disabled") return refuse(dmDisabled(pathOf));
-  if (policy === "open") return list.everybody ? pass("dm_open", pathOf(["dmPolicy"])) : refuse(dmOpenWithoutStar(pathOf));
-  if (letsIn(list, sender)) return pass("sender_allowed", pathOf(["allowFrom"]));
-  if (policy === "allowlist" || sender.anonymous === true || sender.id === "") return refuse(senderNotAllowed(inbound, pathOf));
-  const judge = (isPaired: boolean) => (isPaired ? pass("sender_paired", pathOf(["dmPolicy"])) : refuse(pairingRequired(inbound, pathOf)));
+  if (policy === "open" && !list.everybody) return refuse(dmOpenWithoutStar(pathOf));
+  // In a direct chat every message is for this bot, so another bot need not name it.
+  if (policy === "open" && sender.isBot !== true) return pass("dm_open", pathOf(["dmPolicy"]));
+  if (sender.isBot === true ? names(list, sender) : letsIn(list, sender)) return pass("sender_allowed", pathOf(["allowFrom"]));
+  const isUnknown = sender.anonymous === true || sender.id === "";
+  if (policy !== "pairing" || isUnknown) return stranger(inbound, pathOf, senderNotAllowed);
+  const judge = (isPaired: boolean) =>
+    isPaired ? pass("sender_paired", pathOf(["dmPolicy"])) : stranger(inbound, pathOf, pairingRequired);
   const paired = approved(sender.id);
   return typeof paired === "boolean" ? judge(paired) : paired.then(judge);
 }
+
+/** `ofPerson`: the refusal of a person. */
+const stranger = (inbound: Inbound, pathOf: PathOf, ofPerson: typeof senderNotAllowed): Verdict =>
+  refuse(inbound.sender.isBot === true ? botNotListed(inbound, pathOf(["allowFrom"])) : ofPerson(inbound, pathOf));
 
 function authorizeGroup(asked: Asked): Verdict | Promise<Verdict> {
   const { inbound, access, pathOf } = asked;
@@ -93,6 +112,7 @@ function authorizeGroup(asked: Asked): Verdict | Promise<Verdict> {
   if (!place.listed) return refuse(groupNotListed(inbound, place));
   const verdict = authorizeGroupSender(asked, place);
   if (!verdict.pass) return verdict;
+  if (inbound.sender.isBot === true) return authorizeGroupBot(asked, place, verdict);
   const listedPress = inbound.kind === "press" && asked.listedPresses === true;
   const refusal = listedPress ? pressSenderNotListed(inbound, place) : unaddressed(asked, place);
   if (refusal === undefined) return verdict;
@@ -101,6 +121,16 @@ function authorizeGroup(asked: Asked): Verdict | Promise<Verdict> {
   const judge = (isOwner: boolean) => (isOwner ? verdict : refuse(refusal));
   const owner = asked.owner?.() ?? false;
   return typeof owner === "boolean" ? judge(owner) : owner.then(judge);
+}
+
+/**
+ * Bots that answer each other would never end, so a bot is answered only if the operator listed it and its text names this bot, whatever
+ * the place requires of people.
+ */
+function authorizeGroupBot({ inbound, rule, mentioned }: Asked, place: PlaceSettings, verdict: Verdict): Verdict {
+  if (!names(parseAllowlist(place.allowFrom, rule), inbound.sender)) return refuse(botNotListed(inbound, place.pathTo("allowFrom")));
+  const isNamed = inbound.mentionedByName === true || mentioned(inbound.plain ?? inbound.text);
+  return isNamed ? verdict : refuse(botMentionRequired());
 }
 
 /** Whether the place's list contains the sender, regardless of the place's policy. */

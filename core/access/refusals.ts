@@ -93,6 +93,36 @@ export const mentionActivated = (): Refusal => ({
   hint: "Mention the bot, reply to it, or mention it with /activation always.",
 });
 
+/** The code of a message without a mention: the next turn of the group reads it as context. */
+export const botMentionRequired = (): Refusal => ({
+  code: "mention_required",
+  outcome: "silent",
+  detail: "The sender is a bot, and its text does not name this bot. A reply is not enough.",
+  hint: "Let the other bot mention this bot by its name.",
+});
+
+export const botNotListed = ({ sender }: Inbound, list: string): Refusal => ({
+  code: "bot_not_listed",
+  outcome: "silent",
+  detail: `Sender ${sender.id} is a bot, and bots are answered only if their id is listed. "*" does not list bots.`,
+  path: list,
+  hint: `To let this bot talk to yours: ${addSender(sender, list)}`,
+});
+
+export const botTurnsUsed = (limit: number, path: string): Refusal => ({
+  code: "bot_turns_used",
+  outcome: "silent",
+  detail: `Bots have caused ${limit} turns in this chat since a person last wrote.`,
+  path,
+  hint: `Write in the chat, or raise ${path}.`,
+});
+
+export const ownAccount = (account: string): Refusal => ({
+  code: "own_account",
+  outcome: "silent",
+  detail: `The account ${account} of this gateway sent the message. Accounts of one gateway do not answer each other.`,
+});
+
 export const accountGone = ({ channel, account }: Inbound): Refusal => ({
   code: "account_gone",
   detail: `The account ${account} is no longer configured.`,

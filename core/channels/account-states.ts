@@ -13,6 +13,8 @@ export interface AccountChange extends Pick<ChannelStatus, "state" | "code" | "d
   readonly path: string;
   /** Epoch milliseconds. */
   readonly since: number;
+  /** The platform's id of the bot, once it is known. */
+  readonly identity?: string;
 }
 
 /** The key of an account's stored state. */
@@ -39,10 +41,11 @@ export function createAccountStates({
 }): AccountStates {
   const tried = new Set<string>();
   return {
-    note({ channel, id, path }, { state, code, detail, hint }) {
+    note({ channel, id, path }, { state, code, detail, hint, identity }) {
       if (state !== "connecting") tried.add(accountKey(channel, id));
       const reason = { ...(code !== undefined && { code }), ...(detail !== undefined && { detail }), ...(hint !== undefined && { hint }) };
-      const change: AccountChange = { channel, account: id, path, state, ...reason, since: now() };
+      const known = identity === undefined ? {} : { identity: identity.id };
+      const change: AccountChange = { channel, account: id, path, state, ...reason, ...known, since: now() };
       store.set(accountsNamespace, accountKey(channel, id), change as unknown as Json).catch((error: unknown) => {
         log.debug({ channel, account: id, error: reasonOf(error) }, "the account's state could not be stored");
       });

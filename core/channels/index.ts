@@ -10,4 +10,5 @@ export { reasonOfStatus } from "./connection/status-detail.ts";
 export { completeMedia, removeOldMedia } from "./inbound-media.ts";
 export type { LiveAccount } from "./live-account.ts";
 export { createMigrations, type Migrations } from "./migration.ts";
+export { createOwnMessages } from "./own-messages.ts";
 export { placePress } from "./press-place.ts";

@@ -118,6 +118,7 @@ export interface InboundSender {
   readonly id: string;
   readonly name?: string;
   readonly username?: string;
+  /** True for a bot. It is answered only where its id is listed and its text names this bot; see `mentionedByName`. */
   readonly isBot?: boolean;
   /**
    * True for messages sent as a chat (a channel's post, an anonymous administrator). `id` is then that of the chat, so no user can be
@@ -154,6 +155,11 @@ export interface Inbound {
   readonly media: readonly InboundMedia[];
   /** True if the bot was addressed (mention, reply, press). Direct chats need no mention. */
   readonly mention: boolean;
+  /**
+   * True if the text itself names the bot, as in `@bot` or `/command@bot`; a reply or a press does not. Messages of other bots need it:
+   * two bots that reply to each other would never end. Set it wherever the platform reports names.
+   */
+  readonly mentionedByName?: boolean;
   /** Epoch milliseconds at the source. If the channel sets 0, the time of acceptance is used. */
   readonly timestamp: number;
   /** The platform's message id; absent if there is no message to reply to. */

@@ -1,5 +1,5 @@
 /** The moving parts of one gateway, created once and wired here: stations, agents, accounts, path. */
-import { createGate, createPairing, placeSettings } from "../access/index.ts";
+import { createBotTurns, createGate, createPairing, placeSettings } from "../access/index.ts";
 import { type ActionRunner, createActionRunner, createActionTools, createEnds, createReplyTools } from "../actions/index.ts";
 import {
   type Activation,
@@ -34,7 +34,7 @@ import {
   type StopsOnNodes,
   sessionKeyFor,
 } from "../agents/index.ts";
-import { type Accounts, createAccounts, createMigrations, type Migrations, placePress } from "../channels/index.ts";
+import { type Accounts, createAccounts, createMigrations, createOwnMessages, type Migrations, placePress } from "../channels/index.ts";
 import { agentIds, agentSettings } from "../config/index.ts";
 import { type Inbound, reasonOf } from "../contract/index.ts";
 import { createRegistry, enginesOf, type Registry } from "../host/index.ts";
@@ -108,6 +108,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     config,
     account: (channel, account) => accounts.get(channel, account),
     pairing,
+    sentByAccount: createOwnMessages({ store, accounts: () => accounts }),
     agentFor: (inbound) => agentFor(config(), inbound),
     activation: (inbound) => activation.of(sessionKeyFor({ agentId: agentFor(config(), inbound), inbound, ...config().session })),
     isControl: (inbound) => inbound.text.trimStart().startsWith("/") && commandIn(inbound)?.control === true,
@@ -183,7 +184,9 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     },
     rescan: () => path.lanes.rescan(),
   });
-  const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations };
+  const access = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.access;
+  const botTurns = createBotTurns({ store, now, access, pathsOf: gate.pathsOf });
+  const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
   const ofAgents = { owner, commands, turns, stops, running, standings, activation, router, spending };

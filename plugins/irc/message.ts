@@ -19,6 +19,8 @@ export function messageOf({ nick, tags, params: [target = "", text = ""] }: Line
     text: withoutFormatting(action === undefined ? text : `* ${nick} ${action}`),
     id: tags.msgid,
     at: Date.parse(tags.time ?? ""),
+    // The server sets the tag for users in bot mode.
+    bot: "bot" in tags,
   };
 }
 

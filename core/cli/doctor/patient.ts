@@ -1,4 +1,5 @@
 /** Everything the checks need, gathered once and without changing anything. */
+import { botsSeenNamespace, type SeenBots } from "../../access/bot-turns.ts";
 import { createPairing, type PairedSender } from "../../access/pairing.ts";
 import type { ProbeReport } from "../../channels/connection/probe.ts";
 import type { LoadedConfig } from "../../config/reading/load.ts";
@@ -28,6 +29,8 @@ export interface Patient {
 export interface StateView {
   /** Senders approved by pairing, by channel. */
   readonly paired: ReadonlyMap<string, readonly PairedSender[]>;
+  /** Open groups in which other bots have written. */
+  readonly botsSeen: readonly SeenBots[];
   /** Lanes with waiting work. */
   readonly lanes: readonly string[];
 }
@@ -69,7 +72,8 @@ async function readState(context: CommandContext, channels: readonly string[]): 
     try {
       const pairing = createPairing({ store, now: context.now });
       const paired = await Promise.all(channels.map(async (channel) => [channel, await pairing.paired(channel)] as const));
-      return { paired: new Map(paired), lanes: (await store.waitingLanes()).map(({ lane }) => lane) };
+      const botsSeen = (await store.list(botsSeenNamespace)).map(({ value }) => value as unknown as SeenBots);
+      return { paired: new Map(paired), botsSeen, lanes: (await store.waitingLanes()).map(({ lane }) => lane) };
     } finally {
       await store.close();
     }

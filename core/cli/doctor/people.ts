@@ -152,6 +152,26 @@ export function checkStrangers(patient: Patient): readonly Finding[] {
   return orOk(found, check, "only configured or approved senders are admitted");
 }
 
+/** Other bots in open groups: they are not answered, but a list that names one lets it talk to this bot. */
+export function checkBots(patient: Patient): readonly Finding[] {
+  const check = "other bots";
+  const { state } = patient;
+  const seen = state === undefined || state instanceof HostError ? [] : state.botsSeen;
+  const found = ready(patient.accounts).flatMap((account) =>
+    seen.flatMap(({ channel, account: id, chat, title, bots }): readonly Finding[] => {
+      if (channel !== account.channel || id !== account.account) return [];
+      const place = placeSettings(account.settings.access, pathsOf(patient, account), { id: chat, kind: "group" });
+      if (place.groupPolicy !== "open") return [];
+      const ids = `${bots.length === 1 ? "the bot" : "the bots"} ${bots.map((bot) => visibleLine(bot, 40)).join(", ")}`;
+      const where = `${title === undefined ? "" : `${visibleLine(title, 60)}, `}${channel}:${id} ${visibleLine(chat, 80)}`;
+      const reason = `in the open group ${where}, ${ids} wrote; bots are not answered unless ${place.pathTo("allowFrom")} names them`;
+      const fix = `To close the group to strangers, set ${place.pathTo("groupPolicy")} to allowlist.`;
+      return [{ check, verdict: "warn", path: place.pathTo("groupPolicy"), reason, fix }];
+    }),
+  );
+  return orOk(found, check, "no other bot has written in an open group");
+}
+
 /** If all direct chats share one conversation, the agent may repeat to one person what another one said. */
 export function checkConversations(patient: Patient): readonly Finding[] {
   const check = "conversations";

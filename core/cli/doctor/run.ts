@@ -8,7 +8,7 @@ import { type Finding, type Repair, withoutStop } from "./finding.ts";
 import { checkDisk, checkExposure, checkGateway, checkState } from "./machine.ts";
 import { checkModels } from "./models.ts";
 import { gather, type Patient } from "./patient.ts";
-import { checkAllowlists, checkConversations, checkOldState, checkStrangers } from "./people.ts";
+import { checkAllowlists, checkBots, checkConversations, checkOldState, checkStrangers } from "./people.ts";
 import { checkGroups, checkPlatforms } from "./platforms.ts";
 import { type Mended, showFindings } from "./report.ts";
 import { checkRoom } from "./room.ts";
@@ -35,6 +35,7 @@ const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<reado
   checkAllowlists,
   checkGroups,
   checkStrangers,
+  checkBots,
   checkConversations,
   checkOldState,
 ];

@@ -44,6 +44,17 @@ export const accessSchema = Type.Object(
     groups: Type.Optional(
       Type.Record(Type.String(), groupSchema, { ...chatWritable, description: "Groups by id, or *. When set, other groups are refused." }),
     ),
+    bots: Type.Object(
+      {
+        limit: Type.Integer({
+          minimum: 0,
+          maximum: 100,
+          default: 3,
+          description: "How many turns bots may cause in a chat before a person writes again; 0: none.",
+        }),
+      },
+      { default: {}, description: "Bots are answered only if their id is listed by name and their text names this bot." },
+    ),
     historyLimit: Type.Optional(
       Type.Integer({
         minimum: 0,

@@ -15,6 +15,16 @@ export const accessCodes = {
     hint: "Configure the account again to answer the messages that wait for it.",
     outcome: "refused",
   },
+  bot_not_listed: {
+    meaning: "The sender is a bot that no list names. Bots that answer each other would never end.",
+    hint: 'Add the id of the bot to allowFrom of the group or the account; "*" does not list bots.',
+    outcome: "silent",
+  },
+  bot_turns_used: {
+    meaning: "Bots have caused as many turns in this chat as bots.limit allows since a person last wrote.",
+    hint: "Write in the chat, or raise bots.limit of the account.",
+    outcome: "silent",
+  },
   chat_kind_not_handled: {
     meaning: "There are no access rules for this kind of chat.",
     hint: "Write to the bot in a direct chat or in a group.",
@@ -68,6 +78,11 @@ export const accessCodes = {
   mention_required: {
     meaning: "The bot was not mentioned, and the group requires it.",
     hint: "Mention the bot, reply to it, or set requireMention to false.",
+    outcome: "silent",
+  },
+  own_account: {
+    meaning: "Another account of this gateway sent the message. Accounts of one gateway do not answer each other.",
+    hint: "",
     outcome: "silent",
   },
   owner_identity_weak: {

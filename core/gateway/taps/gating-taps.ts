@@ -1,5 +1,5 @@
 /** Decides who is admitted, and which command a message is. */
-import type { Gate } from "../../access/index.ts";
+import type { BotTurns, Gate } from "../../access/index.ts";
 import { type CommandMatch, reactionNotifications, unheardReaction, usedCommand } from "../../agents/index.ts";
 import type { Accounts } from "../../channels/index.ts";
 import type { Inbound, Refusal } from "../../contract/index.ts";
@@ -10,17 +10,22 @@ export function tapGating(
   hooks: Hooks,
   options: {
     readonly gate: Gate;
+    readonly botTurns: BotTurns;
     readonly commandIn: (inbound: Inbound, visit: Visit) => CommandMatch | undefined;
     readonly accounts: Pick<Accounts, "get">;
     readonly store: Pick<Store, "findSent">;
   },
 ): void {
-  const { gate, accounts, store } = options;
+  const { gate, botTurns, accounts, store } = options;
   hooks.tap(
     "core",
     "gating",
     (inbound, visit) => {
       const follow = (refused: Refusal | undefined) => {
+        const counting = botTurns.count(inbound, refused !== undefined);
+        return counting === undefined ? decide(refused) : counting.then((used) => decide(refused ?? used));
+      };
+      const decide = (refused: Refusal | undefined) => {
         if (refused !== undefined) return gate.offer(inbound, refused);
         const command = options.commandIn(inbound, visit);
         if (command === undefined) return undefined;

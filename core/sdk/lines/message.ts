@@ -13,6 +13,7 @@ export const lineMessage = Type.Object({
   at: Type.Optional(Type.Number()),
   address: Type.Optional(Type.String()),
   names: Type.Optional(Type.Array(Type.String())),
+  bot: Type.Optional(Type.Boolean()),
 });
 
 /**
@@ -41,11 +42,13 @@ export interface LineMessage {
    * message in a room that contains one of the names is addressed to the bot. Default: `link.name`, and the name that the bot wants.
    */
   readonly names?: readonly string[] | undefined;
+  /** True if the server says that the sender is a bot. Bots are answered only where their id is listed and their text names this bot. */
+  readonly bot?: boolean | undefined;
 }
 
 /** `parse` of a protocol without one. `letters` are those of `readMention`, `fold` the form in which names compare. */
 export function parseLineMessage(
-  { from, text: written, room, name = from, id, at, names = [] }: Static<typeof lineMessage>,
+  { from, text: written, room, name = from, id, at, names = [], bot }: Static<typeof lineMessage>,
   { letters, fold }: { readonly letters: string; fold(name: string): string },
 ): Parsed {
   const [own = ""] = names.map(fold);
@@ -54,9 +57,10 @@ export function parseLineMessage(
   const { text, mention } = readMention(written, names, { letters });
   return {
     chat: room === undefined ? { id: from, kind: "direct" } : { id: room, kind: "group", title: room },
-    sender: { id: from, name, username: name },
+    sender: { id: from, name, username: name, ...(bot === true && { isBot: true }) },
     text,
     mention: room === undefined || mention,
+    ...(mention && { mentionedByName: true }),
     ...(id !== undefined && { messageId: id }),
     ...(at !== undefined && { timestamp: at }),
   };

@@ -68,8 +68,8 @@ function parseForward(message: Fields): Inbound["forward"] {
   return { from: originOf(origin) ?? "unknown", ...(seconds !== undefined && { timestamp: seconds * 1_000 }) };
 }
 
-/** Whether the bot was addressed: by an entity, never by text that merely looks like its name. */
-function isMentioned(message: Fields, bot: BotIdentity): boolean {
+/** Whether an entity of the text names the bot. Text that merely looks like its name does not. */
+function isNamed(message: Fields, bot: BotIdentity): boolean {
   const source = text(message.text) ?? text(message.caption) ?? "";
   const handle = bot.username === undefined ? undefined : `@${bot.username.toLowerCase()}`;
   const entities = readEntities(source, text(message.text) !== undefined ? message.entities : message.caption_entities);
@@ -79,7 +79,7 @@ function isMentioned(message: Fields, bot: BotIdentity): boolean {
     if (type === "text_mention") return id(record(fields.user)?.id) === bot.id;
     return type === "bot_command" && handle !== undefined && said.endsWith(handle) && said.indexOf("@") === said.length - handle.length;
   });
-  return named || namedInRich(record(message.rich_message), bot) || answersBot(message, bot);
+  return named || namedInRich(record(message.rich_message), bot);
 }
 
 /** Whether the message replies to one of the bot's. If that is in another topic or chat, the platform names only its origin. */
@@ -144,7 +144,8 @@ export function parseMessages(versions: readonly Version[], bot: BotIdentity): C
   if (moved !== undefined) return moved;
   const content = contentOf(messages);
   if ("silent" in content) return content;
-  const mention = messages.some((message) => isMentioned(message, bot));
+  const mentionedByName = messages.some((message) => isNamed(message, bot));
+  const mention = mentionedByName || messages.some((message) => answersBot(message, bot));
   if (chat.kind !== "direct" && !mention && isForAnother(first, bot)) {
     return {
       silent: "command_for_another_bot",
@@ -164,6 +165,7 @@ export function parseMessages(versions: readonly Version[], bot: BotIdentity): C
     ...(content.plain !== undefined && { plain: content.plain }),
     media: content.media,
     mention,
+    ...(mentionedByName && { mentionedByName }),
     timestamp: seconds * 1_000,
     messageId,
     ...(messages.length > 1 && { messageIds: messages.flatMap((message) => id(message.message_id) ?? []) }),

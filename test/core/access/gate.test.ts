@@ -56,6 +56,7 @@ function gateFor({
     config: () => config,
     account: (_channel, account) => (account === "gone" ? undefined : live),
     pairing,
+    sentByAccount: ({ sender }) => (sender.id === "4243" ? "work" : undefined),
     agentFor: () => "main",
     activation: () => undefined,
     isControl: ({ text }) => text === "/stop",

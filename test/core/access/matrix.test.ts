@@ -25,6 +25,8 @@ const senders: Readonly<Record<string, SenderKind>> = {
   "stranger of the same name": { sender: { ...ada, id: "8" } },
   "without an id": { sender: { id: "" } },
   "a listed bot": { sender: { ...ada, isBot: true } },
+  "a bot whose pairing was approved": { sender: { id: "9", isBot: true }, approved: true },
+  "a strange bot": { sender: { id: "8", isBot: true } },
   "anonymous administrator": { sender: { id: groupId, name: "Group", anonymous: true } },
   "a chat with the id of somebody listed": { sender: { id: "7", anonymous: true } },
 };
@@ -34,6 +36,7 @@ type Way = Pick<Situation, "entry" | "addressed" | "activation">;
 const ways: readonly Way[] = [
   { entry: "message", addressed: "no" },
   { entry: "message", addressed: "entity" },
+  { entry: "message", addressed: "reply" },
   { entry: "message", addressed: "word" },
   { entry: "message", addressed: "no", activation: "always" },
   { entry: "message", addressed: "no", activation: "mention" },
@@ -67,6 +70,7 @@ function caseOf(options: Options, chat: Situation["chat"], who: SenderKind, way:
     approved: who.approved === true,
     ...(thread === undefined ? {} : { thread }),
     ...(known ? { identity: who.sender.id } : {}),
+    ...(who.sender.isBot === true ? { bot: true } : {}),
   };
   return { situation, who };
 }
@@ -84,7 +88,8 @@ function inboundOf({ situation, who }: Case): Inbound {
     sender: who.sender,
     text,
     media: [],
-    mention: addressed === "entity",
+    mention: addressed === "entity" || addressed === "reply",
+    ...(addressed === "entity" && { mentionedByName: true }),
     timestamp: 0,
     authority: "channel",
   };
@@ -117,7 +122,8 @@ async function differences(cases: Iterable<Case>): Promise<{ readonly count: num
     const { hint, ...is } = await found(one);
     const should = expected(one.situation);
     const same = is.verdict === should.verdict && is.code === should.code && is.path === should.path;
-    const told = is.verdict === "in" || hint?.includes(should.path === "" ? "/activation" : account) === true;
+    const told =
+      is.verdict === "in" || hint?.includes(should.path !== "" ? account : one.situation.bot ? "mention" : "/activation") === true;
     if (same && told) continue;
     wrong.push(`${JSON.stringify(one)}: ${JSON.stringify({ ...is, hint })} instead of ${JSON.stringify(should)}`);
     if (wrong.length === 5) break;
@@ -142,7 +148,15 @@ const topicEntries = [undefined, { enabled: false }, { groupPolicy: "disabled" }
 
 function* groupCases(groupPolicy: (typeof groupPolicies)[number]): Generator<Case> {
   const places = [...placesOf()];
-  const kinds = ["listed", "paired", "stranger", "without an id", "a chat with the id of somebody listed"].map((name) => senders[name]);
+  const kinds = [
+    "listed",
+    "paired",
+    "stranger",
+    "a listed bot",
+    "a strange bot",
+    "without an id",
+    "a chat with the id of somebody listed",
+  ].map((name) => senders[name]);
   for (const { groups, thread } of places)
     for (const [groupAllowFrom, allowFrom] of [
       [undefined, ["7"]],

@@ -13,8 +13,10 @@ export interface Situation {
   readonly entry: "message" | "command" | "edit" | "press" | "reaction" | "post";
   /** The id that the platform vouches for; absent for who writes as a chat, and where there is none. */
   readonly identity?: string;
-  /** Addressed by an entity or a reply, by a word of the text, or not at all. */
-  readonly addressed: "entity" | "word" | "no";
+  /** Addressed by a reply, by an entity or a word of the text, or not at all. */
+  readonly addressed: "reply" | "entity" | "word" | "no";
+  /** The sender is a bot. */
+  readonly bot?: true;
   /** What `/activation` said in the group. */
   readonly activation?: "always" | "mention";
   /** A pairing code of this sender was approved. */
@@ -37,7 +39,8 @@ export function expected(situation: Situation): Expected {
 const allow = (code: string, path: string): Expected => ({ verdict: "in", code, path });
 const deny = (code: string, path: string): Expected => ({ verdict: "out", code, path });
 
-function ofDirect({ options, identity, approved }: Situation): Expected {
+function ofDirect({ options, identity, approved, bot }: Situation): Expected {
+  if (bot) return ofDirectBot(options, identity, approved);
   const everybody = contains(options.allowFrom, "*");
   const named = everybody || contains(options.allowFrom, identity);
   switch (options.dmPolicy) {
@@ -52,6 +55,15 @@ function ofDirect({ options, identity, approved }: Situation): Expected {
       if (identity === undefined) return deny("sender_not_allowed", "allowFrom");
       return approved ? allow("sender_paired", "dmPolicy") : deny("pairing_required", "dmPolicy");
   }
+}
+
+/** What lets everybody in lets no bot in. */
+function ofDirectBot(options: Options, identity: string | undefined, approved: boolean): Expected {
+  if (options.dmPolicy === "disabled") return deny("dm_disabled", "dmPolicy");
+  if (options.dmPolicy === "open" && !contains(options.allowFrom, "*")) return deny("dm_open_without_star", "allowFrom");
+  if (contains(options.allowFrom, identity)) return allow("sender_allowed", "allowFrom");
+  const pairs = options.dmPolicy === undefined || options.dmPolicy === "pairing";
+  return pairs && approved ? allow("sender_paired", "dmPolicy") : { verdict: "silent", code: "bot_not_listed", path: "allowFrom" };
 }
 
 function ofGroup(situation: Situation): Expected {
@@ -87,6 +99,11 @@ function ofGroup(situation: Situation): Expected {
   if (policy.value === "allowlist") {
     if (!listed) return deny("group_sender_not_allowed", list.path);
     passed = allow("group_sender_allowed", list.path);
+  }
+  if (situation.bot) {
+    if (!contains(list.value, identity)) return { verdict: "silent", code: "bot_not_listed", path: list.path };
+    const named = situation.addressed === "entity" || situation.addressed === "word";
+    return named ? passed : { verdict: "silent", code: "mention_required", path: "" };
   }
   // The command of these cases is a control command, which a listed sender may give without a mention.
   if (situation.entry === "command" && listed) return passed;

@@ -62,6 +62,7 @@ describe("doctor", () => {
       "allowlists ok",
       "groups ok",
       "strangers ok",
+      "other bots ok",
       "conversations ok",
     ]);
     expect(answer.findings.every(({ reason }) => reason.length > 0)).toBe(true);

@@ -310,10 +310,16 @@ test("a protocol without events of its own says who wrote what where, and the re
   const hall = { id: "#hall", kind: "group", title: "#hall" };
   expect(received.map((raw) => connection.parse(raw))).toEqual([
     { chat: { id: "ada", kind: "direct" }, sender: ada, text: "hi", mention: true },
-    { chat: hall, sender: ada, text: "hi", mention: true },
-    { chat: hall, sender: ada, text: "hi", mention: true },
+    { chat: hall, sender: ada, text: "hi", mention: true, mentionedByName: true },
+    { chat: hall, sender: ada, text: "hi", mention: true, mentionedByName: true },
     { chat: hall, sender: ada, text: "hi", mention: false },
-    { chat: { id: "Bot_", kind: "direct" }, sender: { id: "Bot_", name: "eve", username: "eve" }, text: "hello bot", mention: true },
+    {
+      chat: { id: "Bot_", kind: "direct" },
+      sender: { id: "Bot_", name: "eve", username: "eve" },
+      text: "hello bot",
+      mention: true,
+      mentionedByName: true,
+    },
   ]);
   expect(connection.render({ text: "**a**\nb", media: [], buttons: [] }, to("ada"))).toMatchObject([{ body: "a" }, { body: "b" }]);
 });

@@ -1,4 +1,5 @@
 /** Methods for texts: send, edit and delete. */
+import { pushToOtherBots } from "../audience.ts";
 import { type Call, type Method, post, replace } from "../core.ts";
 import { badRequest } from "../errors.ts";
 import { captionText, keyboardOf, messageText, same } from "../format.ts";
@@ -17,7 +18,7 @@ export function sendContent(call: Call, room: Room, content: () => Content): Mes
   const place = placeOf(room, params, answered.message);
   const markup = keyboardOf(params);
   core.limiter.spend(bot.user.id, room.key, room.chat.type !== "private");
-  return post(core, room, {
+  const message = post(core, room, {
     message_id: room.nextMessageId(),
     date: core.seconds(),
     chat: room.chat,
@@ -27,6 +28,8 @@ export function sendContent(call: Call, room: Room, content: () => Content): Mes
     ...fields,
     ...(markup === undefined ? {} : { reply_markup: markup }),
   });
+  pushToOtherBots(core, room, "message", message);
+  return message;
 }
 
 const sendMessage: Method = (call) => {
@@ -74,7 +77,9 @@ function applyEdit(call: Call, room: Room, message: Message, change: Partial<Edi
     );
   }
   call.core.limiter.spend(call.bot.user.id, room.key, false);
-  return replace(call.core, room, { ...(next as unknown as Message), edit_date: call.core.seconds() });
+  const edited = replace(call.core, room, { ...(next as unknown as Message), edit_date: call.core.seconds() });
+  pushToOtherBots(call.core, room, "edited_message", edited);
+  return edited;
 }
 
 /** The bot's own message that an edit refers to. */

@@ -2,7 +2,6 @@
 import type { Core } from "../core.ts";
 import type { Message } from "../wire.ts";
 import type { Bot, Person, Room } from "../world.ts";
-import { isMeantFor } from "./saying.ts";
 
 export interface Places {
   /** The bot with this username; the first one without. */
@@ -10,8 +9,6 @@ export interface Places {
   /** A chat that the person is in. A direct chat's id is the person's own id. */
   enter(personId: number, chatId: number, bot?: string): { readonly person: Person; readonly room: Room };
   messageIn(room: Room, messageId: number): Message;
-  /** Which bots see a message. In groups, privacy mode passes only messages meant for the bot, unless it is an administrator. */
-  sees(room: Room, message: Message): (bot: Bot) => boolean;
 }
 
 export function createPlaces({ world }: Core): Places {
@@ -38,16 +35,7 @@ export function createPlaces({ world }: Core): Places {
     return message;
   }
 
-  function sees(room: Room, message: Message): (bot: Bot) => boolean {
-    return (bot) => {
-      if (room.bot !== undefined) return room.bot === bot.user.id && !room.blocked;
-      const status = room.members.get(bot.user.id);
-      if (!bot.privacy || status === "administrator" || status === "creator") return true;
-      return isMeantFor(bot, message);
-    };
-  }
-
-  return { botOf, enter, messageIn, sees };
+  return { botOf, enter, messageIn };
 }
 
 /** What the platform itself says in a chat. */

@@ -4,7 +4,7 @@ import { detectEntities } from "../entities.ts";
 import { type MediaKind, mediaFields } from "../methods/media.ts";
 import { replyThread } from "../rooms.ts";
 import type { Entity, Message } from "../wire.ts";
-import type { Bot, Room } from "../world.ts";
+import type { Room } from "../world.ts";
 
 export interface SentMedia {
   readonly kind: MediaKind;
@@ -66,17 +66,4 @@ export function contentOf(core: Core, text: string, options: SayOptions): Partia
     ...(options.album === undefined ? {} : { media_group_id: options.album }),
     ...forward,
   };
-}
-
-export function isMeantFor(bot: Bot, message: Message): boolean {
-  const name = `@${bot.user.username?.toLowerCase() ?? ""}`;
-  const answered = message.reply_to_message;
-  if (answered?.from.id === bot.user.id) return true;
-  const text = message.text ?? message.caption ?? "";
-  return (message.entities ?? message.caption_entities ?? []).some((entity) => {
-    if (entity.type === "text_mention") return entity.user?.id === bot.user.id;
-    const part = text.slice(entity.offset, entity.offset + entity.length).toLowerCase();
-    if (entity.type === "mention") return part === name;
-    return entity.type === "bot_command" && (!part.includes("@") || part.endsWith(name));
-  });
 }

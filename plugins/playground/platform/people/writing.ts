@@ -1,4 +1,5 @@
 /** People write, and change and remove what they wrote. */
+import { sees } from "../audience.ts";
 import { type Core, post, pushTo, replace } from "../core.ts";
 import { detectEntities } from "../entities.ts";
 import type { Message } from "../wire.ts";
@@ -34,7 +35,7 @@ const maxText = 4096;
 /** `unblock`: who writes to a bot that they had blocked unblocks it. */
 export function createWriting(
   core: Core,
-  { enter, messageIn, sees }: Places,
+  { enter, messageIn }: Places,
   unblock: (personId: number, bot: string | undefined) => void,
 ): Writing {
   const { world } = core;
