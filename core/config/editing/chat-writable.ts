@@ -1,5 +1,6 @@
 /**
  * Decides which keys `/config` may write from a chat: those marked in the schema, and in `channels` only those of the chat's own account.
+ * Entries that admit someone, such as groups, can neither be added nor removed.
  */
 
 import { isRecord } from "../checking/validate.ts";
@@ -22,12 +23,19 @@ export function notChatWritable(
   change: { readonly path: readonly Segment[]; readonly value?: unknown; readonly config: unknown; readonly place: ChatPlace },
 ): string | undefined {
   const { path, value, config, place } = change;
+  for (const [index] of path.entries()) {
+    const above = path.slice(0, index);
+    if (!admits(schema, above)) continue;
+    const entry = path.slice(0, index + 1);
+    if (index === path.length - 1 || getPath(config, entry) === undefined) return renderPath(entry);
+  }
   return find(schema, path, [value, getPath(config, path)], place);
 }
 
 function find(schema: SchemaNode, path: readonly Segment[], values: readonly unknown[], place: ChatPlace): string | undefined {
   if (isElsewhere(path, place)) return renderPath(path);
   if (isMarked(schema, path)) return undefined;
+  if (admits(schema, path)) return renderPath(path);
   const present = values.filter((value) => value !== undefined);
   // In an unmarked object, every key needs a mark of its own. Any other unmarked value is forbidden.
   if (present.length === 0 || !present.every(isRecord)) return renderPath(path);
@@ -41,15 +49,23 @@ function find(schema: SchemaNode, path: readonly Segment[], values: readonly unk
   return undefined;
 }
 
-function isMarked(schema: SchemaNode, path: readonly Segment[]): boolean {
-  let candidates: readonly SchemaNode[] = [schema];
-  for (const segment of path) {
-    candidates = candidates.flatMap(alternatives).flatMap((parent) => childSchema(parent, segment) ?? []);
-    if (candidates.length === 0) return false;
-    if (candidates.every((candidate) => candidate.chatWritable === true)) return true;
-  }
-  return false;
+/** The schemas of the value at a path; empty where the schema does not know it. */
+function schemasAt(schema: SchemaNode, path: readonly Segment[]): readonly SchemaNode[] {
+  let found: readonly SchemaNode[] = [schema];
+  for (const segment of path) found = found.flatMap(alternatives).flatMap((parent) => childSchema(parent, segment) ?? []);
+  return found;
 }
+
+/** Whether the value or one above it is marked. */
+function isMarked(schema: SchemaNode, path: readonly Segment[]): boolean {
+  return path.some((_, index) => {
+    const found = schemasAt(schema, path.slice(0, index + 1));
+    return found.length > 0 && found.every((candidate) => candidate.chatWritable === true);
+  });
+}
+
+const admits = (schema: SchemaNode, path: readonly Segment[]): boolean =>
+  schemasAt(schema, path).some((candidate) => candidate.entriesAdmit === true);
 
 /** A chat may only change its own channel and account. */
 function isElsewhere([section, channel, accounts, account]: readonly Segment[], place: ChatPlace): boolean {

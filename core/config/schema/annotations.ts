@@ -14,6 +14,8 @@ export interface Annotations {
   readonly expects?: string;
   /** `/config` in a chat may write this key and everything below it. Absent means that it may not. */
   readonly chatWritable?: true;
+  /** The keys of this object decide who gets in: a chat may change marked keys of an existing entry, never add or remove an entry. */
+  readonly entriesAdmit?: true;
   /** One invalid key invalidates the whole object, because part of it would mean something else. */
   readonly whole?: true;
   /** Keys that other programs use for the same thing, and what they are called here. */

@@ -1,5 +1,5 @@
 import Type from "typebox";
-import { chatWritable } from "./annotations.ts";
+import { annotate, chatWritable } from "./annotations.ts";
 
 const senderSchema = Type.Union([Type.String({ minLength: 1 }), Type.Integer()]);
 const sendersSchema = (description: string) => Type.Array(senderSchema, { description });
@@ -8,10 +8,12 @@ const groupPolicySchema = (description: string) => Type.Enum(["open", "allowlist
 const placeOptions = {
   enabled: Type.Optional(Type.Boolean({ description: "false: messages from here are refused." })),
   groupPolicy: Type.Optional(groupPolicySchema("Who may write here.")),
-  requireMention: Type.Optional(Type.Boolean({ description: "Whether a message must address the bot. Default: true." })),
+  requireMention: Type.Optional(Type.Boolean({ ...chatWritable, description: "Whether a message must address the bot. Default: true." })),
   allowFrom: Type.Optional(sendersSchema("Senders who may write here.")),
-  skills: Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description: "Skills here; absent: all, empty: none." })),
-  systemPrompt: Type.Optional(Type.String({ description: "Extra instructions here." })),
+  skills: Type.Optional(
+    Type.Array(Type.String({ minLength: 1 }), { ...chatWritable, description: "Skills here; absent: all, empty: none." }),
+  ),
+  systemPrompt: Type.Optional(Type.String({ ...chatWritable, description: "Extra instructions here." })),
 };
 
 const topicSchema = Type.Object(placeOptions, { description: "One topic; takes its group's fields where its own are missing." });
@@ -42,7 +44,11 @@ export const accessSchema = Type.Object(
     }),
     groupAllowFrom: Type.Optional(sendersSchema("Sender ids that may write in groups; allowFrom when absent.")),
     groups: Type.Optional(
-      Type.Record(Type.String(), groupSchema, { ...chatWritable, description: "Groups by id, or *. When set, other groups are refused." }),
+      Type.Record(
+        Type.String(),
+        groupSchema,
+        annotate({ entriesAdmit: true }, { description: "Groups by id, or *. When set, other groups are refused." }),
+      ),
     ),
     bots: Type.Object(
       {

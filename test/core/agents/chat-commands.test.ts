@@ -113,7 +113,7 @@ describe("/config", () => {
   });
 
   test("reads quotation marks that an app has made curly, where they can only be marks", async () => {
-    const { say, file } = await open();
+    const { say, file } = await open({ channels: { groups: { "-100": {} } } });
     await say("/config set channels.loopback.groups[“-100”].requireMention false");
     await say("/config set plugins.entries.notes.options.ids [“1”, “22”]");
     await say("/config set agents.defaults.systemPrompt “Be brief”");

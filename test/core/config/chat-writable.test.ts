@@ -14,7 +14,9 @@ agents.defaults.model agents.defaults.systemPrompt agents.defaults.thinking
 agents.list[].groupChat.mentionPatterns agents.list[].heartbeat.ackMaxChars agents.list[].heartbeat.activeHours agents.list[].heartbeat.every
 agents.list[].heartbeat.prompt agents.list[].identity agents.list[].model agents.list[].name agents.list[].systemPrompt agents.list[].thinking
 channels.botchat.ackReaction channels.botchat.blockStreaming channels.botchat.chunkMode channels.botchat.customCommands
-channels.botchat.dmHistoryLimit channels.botchat.dms channels.botchat.draftChunk channels.botchat.groups channels.botchat.historyLimit
+channels.botchat.dmHistoryLimit channels.botchat.dms channels.botchat.draftChunk channels.botchat.groups.*.requireMention
+channels.botchat.groups.*.skills channels.botchat.groups.*.systemPrompt channels.botchat.groups.*.topics.*.requireMention
+channels.botchat.groups.*.topics.*.skills channels.botchat.groups.*.topics.*.systemPrompt channels.botchat.historyLimit
 channels.botchat.linkPreview channels.botchat.reactionLevel channels.botchat.reactionNotifications channels.botchat.replyToMode
 channels.botchat.responsePrefix channels.botchat.streamMode channels.botchat.textChunkLimit
 messages.ackReaction messages.ackReactionScope messages.groupChat.historyLimit messages.groupChat.mentionPatterns
@@ -53,7 +55,7 @@ test("no secret, token, owner, address, path or right is below a mark", () => {
   const below = all.filter(({ marked }) => marked);
   expect(below.filter(({ node }) => node.secret === true)).toEqual([]);
   const harmful =
-    /(?:^|[.])(?:\w*(?:token|secret|key|url|host|port|path|dir|file|proxy|root|owner|provider|plugin|workspace)\w*|dmPolicy|groupAllowFrom)$/i;
+    /(?:^|[.])(?:\w*(?:token|secret|key|url|host|port|path|dir|file|proxy|root|owner|provider|plugin|workspace)\w*|dmPolicy|groupPolicy|allowFrom|groupAllowFrom|enabled)$/i;
   expect(below.map(({ path }) => path).filter((path) => harmful.test(path))).toEqual([]);
 });
 
@@ -62,7 +64,23 @@ test.each<readonly [path: string, value: unknown, refused: string | undefined]>(
   ["messages.groupChat", { historyLimit: 7 }, undefined],
   ["messages", { groupChat: { historyLimit: 7 }, ackReaction: "" }, undefined],
   ['channels.botchat.groups["-100"].requireMention', false, undefined],
-  ['channels["botchat"].groups', {}, undefined],
+  ['channels.botchat.groups["-100"].systemPrompt', undefined, undefined],
+  ['channels.botchat.groups["-100"].topics["7"].requireMention', false, undefined],
+  ['channels["botchat"].groups', {}, "channels.botchat.groups"],
+  ["channels.botchat.groups", undefined, "channels.botchat.groups"],
+  ["channels.botchat.groups", { "*": { requireMention: false } }, "channels.botchat.groups"],
+  ["channels.botchat", { groups: { "-100": { requireMention: false } } }, "channels.botchat.groups"],
+  ['channels.botchat.groups["-100"]', {}, "channels.botchat.groups.-100"],
+  ['channels.botchat.groups["-100"]', undefined, "channels.botchat.groups.-100"],
+  ['channels.botchat.groups["-200"].requireMention', false, "channels.botchat.groups.-200"],
+  ['channels.botchat.groups["*"].requireMention', false, "channels.botchat.groups.*"],
+  ['channels.botchat.groups["-100"].groupPolicy', "open", "channels.botchat.groups.-100.groupPolicy"],
+  ['channels.botchat.groups["-100"].allowFrom', ["*"], "channels.botchat.groups.-100.allowFrom"],
+  ['channels.botchat.groups["-100"].enabled', true, "channels.botchat.groups.-100.enabled"],
+  ['channels.botchat.groups["-100"].topics["7"].allowFrom', ["*"], "channels.botchat.groups.-100.topics.7.allowFrom"],
+  ['channels.botchat.groups["-100"].topics["7"]', { groupPolicy: "open" }, "channels.botchat.groups.-100.topics.7.groupPolicy"],
+  ['channels.botchat.accounts.main.groups["-100"].requireMention', false, "channels.botchat.accounts.main.groups.-100"],
+  ["channels.botchat.bots.limit", 100, "channels.botchat.bots.limit"],
   ["channels.botchat.accounts.main.streamMode", "off", undefined],
   ["agents.list[0].systemPrompt", "Be brief", undefined],
   ["agents.defaults.thinking", undefined, undefined],
@@ -95,6 +113,7 @@ test.each<readonly [path: string, value: unknown, refused: string | undefined]>(
   const config = {
     commands: { ownerAllowFrom: ["1"] },
     models: { providers: { local: { baseUrl: "http://127.0.0.1" } } },
+    channels: { botchat: { groups: { "-100": { requireMention: true } } } },
   };
   const place = { channel: "botchat", account: "main" };
   const found = notChatWritable(schema, { path: parsePath(path) ?? [], value, config, place });
