@@ -60,7 +60,7 @@ const refuse = (refusal: Refusal): Verdict => ({ pass: false, refusal });
 /** Decides whether a message is admitted. Synchronous unless a pairing must be looked up, because every message passes here. */
 export function authorize({ path, ...input }: AuthorizeInput): Verdict | Promise<Verdict> {
   const { inbound } = input;
-  if (inbound.authority !== "channel") return pass(inbound.authority === "hook" ? "hook_token" : "operator");
+  if (inbound.authority !== "channel") return pass(inbound.authority === "hook" ? "authenticated" : "operator");
   if (input.sentByAccount !== undefined) return refuse(ownAccount(input.sentByAccount));
   const asked = { ...input, pathOf: typeof path === "string" ? pathsBelow(path) : path };
   switch (inbound.chat.kind) {

@@ -6,7 +6,10 @@ export const accessCodes = {
   dm_open: { meaning: 'Everyone may send direct messages: dmPolicy is "open".', hint: "" },
   group_open: { meaning: 'Everyone in the group may talk to the bot: groupPolicy is "open".', hint: "" },
   group_sender_allowed: { meaning: "The sender is listed in allowFrom of the group or the account.", hint: "" },
-  hook_token: { meaning: "A webhook with a valid token or signature needs no further permission.", hint: "" },
+  authenticated: {
+    meaning: "No person sent the event: its token, its signature or its plugin was checked when it was accepted.",
+    hint: "",
+  },
   operator: { meaning: "The operator of the gateway needs no further permission.", hint: "" },
   sender_allowed: { meaning: "The sender is listed in allowFrom.", hint: "" },
   sender_paired: { meaning: "The sender is paired.", hint: "" },

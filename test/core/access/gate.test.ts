@@ -111,7 +111,7 @@ describe("a check", () => {
       const inbound = message("hello", { authority, account: "gone", channel: "hooks", chat: { id: "x", kind: "system" } });
       const visit = new Visit();
       expect(await gate.check(inbound, visit)).toBeUndefined();
-      expect(visit.get(passedBy)?.code).toBe(authority === "hook" ? "hook_token" : "operator");
+      expect(visit.get(passedBy)?.code).toBe(authority === "hook" ? "authenticated" : "operator");
     }
   });
 });
