@@ -1,5 +1,5 @@
 /** Accepts an event: stores it with the claim of its lane, so that its turn can begin as soon as it is committed. */
-import type { Store } from "../state/index.ts";
+import { controlSuffix, type Store } from "../state/index.ts";
 import type { Path } from "./door.ts";
 import { settledSilent, type Trace } from "./endings/ending.ts";
 import type { Lanes } from "./lanes/lanes.ts";
@@ -16,8 +16,10 @@ export function createReceive(options: {
   readonly newTrace: () => Trace;
 }): Path["receive"] {
   const { store, lanes, clock, pathsOf, newTrace } = options;
-  return (event, { silent, ...given } = {}) => {
+  return (received, { silent, ...given } = {}) => {
     const at = clock.now();
+    const { control, ...uncontrolled } = received;
+    const event = control === true ? { ...uncontrolled, lane: `${received.lane}${controlSuffix}` } : received;
     const { fingerprint, follows } = given;
     const settled = silent === undefined ? given.settled : settledSilent(event, silent, { trace: newTrace(), pathsOf });
     // Called before the commit, so that acceptance and claim share one commit, which saves a round trip to the writer before the turn. An

@@ -7,8 +7,14 @@ import { HttpProblem } from "../../http/index.ts";
 import { type AgentDeps, type AgentRequest, parseAgent } from "../runs/agent.ts";
 import { FieldProblem, type Fields, invalid, readBoolean, readChoice, readText } from "../runs/fields.ts";
 import { type Wake, type WakeMode, wakeModes } from "../runs/wake.ts";
+import type { AbsentName } from "./absent-name.ts";
 import type { ForEach, Mapping, TemplateField } from "./mapping.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
+
+/** A name in a template that the payload does not have, and the configuration path of the template. */
+export interface AbsentField extends AbsentName {
+  readonly path: string;
+}
 
 /** The input of a transform. It receives a frozen copy. */
 export interface TransformCall {
@@ -23,7 +29,12 @@ export interface MappedDeps extends AgentDeps {
 }
 
 /** One run that a delivery causes. */
-export type MappedRun = { readonly index: number; readonly wrapped: boolean } & (
+export type MappedRun = {
+  readonly index: number;
+  readonly wrapped: boolean;
+  /** What its templates name and the payload does not have. */
+  readonly absent?: readonly AbsentField[];
+} & (
   | { readonly action: "wake"; readonly wake: Wake }
   | { readonly action: "agent"; readonly asked: AgentRequest; readonly deliverOnly: boolean }
 );
@@ -126,11 +137,11 @@ function replaceAt(value: Json, [key, ...rest]: readonly string[], next: Json): 
 /** Plans one run; `null` if the transform says that there is nothing to do. */
 function planRun(mapping: Mapping, delivery: HookDelivery, index: number, deps: MappedDeps): MappedRun | Promise<MappedRun | null> {
   const rendered = renderFields(mapping, delivery);
-  const reading = { index, deps, freshSession: hasHole(mapping, delivery) };
+  const reading = { index, deps, delivery, freshSession: hasHole(mapping, delivery) };
   const read = (override?: Fields): MappedRun | Promise<MappedRun> => {
     const explained = (error: unknown) => (error instanceof HttpProblem ? explain(mapping, error, override) : error);
     try {
-      const run = parseRun(mapping, override === undefined ? rendered : { ...rendered, ...override }, reading);
+      const run = parseRun(mapping, { rendered, override }, reading);
       return run instanceof Promise ? run.catch((error: unknown) => Promise.reject(explained(error))) : run;
     } catch (error) {
       throw explained(error);
@@ -150,6 +161,22 @@ export function renderFields(mapping: Mapping, delivery: HookDelivery): Fields {
     if (field !== "sessionKey" || !hasHole(mapping, delivery)) fields[fieldOf[field] ?? field] = template.render(delivery);
   }
   return fields;
+}
+
+/**
+ * The names that the templates of a run read and the payload does not have. A template that is not used, because a transform has given the
+ * field or the action needs another one, says nothing. The templates of presets are not the operator's to correct.
+ */
+function absentFields(
+  mapping: Mapping,
+  delivery: HookDelivery,
+  { action, override }: { readonly action: string; readonly override: Fields | undefined },
+) {
+  if (mapping.preset !== undefined) return [];
+  const unused: TemplateField = action === "wake" ? "messageTemplate" : "textTemplate";
+  return mapping.templates
+    .filter(([field]) => field !== unused && (override === undefined || !Object.hasOwn(override, fieldOf[field] ?? field)))
+    .flatMap(([field, template]) => template.absent(delivery).map((one): AbsentField => ({ ...one, path: mapping.placeOf([field]) })));
 }
 
 /** Whether a part of the session key is missing in the delivery. The remaining key would be shared with every other such delivery. */
@@ -209,20 +236,35 @@ async function callTransform(
 
 function parseRun(
   mapping: Mapping,
-  fields: Fields,
-  { index, deps, freshSession }: { readonly index: number; readonly deps: MappedDeps; readonly freshSession: boolean },
+  { rendered, override }: { readonly rendered: Fields; readonly override: Fields | undefined },
+  {
+    index,
+    deps,
+    delivery,
+    freshSession,
+  }: { readonly index: number; readonly deps: MappedDeps; readonly delivery: HookDelivery; readonly freshSession: boolean },
 ): MappedRun | Promise<MappedRun> {
   const { settings } = mapping;
+  const fields = override === undefined ? rendered : { ...rendered, ...override };
   const action = readChoice(fields, "action", ["wake", "agent"]) ?? settings.action;
   const wanted = readBoolean(fields, "allowUnsafeExternalContent") ?? true;
   // A transform may restore the wrapper, but never remove it, because it processes content from strangers.
   const wrapped = !(settings.allowUnsafeExternalContent === true && wanted);
+  const found = absentFields(mapping, delivery, { action, override });
+  const base = { index, wrapped, ...(found.length === 0 ? {} : { absent: found }) };
   if (action === "wake") {
     const mode: WakeMode = readChoice(fields, "wakeMode", wakeModes) ?? "now";
-    return { index, wrapped, action, wake: { text: readText(fields, "text"), mode } };
+    return { ...base, action, wake: { text: readText(fields, "text"), mode } };
   }
   const deliverOnly = readBoolean(fields, "deliverOnly") ?? settings.deliverOnly ?? false;
-  return parseAgent(fields, deps, { by: "mapping", freshSession }).then((asked) => ({ index, wrapped, action, deliverOnly, asked }));
+  const asked = deliverOnly && (override === undefined || !Object.hasOwn(override, "message")) ? shown(mapping, fields, delivery) : fields;
+  return parseAgent(asked, deps, { by: "mapping", freshSession }).then((request) => ({ ...base, action, deliverOnly, asked: request }));
+}
+
+/** A message that people read without an agent: values are shown letter by letter. A transform's message is Markdown already. */
+function shown(mapping: Mapping, fields: Fields, delivery: HookDelivery): Fields {
+  const template = mapping.templates.find(([field]) => field === "messageTemplate")?.[1];
+  return template === undefined ? fields : { ...fields, message: template.renderMarkdown(delivery) };
 }
 
 const settingOf: Readonly<Record<string, string>> = { message: "messageTemplate", text: "textTemplate" };
