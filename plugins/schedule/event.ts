@@ -43,7 +43,10 @@ export function runEvent(plan: Plan, { by, ...run }: Run): RawEvent {
  * A text that is sent needs no model, so it waits for no turn. Texts to one chat keep their order. What is only noted does not wait for the
  * run before.
  */
-function laneOf({ key, to }: Plan, { isTraced, isSaid }: { readonly isTraced: boolean; readonly isSaid: boolean }): Pick<RawEvent, "lane" | "control"> {
+function laneOf(
+  { key, to }: Plan,
+  { isTraced, isSaid }: { readonly isTraced: boolean; readonly isSaid: boolean },
+): Pick<RawEvent, "lane" | "control"> {
   if (isTraced) return { lane: `${key}:skipped` };
   if (!isSaid || to === undefined) return { lane: key };
   return { lane: `${source}:${[to.channel, to.account, to.chat].map(encodeURIComponent).join(":")}`, control: true };

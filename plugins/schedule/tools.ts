@@ -15,7 +15,7 @@ const text = (description: string) => Type.String({ description });
 const remindParameters = Type.Object(
   {
     text: text(
-      "What to remind of, written to the person. It is shown letter by letter after \"🔔 Reminder:\", so Markdown in it has no effect.",
+      'What to remind of, written to the person. It is shown letter by letter after "🔔 Reminder:", so Markdown in it has no effect.',
     ),
     at: Type.Optional(text("The time, such as 2027-03-01T09:00 in the sender's time zone.")),
     in: Type.Optional(text("Time from now, such as 30m, 2h or 1d.")),

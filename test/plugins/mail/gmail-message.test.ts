@@ -21,7 +21,7 @@ describe("the text of a mail of the Gmail API", () => {
     const alternatives = { mimeType: "multipart/alternative", parts: [part("text/html", "<p>Hello</p>"), part("text/plain", "Hello")] };
     const attached = part("text/plain", "not the text", { filename: "notes.txt" });
     const mail = await read({ mimeType: "multipart/mixed", parts: [attached, alternatives, attachment] });
-    expect(mail.text).toEqual({ kind: "plain", value: "Hello", cut: false });
+    expect(mail.text).toEqual({ value: "Hello", cut: false });
     expect(mail.attachments).toEqual([
       { name: "notes.txt", type: "text/plain", size: 0 },
       { name: "minutes.pdf", type: "application/pdf", size: 5_000_000 },
@@ -29,7 +29,7 @@ describe("the text of a mail of the Gmail API", () => {
   });
 
   test("is the HTML part where there is no plain one", async () => {
-    expect((await read(part("text/html", "<p>Hello</p>"))).text).toEqual({ kind: "html", value: "<p>Hello</p>", cut: false });
+    expect((await read(part("text/html", "<p>Hello</p>"))).text).toEqual({ value: "Hello", cut: false });
   });
 
   test("is fetched where the tree only names it, and not where it is too long", async () => {
