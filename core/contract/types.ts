@@ -158,6 +158,11 @@ export interface Inbound {
   /** The text without Markdown, if it differs. Mention patterns are matched against it. */
   readonly plain?: string;
   readonly media: readonly InboundMedia[];
+  /**
+   * The channel cannot read the message, which has neither text nor files: it is of a kind that the platform added later. The person gets one
+   * sentence in place of a turn. For direct chats only.
+   */
+  readonly unreadable?: true;
   /** True if the bot was addressed (mention, reply, press). Direct chats need no mention. */
   readonly mention: boolean;
   /**

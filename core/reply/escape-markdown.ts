@@ -10,7 +10,7 @@ const references: Readonly<Record<string, string>> = { "`": "&#96;", "|": "&#124
 const inline = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|[\\*~[\]`|<>\n]|!$|&(?=#?\w*(?:;|$))/gu;
 
 /** A number and a sign that would begin a list. */
-const numbered = /^(\d{1,9})(?=[.)])/;
+const numbered = /^(\d{1,9})(?=[.)](?:\s|$))/;
 /** At the beginning, any of these may continue what was written before. References and escapes begin with other characters. */
 const opening = /^[!"#$%'()+,\-./:;=?@^{}]/;
 
