@@ -33,7 +33,11 @@ export function defuseLines(text: string): string {
   if (harmlessAlready.test(text)) return text;
   return text
     .split(lineBreaks)
-    .map((line) => line.replace(lineBracket, (whole, before: string, bracket: string) => (isLink(line.slice(before.length)) ? whole : `${before}\\${bracket}`)))
+    .map((line) =>
+      line.replace(lineBracket, (whole, before: string, bracket: string) =>
+        isLink(line.slice(before.length)) ? whole : `${before}\\${bracket}`,
+      ),
+    )
     .join("\n");
 }
 

@@ -52,7 +52,11 @@ function cardLines(card: string): readonly string[] {
     .split(/\r?\n/)
     .flatMap((line) => {
       const [, name = "", value = ""] = /^(?:item\d+\.)?([\w-]{1,30})(?:;[^:]{0,200})?:(.{1,500})$/i.exec(line) ?? [];
-      const said = value.replace(/\\([,;\\])/g, "$1").replace(/\\n/gi, " ").replace(/;+/g, ", ").replace(/^[, ]+|[, ]+$/g, "");
+      const said = value
+        .replace(/\\([,;\\])/g, "$1")
+        .replace(/\\n/gi, " ")
+        .replace(/;+/g, ", ")
+        .replace(/^[, ]+|[, ]+$/g, "");
       return name === "" || said === "" || unlisted.test(name) ? [] : [`- ${name.toLowerCase()}: ${said}`];
     })
     .slice(0, mostCardLines);
@@ -74,7 +78,9 @@ function poll(fields: Fields): string {
   const right = new Set([...list(fields.correct_option_ids), fields.correct_option_id].flatMap((each) => number(each) ?? []));
   const options = records(fields.options).flatMap((each, index) => {
     const said = [text(each.text), pollMedia(record(each.media))].filter(Boolean).join(" ");
-    const facts = [total > 0 ? votes(number(each.voter_count) ?? 0) : "", right.has(index) ? "right answer" : ""].filter(Boolean).join(", ");
+    const facts = [total > 0 ? votes(number(each.voter_count) ?? 0) : "", right.has(index) ? "right answer" : ""]
+      .filter(Boolean)
+      .join(", ");
     return said === "" ? [] : [`- ${said}${facts === "" ? "" : ` (${facts})`}`];
   });
   const about = [text(fields.description), pollMedia(record(fields.media))].filter((piece) => piece !== undefined);

@@ -30,7 +30,7 @@ export interface Rule {
 const maxSheet = 65_536;
 const maxRules = 400;
 /** Comparisons for one mail. A sheet made to cost more than that stops having an effect. */
-const maxComparisons = 200_000;
+const maxComparisons = 60_000;
 
 export interface StyleSheet {
   rulesFor(element: Styled): readonly Rule[];

@@ -58,8 +58,7 @@ describe("fields", () => {
 });
 
 describe("fields in a text that people read", () => {
-  const from = (name: string, title = "Workshop") =>
-    message("hi", { chat: { id: "-5", kind: "group", title }, sender: { id: "1", name } });
+  const from = (name: string, title = "Workshop") => message("hi", { chat: { id: "-5", kind: "group", title }, sender: { id: "1", name } });
   const shown = (template: string, inbound: Inbound) => parseMarkdown(renderShown(template, fields(inbound)));
 
   test("show what a person chose letter by letter, on one line of at most 200 characters", () => {

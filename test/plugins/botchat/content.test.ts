@@ -109,7 +109,15 @@ describe("what the platform tells in the form of a message", () => {
       { text: "Tea", voter_count: 3 },
       { text: "Coffee", voter_count: 1 },
     ];
-    const quiz = { question: "What?", options, total_voter_count: 4, is_closed: true, type: "quiz", correct_option_id: 0, explanation: "Hot." };
+    const quiz = {
+      question: "What?",
+      options,
+      total_voter_count: 4,
+      is_closed: true,
+      type: "quiz",
+      correct_option_id: 0,
+      explanation: "Hot.",
+    };
     expect(parseContent({ poll: quiz } as unknown as Fields)).toMatchObject({
       text: "📊 Poll: What? (closed, 4 people voted)\n- Tea (3 votes, right answer)\n- Coffee (1 vote)\nExplanation: Hot.",
     });

@@ -87,7 +87,12 @@ const cases: readonly Case[] = [
       "mixed",
       "m",
       part(`text/plain; ${utf8}`, "Please find it attached."),
-      part("application/pdf", Buffer.alloc(3_000).toString("base64"), "Content-Transfer-Encoding: base64", "Content-Disposition: attachment; filename*=utf-8''Rechnung%20M%C3%A4rz.pdf"),
+      part(
+        "application/pdf",
+        Buffer.alloc(3_000).toString("base64"),
+        "Content-Transfer-Encoding: base64",
+        "Content-Disposition: attachment; filename*=utf-8''Rechnung%20M%C3%A4rz.pdf",
+      ),
     ),
     reads: ["Please find it attached.", '[attached file, not read: "Rechnung März.pdf" (application/pdf, 3 kB)]'],
   },
@@ -106,7 +111,12 @@ const cases: readonly Case[] = [
   },
   {
     name: "that a mail is encrypted",
-    of: multi("encrypted", "e", part("application/pgp-encrypted", "Version: 1"), part('application/octet-stream; name="encrypted.asc"', "-----BEGIN PGP")),
+    of: multi(
+      "encrypted",
+      "e",
+      part("application/pgp-encrypted", "Version: 1"),
+      part('application/octet-stream; name="encrypted.asc"', "-----BEGIN PGP"),
+    ),
     reads: ["[This mail is encrypted", '"encrypted.asc"'],
   },
   {
@@ -116,7 +126,12 @@ const cases: readonly Case[] = [
   },
   {
     name: "a forwarded message below the cover note",
-    of: multi("mixed", "m", part(`text/plain; ${utf8}`, "See below."), part("message/rfc822", forwarded, 'Content-Disposition: attachment; filename="old.eml"')),
+    of: multi(
+      "mixed",
+      "m",
+      part(`text/plain; ${utf8}`, "See below."),
+      part("message/rfc822", forwarded, 'Content-Disposition: attachment; filename="old.eml"'),
+    ),
     reads: [
       "See below.",
       '[attached message, from Bank <bank@example.org>, subject "Old minutes", 2026-11-23T10:00:00.000Z]',

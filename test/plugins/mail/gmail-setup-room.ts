@@ -44,11 +44,7 @@ async function openSetupRoom(atEnd: AtEnd, { rootsAt = "account" }: { readonly r
   const roots = { apiRoot: google.url, pubsubRoot: google.url };
   const configFile = join(home, ".service", "config.jsonc");
   const gmail = rootsAt === "section" ? roots : { accounts: { [google.address]: roots } };
-  writeFileSync(
-    configFile,
-    `// Mine.\n${JSON.stringify({ gateway: { port: 0 }, hooks: { gmail } }, null, 2)}\n`,
-    { mode: 0o600 },
-  );
+  writeFileSync(configFile, `// Mine.\n${JSON.stringify({ gateway: { port: 0 }, hooks: { gmail } }, null, 2)}\n`, { mode: 0o600 });
 
   const args = (command: string, ...more: readonly string[]) => ["webhooks", "gmail", command, "--account", google.address, ...more];
   const room = {

@@ -1,8 +1,8 @@
 /** Reminders that people ask the agent for, through a whole gateway. The engine calls the tool that the message names: `remind {...}`. */
 import { describe, expect, test } from "vitest";
+import { plainText } from "../../../core/sdk/channel.ts";
 import type { EngineTurn, Json } from "../../../core/sdk/contract.ts";
 import { createTestHost, type TestHostOptions } from "../../../core/testkit/index.ts";
-import { plainText } from "../../../core/sdk/channel.ts";
 import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
 import schedule from "../../../plugins/schedule/index.ts";
 

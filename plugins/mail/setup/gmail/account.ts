@@ -93,10 +93,16 @@ function pushOf(call: CliCall, existing: GmailSection): { readonly endpoint: str
 }
 
 /** The settings as the watcher would see them. */
-export async function settingsOf(call: CliCall, { path, existing = {}, roots }: MailboxPlace, wanted: GmailSection): Promise<GmailSettings> {
+export async function settingsOf(
+  call: CliCall,
+  { path, existing = {}, roots }: MailboxPlace,
+  wanted: GmailSection,
+): Promise<GmailSettings> {
   const defaults = { enabled: true, maxBytes: 20_000, maxCatchUp: 50, maxPerHour: 60, requireAuth: false, includeOwn: false };
   const one = { ...defaults, ...existing, ...wanted, enabled: true };
-  const [settings] = [...gmailMailboxesIn((path.length === 0 ? one : { ...roots, accounts: { [path[1] ?? ""]: one } }) as Json).values()].slice(-1);
+  const [settings] = [
+    ...gmailMailboxesIn((path.length === 0 ? one : { ...roots, accounts: { [path[1] ?? ""]: one } }) as Json).values(),
+  ].slice(-1);
   if (settings === undefined)
     throw new SourceError("setup", "The mailbox has no credentials.", `\`${call.program} webhooks gmail setup\` adds them.`);
   return settings.settings;
