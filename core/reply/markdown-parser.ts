@@ -2,15 +2,15 @@
 import { createRequire } from "node:module";
 import type { MarkdownIt, MarkdownItOptions } from "markdown-it";
 
-let made: MarkdownIt | undefined;
-
 /** The shared parser, which has no state. It is loaded with the first text that is parsed, because most processes parse none. */
-export function markdownParser(): MarkdownIt {
-  if (made === undefined) {
+export const markdownParser: () => MarkdownIt = (() => {
+  let made: MarkdownIt | undefined;
+  return () => {
+    if (made !== undefined) return made;
     const Markdown = createRequire(import.meta.url)("markdown-it") as new (preset: string, options: MarkdownItOptions) => MarkdownIt;
     made = new Markdown("default", { html: false, linkify: false, typographer: false });
     // What a platform takes as an address is for its channel to judge.
     made.validateLink = () => true;
-  }
-  return made;
-}
+    return made;
+  };
+})();

@@ -38,7 +38,6 @@ export {
   type Thinking,
   type Transform,
   type TransformContext,
-  type TransformResult,
   type TurnEvent,
   Type,
 } from "./contract.ts";

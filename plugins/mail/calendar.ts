@@ -77,7 +77,7 @@ const textOf = (value: string): string => {
   return text.length > maxText ? `${text.slice(0, maxText - 1).toWellFormed()}…` : text;
 };
 
-/** A time with its zone, or a day. What is no time stays as it is written. */
+/** A time with its zone, or a day. A text of any other form is returned as it is written. */
 function timeOf(value: string, zone: string): string {
   const [, day, hour, isUtc] = /^(\d{8})(?:T(\d{4})(?:\d{2})?(Z)?)?$/.exec(value.trim()) ?? [];
   if (day === undefined) return textOf(value);

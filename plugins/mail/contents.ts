@@ -93,7 +93,7 @@ export async function readContents<Part>(
 const hasWords = (text: string): boolean => /[\p{L}\p{N}]/u.test(text);
 
 const longestStub = 500;
-/** A text that stands in for the HTML has few words besides its address. */
+/** A text that only refers to the HTML has few words besides an address. */
 const mostStubWords = 30;
 
 /** Whether a plain text only says that the mail is to be read as HTML or on the web. */

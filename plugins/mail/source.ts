@@ -92,7 +92,7 @@ export interface Mail {
   readonly bodyError?: string;
 }
 
-/** A message that a mail encloses, with what its header says. Nobody has verified its sender. */
+/** A message that a mail encloses, with what its header says. Its sender is not verified. */
 export interface ForwardedMessage {
   readonly from: string;
   readonly subject: string;

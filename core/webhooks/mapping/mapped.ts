@@ -139,7 +139,7 @@ function planRun(mapping: Mapping, delivery: HookDelivery, index: number, deps: 
   const rendered = renderFields(mapping, delivery);
   const reading = { index, deps, delivery, freshSession: hasHole(mapping, delivery) };
   const read = (override?: Fields): MappedRun | Promise<MappedRun> => {
-    const explained = (error: unknown) => (error instanceof HttpProblem ? explain(mapping, error, override) : error);
+    const explained = (error: unknown) => (error instanceof HttpProblem ? explain(mapping, error, { override, delivery }) : error);
     try {
       const run = parseRun(mapping, { rendered, override }, reading);
       return run instanceof Promise ? run.catch((error: unknown) => Promise.reject(explained(error))) : run;
@@ -270,7 +270,11 @@ function shown(mapping: Mapping, fields: Fields, delivery: HookDelivery): Fields
 const settingOf: Readonly<Record<string, string>> = { message: "messageTemplate", text: "textTemplate" };
 
 /** Adds the origin of the invalid field: the transform, or a setting of the mapping. */
-function explain(mapping: Mapping, problem: HttpProblem, override: Fields | undefined): MappingFailure {
+function explain(
+  mapping: Mapping,
+  problem: HttpProblem,
+  { override, delivery }: { readonly override: Fields | undefined; readonly delivery: HookDelivery },
+): MappingFailure {
   const { transform } = mapping.settings;
   const field = problem instanceof FieldProblem ? problem.field : undefined;
   const byTransform = transform !== undefined && field !== undefined && override !== undefined && Object.hasOwn(override, field);
@@ -290,8 +294,8 @@ function explain(mapping: Mapping, problem: HttpProblem, override: Fields | unde
       hint: `Return ${field} from ${module}, or null if there is nothing to do. If ${module} reads headers, such as the name of the event, the delivery needs them.`,
     });
   }
-  return new MappingFailure(problem, {
-    path: mapping.placeOf(setting),
-    hint: "Compare the payload with what the mapping makes of it.",
-  });
+  const path = mapping.placeOf(setting);
+  const absent = absentFields(mapping, delivery, { action: mapping.settings.action, override }).find((one) => one.path === path);
+  const cause = absent === undefined ? "" : `${absent.detail}. `;
+  return new MappingFailure(problem, { path, hint: `${cause}Compare the payload with what the mapping makes of it.` });
 }

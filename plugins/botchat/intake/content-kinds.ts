@@ -72,7 +72,7 @@ function pollMedia(fields: Fields | undefined): string | undefined {
 
 const votes = (count: number): string => `${count} ${count === 1 ? "vote" : "votes"}`;
 
-/** Votes are listed once somebody has voted: a new poll has none, and its options say nothing of them. */
+/** Votes are listed only if there are any. */
 function poll(fields: Fields): string {
   const total = number(fields.total_voter_count) ?? 0;
   const right = new Set([...list(fields.correct_option_ids), fields.correct_option_id].flatMap((each) => number(each) ?? []));

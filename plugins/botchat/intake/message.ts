@@ -68,7 +68,7 @@ function parseForward(message: Fields): Inbound["forward"] {
   return { from: originOf(origin) ?? "unknown", ...(seconds !== undefined && { timestamp: seconds * 1_000 }) };
 }
 
-/** The texts of a message in which a person can name somebody, each with its entities. */
+/** The texts of a message that can contain mentions, each with its entities. */
 function textsOf(message: Fields): readonly (readonly [source: string, entities: Json | undefined])[] {
   const written = text(message.text);
   const poll = record(message.poll);

@@ -85,15 +85,13 @@ type Length = (property: string) => number | undefined;
 /** The value of each property that applies: important ones, then those of the element itself, then by the selector. */
 function cascade(element: Styled, sheet: StyleSheet, own: readonly Declaration[]): ReadonlyMap<string, string> {
   const rules = sheet.rulesFor(element);
-  if (rules.length === 0 && own.length === 0) return none;
+  if (rules.length === 0 && own.length === 0) return new Map();
   const ranked = [
     ...rules.flatMap(({ declarations, specificity, order }) => declarations.map((one) => ({ one, specificity, order }))),
     ...own.filter(({ name }) => relevant.has(name)).map((one, order) => ({ one, specificity: Number.MAX_SAFE_INTEGER, order })),
   ].sort((a, b) => Number(a.one.isImportant) - Number(b.one.isImportant) || a.specificity - b.specificity || a.order - b.order);
   return new Map(ranked.map(({ one: { name, value } }) => [name, value]));
 }
-
-const none: ReadonlyMap<string, string> = new Map();
 
 interface Attributed {
   readonly color?: string;

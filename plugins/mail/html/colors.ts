@@ -1,4 +1,4 @@
-/** Colors as mails write them, and whether a reader can tell two of them apart. */
+/** Colors as mails write them, and whether a reader can distinguish two of them. */
 
 /** Red, green and blue from 0 to 255. */
 export type Rgb = readonly [number, number, number];
@@ -69,7 +69,7 @@ const leastContrast = 1.12;
 
 export function looksAlike(one: Rgb, other: Rgb): boolean {
   const distance = Math.max(...one.map((part, at) => Math.abs(part - (other[at] ?? 0))));
-  // Two colors of one brightness, such as a red and a green, can be told apart.
+  // A red and a green of the same brightness are distinguishable all the same.
   if (distance > 48) return false;
   const [light, dark] = [luminance(one), luminance(other)].sort((a, b) => b - a);
   return ((light ?? 0) + 0.05) / ((dark ?? 0) + 0.05) < leastContrast;

@@ -10,7 +10,7 @@ export interface HiddenText {
   readonly isPreview: boolean;
 }
 
-/** Their content is no text for a reader. */
+/** Elements whose content readers never see as text. */
 const unread = new Set(["style", "script", "title", "svg", "object", "iframe", "math", "applet", "audio", "video", "canvas"]);
 /** Their content is text that is not shown. */
 const unshown = new Set(["noscript", "template", "noembed", "noframes", "datalist"]);

@@ -81,7 +81,12 @@ describe("a mapping with a template", () => {
     await host.say("hello");
     await host.deliver("t", { title: "*a*" });
     await host.deliver("t", { title: "*a*", own: "_b_ [c](d)" });
-    expect(host.outbox().slice(1).map(({ text }) => text)).toEqual(["\\*a\\*", "**\\_b\\_ \\[c\\](d)**"]);
+    expect(
+      host
+        .outbox()
+        .slice(1)
+        .map(({ text }) => text),
+    ).toEqual(["\\*a\\*", "**\\_b\\_ \\[c\\](d)**"]);
   });
 
   test("a signed path takes the signature and not the token", async () => {

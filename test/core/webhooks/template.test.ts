@@ -154,7 +154,9 @@ describe("names that the payload does not have", () => {
   });
 
   test("are not reported where payloads differ: a null, what would be in it, an element of a shorter list, a header", () => {
-    expect(absentIn("{{ state }} {{ state.name }} {{ commits[0].message }} {{ headers.x-a }} {{ query.a }} {{ now }} {{ payload }}")).toEqual([]);
+    expect(
+      absentIn("{{ state }} {{ state.name }} {{ commits[0].message }} {{ headers.x-a }} {{ query.a }} {{ now }} {{ payload }}"),
+    ).toEqual([]);
   });
 
   test("are reported in bounded length", () => {
