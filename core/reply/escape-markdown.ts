@@ -11,8 +11,8 @@ const inline = /(?<![\p{L}\p{N}])_|_(?![\p{L}\p{N}])|[\\*~[\]`|<>\n]|!$|&(?=#?\w
 
 /** A number and a sign that would begin a list. */
 const numbered = /^(\d{1,9})(?=[.)](?:\s|$))/;
-/** At the beginning, any of these may continue what was written before. References and escapes begin with other characters. */
-const opening = /^[!"#$%'()+,\-./:;=?@^{}]/;
+/** At the beginning, any of these may begin a block, or continue what is written before. References and escapes begin with other characters. */
+const opening = /^[#()+\-.:;=]/;
 
 /** Text that contains nothing to escape. Most values do. */
 const plain = /^(?:[\p{L}\p{M}\p{N}](?:[\p{L}\p{M}\p{N}"#%'()+,\-/:;=?@ .]*[\p{L}\p{M}\p{N}"'().,:;?%])?)?$/u;

@@ -19,8 +19,10 @@ export function payloadOf(
   }: { readonly source: string; readonly account: string; readonly verdict: Verdict; readonly maxBytes: number },
 ): Json {
   const { date, messageId, inReplyTo, folder, labels, bodyError } = mail;
-  const whole = mail.text ?? { value: "", cut: false };
+  const whole: NonNullable<Mail["text"]> = mail.text ?? { value: "", cut: false };
   const body = cut(whole.value, maxBytes);
+  // A server takes its summary from hidden text, too.
+  const snippet = whole.hidden === undefined ? mail.snippet : undefined;
   const references = (mail.headers.find(({ name }) => name === "references")?.value.match(/<[^<>\s]+>/g) ?? []).slice(0, 50);
   const message: { [field: string]: Json } = {
     id: mail.id,
@@ -31,7 +33,7 @@ export function payloadOf(
     cc: addresses(mail.cc),
     replyTo: addresses(mail.replyTo),
     subject: oneLine(mail.subject),
-    snippet: [...oneLine(mail.snippet ?? whole.value.slice(0, snippetLength * 10))].slice(0, snippetLength).join(""),
+    snippet: [...oneLine(snippet ?? whole.value.slice(0, snippetLength * 10))].slice(0, snippetLength).join(""),
     body: body.text,
     bodyTruncated: body.cut || whole.cut,
     ...(folder === undefined ? {} : { folder }),
