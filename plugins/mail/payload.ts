@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import type { Json } from "service-gateway/sdk";
 import { automatedBy } from "./automated.ts";
-import { notesOf } from "./notes.ts";
+import { notesOf } from "./parts/notes.ts";
 import type { Verdict } from "./sender.ts";
 import type { Mail, Mailbox } from "./source.ts";
 import { cut, oneLine } from "./text.ts";

@@ -1,7 +1,7 @@
 /** The interface of a mailbox, whatever its protocol. */
 import type { Json } from "service-gateway/sdk";
-import type { CalendarEntry } from "./calendar.ts";
 import type { HiddenText } from "./html/visible-html.ts";
+import type { CalendarEntry } from "./parts/calendar.ts";
 
 /** A place in a mailbox from which reading continues; only its source can interpret it. */
 export type Cursor = { readonly [key: string]: Json };

@@ -2,7 +2,7 @@
 
 import type { Decision, Inbound, TurnRequest } from "../../contract/index.ts";
 import type { StoredEvent } from "../../state/index.ts";
-import type { AbsentField } from "../mapping/mapped.ts";
+import type { AbsentField } from "../mapping/absent-fields.ts";
 
 /** `undefined` if the event is not a hook run. Wakes belong to the heartbeat. */
 export function parseHookEvent(event: StoredEvent): Inbound | undefined {

@@ -7,14 +7,9 @@ import { HttpProblem } from "../../http/index.ts";
 import { type AgentDeps, type AgentRequest, parseAgent } from "../runs/agent.ts";
 import { FieldProblem, type Fields, invalid, readBoolean, readChoice, readText } from "../runs/fields.ts";
 import { type Wake, type WakeMode, wakeModes } from "../runs/wake.ts";
-import type { AbsentName } from "./absent-name.ts";
-import type { ForEach, Mapping, TemplateField } from "./mapping.ts";
+import { type AbsentField, absentFields, fieldOf } from "./absent-fields.ts";
+import type { ForEach, Mapping } from "./mapping.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
-
-/** A name in a template that the payload does not have, and the configuration path of the template. */
-export interface AbsentField extends AbsentName {
-  readonly path: string;
-}
 
 /** The input of a transform. It receives a frozen copy. */
 export interface TransformCall {
@@ -152,8 +147,6 @@ function planRun(mapping: Mapping, delivery: HookDelivery, index: number, deps: 
   return callTransform(mapping, transform, { delivery, deps }).then((override) => (override === null ? null : read(override)));
 }
 
-const fieldOf: Readonly<Partial<Record<TemplateField, string>>> = { messageTemplate: "message", textTemplate: "text" };
-
 /** The results of templates and fixed settings, under the field names of requests. */
 export function renderFields(mapping: Mapping, delivery: HookDelivery): Fields {
   const fields: Record<string, unknown> = { ...mapping.fixed };
@@ -161,22 +154,6 @@ export function renderFields(mapping: Mapping, delivery: HookDelivery): Fields {
     if (field !== "sessionKey" || !hasHole(mapping, delivery)) fields[fieldOf[field] ?? field] = template.render(delivery);
   }
   return fields;
-}
-
-/**
- * The names that the templates of a run read and the payload does not have. A template that is not used, because a transform has given the
- * field or the action needs another one, says nothing. The templates of presets are not the operator's to correct.
- */
-function absentFields(
-  mapping: Mapping,
-  delivery: HookDelivery,
-  { action, override }: { readonly action: string; readonly override: Fields | undefined },
-) {
-  if (mapping.preset !== undefined) return [];
-  const unused: TemplateField = action === "wake" ? "messageTemplate" : "textTemplate";
-  return mapping.templates
-    .filter(([field]) => field !== unused && (override === undefined || !Object.hasOwn(override, fieldOf[field] ?? field)))
-    .flatMap(([field, template]) => template.absent(delivery).map((one): AbsentField => ({ ...one, path: mapping.placeOf([field]) })));
 }
 
 /** Whether a part of the session key is missing in the delivery. The remaining key would be shared with every other such delivery. */

@@ -1,6 +1,6 @@
 /** One mail from the Gmail API. It is already parsed, so only its parts have to be selected. Attachments are not fetched. */
-import { readContents, TooLongPart } from "../contents.ts";
-import { type Described, type EnclosedHeader, outlineOf } from "../outline.ts";
+import { readContents, TooLongPart } from "../parts/contents.ts";
+import { type Described, type EnclosedHeader, outlineOf } from "../parts/outline.ts";
 import type { Header, Mail } from "../source.ts";
 import { oneLine } from "../text.ts";
 import { decodeWords, readAddresses } from "./addresses.ts";

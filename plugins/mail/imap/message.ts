@@ -1,6 +1,6 @@
 /** One mail over IMAP: its envelope, the relevant header fields, and its text. Attachments are not fetched. */
 import type { FetchMessageObject, ImapFlow, MessageAddressObject, MessageStructureObject } from "imapflow";
-import { readContents } from "../contents.ts";
+import { readContents } from "../parts/contents.ts";
 import type { Depth, Header, Mail, Mailbox } from "../source.ts";
 import { structureOf } from "./structure.ts";
 

@@ -1,6 +1,6 @@
 /** Describes the parts of a mail as an IMAP server lists them. */
 import type { MessageStructureObject } from "imapflow";
-import { type EnclosedHeader, type Outline, outlineOf } from "../outline.ts";
+import { type EnclosedHeader, type Outline, outlineOf } from "../parts/outline.ts";
 import { oneLine } from "../text.ts";
 
 export function structureOf(root: MessageStructureObject): Outline<MessageStructureObject> {

@@ -1,7 +1,7 @@
 /** Calendar files as mails carry them, and as nobody should. */
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { parseCalendar } from "../../../plugins/mail/calendar.ts";
+import { parseCalendar } from "../../../plugins/mail/parts/calendar.ts";
 import { expectLinear } from "../../support/linear.ts";
 
 const event = (...lines: readonly string[]) => ["BEGIN:VCALENDAR", "BEGIN:VEVENT", ...lines, "END:VEVENT", "END:VCALENDAR"].join("\r\n");

@@ -1,5 +1,5 @@
 /** The entries of a calendar file (RFC 5545) in a mail, such as an invitation. */
-import { oneLine } from "./text.ts";
+import { oneLine } from "../text.ts";
 
 export interface CalendarEntry {
   /** What the mail does with the entry, in lower case, such as `request` or `cancel`; empty if it does not say. */

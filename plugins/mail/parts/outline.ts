@@ -1,5 +1,5 @@
 /** What a mail contains, whatever the protocol that describes its parts: texts, attachments, enclosed messages, calendar entries. */
-import type { Attachment } from "./source.ts";
+import type { Attachment } from "../source.ts";
 
 /** Further parts of a mail are ignored. */
 const maxParts = 2_000;

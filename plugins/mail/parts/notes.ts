@@ -1,6 +1,7 @@
 /** What the agent reads below the text of a mail: its files, its calendar entries, the messages in it, and why it has no text. */
+
+import type { Attachment, ForwardedMessage, Mail } from "../source.ts";
 import type { CalendarEntry } from "./calendar.ts";
-import type { Attachment, ForwardedMessage, Mail } from "./source.ts";
 
 /** Further files are counted. The payload lists all of them. */
 const mostNamed = 20;

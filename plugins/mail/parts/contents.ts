@@ -1,8 +1,9 @@
 /** Reads what an agent needs of a mail's parts, whatever the protocol: the first text with words in it, forwarded messages, calendar entries. */
+
+import type { ForwardedMessage, Mail } from "../source.ts";
+import { cut, htmlToText, manyLines, oneLine } from "../text.ts";
 import { type CalendarEntry, parseCalendar } from "./calendar.ts";
 import type { Outline, Text } from "./outline.ts";
-import type { ForwardedMessage, Mail } from "./source.ts";
-import { cut, htmlToText, manyLines, oneLine } from "./text.ts";
 
 /** HTML needs more space than its text. */
 const maxHtmlBytes = 100_000;
