@@ -1,5 +1,5 @@
 /**
- * GitHub: pushes, pull requests, issues, comments, reviews, releases, CI failures, and one line for other events.
+ * GitHub, and Gitea, Forgejo and Gogs, which send the same: pushes, pull requests, issues, comments, reviews, releases, CI failures, and one line for other events.
  *
  * `match: { path: "github" }`, `signature: { scheme: "github", secret: ... }`, content type `application/json`. `quiet` below lists the
  * events that are not reported, with the reason; remove a line to report its event. Each pull request or issue has its own conversation:
@@ -26,11 +26,14 @@ import {
 
 /** The reason for silence, then the events: a name, and optionally its actions (default: all). */
 const quiet: readonly (readonly [reason: string, ...events: string[]])[] = [
-  ["the push event reports it", "pull_request synchronize"],
+  ["the push event reports it", "pull_request synchronize synchronized"],
   [
     "a change of metadata, which the page shows",
     "issues edited labeled unlabeled unassigned milestoned demilestoned locked unlocked pinned unpinned typed untyped",
     "pull_request edited labeled unlabeled unassigned milestoned demilestoned locked unlocked converted_to_draft review_request_removed",
+    // Gitea's names.
+    "issues label_updated label_cleared",
+    "pull_request label_updated label_cleared",
     "pull_request auto_merge_enabled auto_merge_disabled enqueued dequeued",
     "pull_request_review_thread",
     "discussion edited labeled unlabeled locked unlocked pinned unpinned category_changed unanswered",
@@ -164,7 +167,11 @@ const pullRequest = ({ see, action }: Delivery): Story => {
   const files = at(it, "changed_files");
   const lines = `+${plain(at(it, "additions"), 12) || 0} −${plain(at(it, "deletions"), 12) || 0}`;
   const size = typeof files === "number" ? `${lines} in ${count(files, "file")}` : "";
-  const route = words(code(at(it, "head.label") ?? at(it, "head.ref")), "→", code(at(it, "base.ref")));
+  const [head, base] = [
+    code(at(it, "head.label") ?? at(it, "head.ref") ?? at(it, "head_branch")),
+    code(at(it, "base.ref") ?? at(it, "base_branch")),
+  ];
+  const route = head === "" || base === "" ? words(head, base) : `${head} → ${base}`;
   return {
     line: (Object.hasOwn(sentences, action) && sentences[action]) || `${merged ? "merged" : readable(action)} ${what}`,
     detail: begins || merged ? [route, size].filter((part) => part !== "").join(", ") : "",
@@ -218,7 +225,7 @@ const reviewComment = ({ see, isBot }: Delivery): Story | null => {
   );
   const what = titled(see("pull_request"), see("comment.html_url"));
   return {
-    line: words("commented on", place, "in pull request", what),
+    line: words("commented on", place && `${place} in`, "pull request", what),
     body: quoted(see("comment.body")),
     about: see("pull_request.number"),
   };
@@ -424,7 +431,9 @@ const unfolded = (payload: unknown): unknown => {
 };
 
 export default function github(context: Context): Said | null | undefined {
-  const event = cut(word(context.headers["x-github-event"]), 60);
+  // Gitea, Forgejo and Gogs send GitHub's events, not always under its name.
+  const header = ["github", "gitea", "forgejo", "gogs"].map((name) => word(context.headers[`x-${name}-event`])).find((name) => name !== "");
+  const event = cut(header ?? "", 60);
   const payload = unfolded(context.payload);
   // Not from GitHub, so the mapping's own template applies.
   if (event === "" || typeof payload !== "object" || payload === null) return undefined;
@@ -436,7 +445,8 @@ export default function github(context: Context): Said | null | undefined {
   const story = (stories.get(event) ?? note)({ event, action, see, isBot });
   if (story === null) return null;
   const place = word(see("repository.full_name")) || word(see("organization.login"));
-  const who = story.by ?? (plain(see("sender.login"), 60) || "someone");
+  const names = ["sender.login", "sender.username", "pusher.login", "pusher.username", "pusher.name"];
+  const who = story.by ?? (names.map((path) => plain(see(path), 60)).find((name) => name !== "") || "someone");
   return say({
     about: ["github", place, story.about],
     blocks: [

@@ -230,9 +230,10 @@ const writers = new Map<string, Writer>([
 ]);
 
 export default function gitlab({ payload, headers }: Context): Said | null | undefined {
-  const kind = word(at(payload, "object_kind")) || word(at(payload, "event_name"));
+  const header = word(headers["x-gitlab-event"]);
+  const kind = word(at(payload, "object_kind")) || word(at(payload, "event_name")) || header;
   // Not from GitLab, so the mapping's own template applies.
-  if (kind === "" || (word(headers["x-gitlab-event"]) === "" && at(payload, "project") === undefined)) return undefined;
+  if (kind === "" || (header === "" && at(payload, "project") === undefined)) return undefined;
   const see = (path: string) => at(payload, path);
   const action = word(see("object_attributes.action")) || word(see("action"));
   const reason = quiet.find(([, ...kinds]) =>
@@ -242,7 +243,7 @@ export default function gitlab({ payload, headers }: Context): Said | null | und
     }),
   )?.[0];
   if (reason !== undefined) return nothing(reason);
-  const story = (writers.get(kind) ?? other)({ action, see });
+  const story = kind === header ? { line: words("sent the event", code(header)) } : (writers.get(kind) ?? other)({ action, see });
   if (story === null) return null;
   const place = word(see("project.path_with_namespace")) || word(see("group.full_path")) || word(see("group_path"));
   const who = story.by ?? (whoOf(see) || "someone");

@@ -153,8 +153,8 @@ export default function sentry({ payload, headers }: Context): Said | null | und
   const see: See = (path) => at(payload, path);
   const isLegacy = resource === "" && typeof see("event") === "object" && see("event") !== null && word(see("url")) !== "";
   // Neither of the two formats, so the mapping's own template applies.
-  if (!isLegacy && (resource === "" || typeof see("data") !== "object" || see("data") === null)) return undefined;
-  const known = stories.get(resource);
+  if (!isLegacy && resource === "") return undefined;
+  const known = typeof see("data") === "object" && see("data") !== null ? stories.get(resource) : undefined;
   const story = isLegacy
     ? legacy(payload)
     : known

@@ -2,7 +2,7 @@
  * Stripe: payments, invoices, subscriptions, refunds, disputes and payouts.
  *
  * `match: { path: "stripe" }`, `signature: { scheme: "stripe", secret: ... }`. Choose in the dashboard which events are sent. Unknown
- * events yield a plain line with the event's name. One fact often causes several events; `quiet` leaves out all but one.
+ * events, and thin ones, which name their object only, yield a plain line with the event's name. One fact often causes several events; `quiet` leaves out all but one.
  */
 import { at, bold, type Context, code, link, list, nothing, plain, type Said, say, word, words } from "./message.ts";
 
@@ -270,11 +270,37 @@ const date = (seconds: unknown) => {
   return Number.isNaN(time.getTime()) ? "" : time.toISOString().slice(0, 10);
 };
 
+/** A thin event names its object and does not contain it: https://docs.stripe.com/event-destinations */
+function thin(payload: unknown, type: string): Said {
+  const see = (path: string) => at(payload, path);
+  const isTest = see("livemode") === false;
+  const what = words(
+    readable(
+      word(see("related_object.type"))
+        .replace(/^v\d+\./, "")
+        .replaceAll(".", " "),
+    ),
+    code(see("related_object.id")),
+  );
+  return say({
+    about: ["stripe", see("context") ?? see("account"), idOf(see("related_object")) || see("id")],
+    blocks: [
+      [
+        `${isTest ? "**Stripe** (test mode)" : "**Stripe**"}: ${words(code(type), what && `for ${what}`)}`,
+        why(see("data.developer_message_summary")),
+      ]
+        .filter((part) => part !== "")
+        .join("\n"),
+    ],
+  });
+}
+
 export default function stripe({ payload }: Context): Said | null | undefined {
   const type = word(at(payload, "type"));
   const object = at(payload, "data.object");
-  // Not an event with its object, so the mapping's own template applies.
-  if (!/^[\w.]{1,100}$/.test(type) || typeof object !== "object" || object === null) return undefined;
+  // Not an event, so the mapping's own template applies.
+  if (!/^[\w.[\]-]{1,100}$/.test(type)) return undefined;
+  if (typeof object !== "object" || object === null) return thin(payload, type);
   const reason = quiet.find(([, ...events]) => events.includes(type))?.[0];
   if (reason !== undefined) return nothing(reason);
   const see = (path: string) => at(object, path);

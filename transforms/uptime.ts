@@ -66,8 +66,11 @@ export default function uptime({ payload }: Context): Said | null | undefined {
     return sentence === "" ? undefined : say({ about: ["uptime"], blocks: ["**Uptime**", sentence] });
   }
   const { name, state, address, reason, details } = isKuma ? fromKuma(payload) : fromAnybody(payload);
-  // There is no name or no state, so the mapping's own template applies.
-  if (state === "" || word(name) === "") return undefined;
+  // There is no name or no state, so what is there is shown as it is. Without a text, the mapping's own template applies.
+  if (state === "" || word(name) === "") {
+    const blocks = [words("**Uptime**", bold(name), plain(state, 40)), quote(word(reason) || at(payload, "text"))];
+    return blocks[1] === "" && word(name) === "" ? undefined : say({ about: ["uptime", name], blocks });
+  }
   const shown = states.get(state.toLowerCase()) ?? state.toLowerCase().replaceAll("_", " ");
   if (shown === "pending" || shown === "new" || shown === "grace") return nothing("not down yet");
   const sign = Object.hasOwn(signs, shown) ? signs[shown] : "⚠️";

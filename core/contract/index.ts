@@ -5,7 +5,7 @@ export { programCommand } from "./command.ts";
 export { asSentence, cannotStore, type ErrorCode, HostError, isLeaseLost, isOfState, PluginError, reasonOf } from "./errors.ts";
 export { ChannelError, codeOf, EngineError } from "./plugin-errors.ts";
 export { product, sdkVersion } from "./product.ts";
-export type { Transform, TransformContext, TransformResult } from "./transform.ts";
+export type { Transform, TransformContext } from "./transform.ts";
 export type {
   Accepted,
   Address,

@@ -66,6 +66,11 @@ export interface RawEvent {
   readonly account?: string;
   /** Events of one lane run one at a time, in order of arrival. */
   readonly lane: string;
+  /**
+   * The event waits for no turn, neither for a free place nor for others of its session: a command, or a text that is sent as it is. Its lane
+   * is separate from one of the same name without this. Not stored.
+   */
+  readonly control?: true;
   /** What the event may do. A plugin must set `hook` for everything that came from outside. */
   readonly authority: Authority;
   /** Scoped idempotency key, stored for seven days. A repeated key returns the first result. */
@@ -153,6 +158,11 @@ export interface Inbound {
   /** The text without Markdown, if it differs. Mention patterns are matched against it. */
   readonly plain?: string;
   readonly media: readonly InboundMedia[];
+  /**
+   * The channel cannot read the message, which has neither text nor files: it is of a kind that the platform added later. The person gets one
+   * sentence in place of a turn. For direct chats only.
+   */
+  readonly unreadable?: true;
   /** True if the bot was addressed (mention, reply, press). Direct chats need no mention. */
   readonly mention: boolean;
   /**

@@ -16,6 +16,7 @@ export function noticeEvent(notice: NoticeBody & { readonly dedupeKey?: string }
     source: "operator",
     kind: "notice",
     lane: ["notice", channel, account, chat, ...(thread === undefined ? [] : [thread])].join(":"),
+    control: true,
     authority: "operator",
     ...(notice.dedupeKey === undefined ? {} : { dedupeKey: notice.dedupeKey }),
     body: { address: { ...notice.address }, text: notice.text },

@@ -2,7 +2,7 @@
 
 import type { Inbound } from "../contract/index.ts";
 import type { StoredEvent, Unit } from "../state/index.ts";
-import type { Hooks } from "../stations/index.ts";
+import { type Hooks, notes } from "../stations/index.ts";
 import { type Stop, silentDecision, stopForTap } from "./endings/ending.ts";
 import type { Ground, Walk } from "./ground.ts";
 
@@ -41,6 +41,7 @@ export async function ingress(
     detail: describe(inbound, unit),
     ...(inbound.chat.kind === "system" ? {} : { sender: inbound.sender.id }),
   });
+  for (const note of visit.get(notes) ?? []) trace.add("ingress", { plugin: "core", verdict: "pass", ...note });
   return inbound;
 }
 

@@ -1,5 +1,6 @@
 /** Accepts an event: stores it with the claim of its lane, so that its turn can begin as soon as it is committed. */
-import type { Store } from "../state/index.ts";
+import type { RawEvent } from "../contract/index.ts";
+import { controlSuffix, type Store } from "../state/index.ts";
 import type { Path } from "./door.ts";
 import { settledSilent, type Trace } from "./endings/ending.ts";
 import type { Lanes } from "./lanes/lanes.ts";
@@ -7,6 +8,10 @@ import type { PathOptions } from "./options.ts";
 
 /** Dedupe keys are kept for seven days. */
 const dedupeMs = 7 * 24 * 60 * 60_000;
+
+function inControlLane({ control: _, ...event }: RawEvent): RawEvent {
+  return { ...event, lane: `${event.lane}${controlSuffix}` };
+}
 
 export function createReceive(options: {
   readonly store: Pick<Store, "accept">;
@@ -16,8 +21,9 @@ export function createReceive(options: {
   readonly newTrace: () => Trace;
 }): Path["receive"] {
   const { store, lanes, clock, pathsOf, newTrace } = options;
-  return (event, { silent, ...given } = {}) => {
+  return (received, { silent, ...given } = {}) => {
     const at = clock.now();
+    const event = received.control === true ? inControlLane(received) : received;
     const { fingerprint, follows } = given;
     const settled = silent === undefined ? given.settled : settledSilent(event, silent, { trace: newTrace(), pathsOf });
     // Called before the commit, so that acceptance and claim share one commit, which saves a round trip to the writer before the turn. An

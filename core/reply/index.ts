@@ -1,5 +1,8 @@
-/** What a reply contains besides text: tags, silence tokens and reasoning. */
+/** What a reply contains: its Markdown, and tags, silence tokens and reasoning beside its text. */
 
+export { escapeMarkdown } from "./escape-markdown.ts";
+export { compileInsertion, type Piece } from "./insert-values.ts";
+export { markdownParser } from "./markdown-parser.ts";
 export { reasoningMode, renderReasoning, showReasoning, withoutReasoning } from "./reasoning.ts";
 export { applyReplyTags, withoutTagsSoFar } from "./reply-tags.ts";
 export {

@@ -40,7 +40,7 @@ import type { HookName, HookTable, TapOrder } from "../stations/index.ts";
 import type { StoreDefinition } from "./store.ts";
 import type { ToolDefinition, ToolSource } from "./tools.ts";
 
-export type { Transform, TransformContext, TransformResult } from "../contract/index.ts";
+export type { Transform, TransformContext } from "../contract/index.ts";
 export type { SourcedTool, ToolCall, ToolDefinition, ToolOffer, ToolOutput, ToolResult, ToolSource, ToolTurn } from "./tools.ts";
 export type {
   Accepted,

@@ -1,4 +1,5 @@
 /** The entry point for plugin authors: `service-gateway/sdk`. What only channels need is in `service-gateway/sdk/channel`. */
+export { escapeMarkdown } from "../reply/index.ts";
 export {
   type Address,
   type CheckDefinition,
@@ -37,7 +38,6 @@ export {
   type Thinking,
   type Transform,
   type TransformContext,
-  type TransformResult,
   type TurnEvent,
   Type,
 } from "./contract.ts";

@@ -1,6 +1,6 @@
 /** One event on its way through the stations, with data that one part of the gateway leaves for a later station. */
 
-import type { OutboundMedia, Reply } from "../contract/index.ts";
+import type { Decision, OutboundMedia, Reply } from "../contract/index.ts";
 
 /** The name and type of one value that a visit carries. */
 export interface Carried<T> {
@@ -27,6 +27,9 @@ export class Visit {
 
 /** The rule that admitted the event, and its path in the configuration. */
 export const passedBy = carried<{ readonly code: string; readonly path?: string }>("passedBy");
+
+/** What the source of an event has noted for its trace, such as a name that a payload does not have. */
+export const notes = carried<readonly Pick<Decision, "code" | "detail" | "path">[]>("notes");
 
 /** Set when the agent has acted in a chat during its turn, such as by a reaction or a message. */
 export const hasActed = carried<true>("hasActed");

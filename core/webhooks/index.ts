@@ -7,7 +7,7 @@ export { createRecordings, type Recordings } from "./endpoint/recordings.ts";
 export { createRefusals } from "./endpoint/refusals.ts";
 export { createRepetitions } from "./endpoint/repetitions.ts";
 export { createResults, keptReply, type Results } from "./endpoint/results.ts";
-export { parseHookEvent } from "./endpoint/run-inbound.ts";
+export { absentOf, parseHookEvent } from "./endpoint/run-inbound.ts";
 export { createAccept } from "./endpoint/without-secrets.ts";
 export { chooseMapping } from "./mapping/choose.ts";
 export { type MappedDeps, type MappedRun, MappingFailure, planRuns } from "./mapping/mapped.ts";

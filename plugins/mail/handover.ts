@@ -3,7 +3,7 @@ import type { PluginHost } from "service-gateway/sdk";
 import { automatedBy } from "./automated.ts";
 import type { MailCode } from "./codes.ts";
 import { payloadOf } from "./payload.ts";
-import { describeSender, judgeSender, type Verdict } from "./sender.ts";
+import { describeMail, judgeSender, type Verdict } from "./sender.ts";
 import type { MailboxSettings } from "./settings.ts";
 import type { Mail } from "./source.ts";
 
@@ -25,8 +25,8 @@ export async function handOver(
   const key = `mail:${source}:${account}:${mail.id}`;
   const refused = refusalOf(mail, verdict, settings);
   if (refused !== undefined) return record(host, mailbox, { code: refused, key, detail: `The mail is ${mail.id}.` });
-  const payload = await payloadOf(mail, { ...mailbox, verdict, maxBytes: settings.maxBytes });
-  const origin = describeSender(verdict, automatedBy(mail.headers));
+  const payload = payloadOf(mail, { ...mailbox, verdict, maxBytes: settings.maxBytes });
+  const origin = describeMail(verdict, { automated: automatedBy(mail.headers), hidden: mail.text?.hidden });
   return host.hook(source, payload, { key, origin, ...(settings.reply === "draft" ? { keepReply: true } : {}) });
 }
 

@@ -1,5 +1,5 @@
 /** Notices to the owner about a mailbox: one when the owner has to act, and one when it works again, even across restarts. */
-import type { PluginHost } from "service-gateway/sdk";
+import { escapeMarkdown, type PluginHost } from "service-gateway/sdk";
 import type { MailboxName } from "./handover.ts";
 import type { Condition } from "./health.ts";
 
@@ -24,7 +24,7 @@ export function createNotices(
       const isLong = state !== "ok" && state !== "standby" && state !== "paused" && now() - lastSync > patienceMs;
       if (!written && (state === "needs_login" || isLong)) {
         const what = isRead === true ? "needs attention" : "is not read";
-        written = await notifyOwner(`The mailbox ${mailbox.account} ${what}: ${reason} ${fix}`);
+        written = await notifyOwner(`The mailbox ${mailbox.account} ${what}: ${escapeMarkdown(`${reason} ${fix}`)}`);
         if (written) await store.set(place, true);
       } else if (written && state === "ok") {
         await notifyOwner(`The mailbox ${mailbox.account} is read again.`);

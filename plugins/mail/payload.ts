@@ -2,13 +2,14 @@
 import { createHash } from "node:crypto";
 import type { Json } from "service-gateway/sdk";
 import { automatedBy } from "./automated.ts";
+import { notesOf } from "./parts/notes.ts";
 import type { Verdict } from "./sender.ts";
 import type { Mail, Mailbox } from "./source.ts";
-import { cut, htmlToText, manyLines, oneLine } from "./text.ts";
+import { cut, oneLine } from "./text.ts";
 
 const snippetLength = 200;
 
-export async function payloadOf(
+export function payloadOf(
   mail: Mail,
   {
     source,
@@ -16,10 +17,12 @@ export async function payloadOf(
     verdict,
     maxBytes,
   }: { readonly source: string; readonly account: string; readonly verdict: Verdict; readonly maxBytes: number },
-): Promise<Json> {
+): Json {
   const { date, messageId, inReplyTo, folder, labels, bodyError } = mail;
-  const whole = await wholeTextOf(mail);
-  const body = cut(whole.text, maxBytes);
+  const whole: NonNullable<Mail["text"]> = mail.text ?? { value: "", cut: false };
+  const body = cut(whole.value, maxBytes);
+  // A server takes its summary from hidden text, too.
+  const snippet = whole.hidden === undefined ? mail.snippet : undefined;
   const references = (mail.headers.find(({ name }) => name === "references")?.value.match(/<[^<>\s]+>/g) ?? []).slice(0, 50);
   const message: { [field: string]: Json } = {
     id: mail.id,
@@ -30,26 +33,24 @@ export async function payloadOf(
     cc: addresses(mail.cc),
     replyTo: addresses(mail.replyTo),
     subject: oneLine(mail.subject),
-    snippet: [...oneLine(mail.snippet ?? whole.text.slice(0, snippetLength * 10))].slice(0, snippetLength).join(""),
+    snippet: [...oneLine(snippet ?? whole.value.slice(0, snippetLength * 10))].slice(0, snippetLength).join(""),
     body: body.text,
     bodyTruncated: body.cut || whole.cut,
     ...(folder === undefined ? {} : { folder }),
     ...(labels === undefined ? {} : { labels }),
     references: references.map(oneLine),
+    notes: notesOf(mail),
     attachments: mail.attachments as unknown as Json,
+    forwarded: (mail.forwarded ?? []) as unknown as Json,
+    calendar: (mail.calendar ?? []) as unknown as Json,
+    encrypted: mail.isEncrypted === true,
+    hiddenText: mail.text?.hidden === undefined ? false : { ...mail.text.hidden },
     auth: { ...verdict },
     automated: automatedBy(mail.headers),
   };
   const optional = { date, messageId, inReplyTo, bodyError };
   for (const [name, value] of Object.entries(optional)) if (value !== undefined) message[name] = oneLine(value);
   return { source, account, ...mail.beside, messages: [message] };
-}
-
-/** The text that a reader of the mail would see. */
-export async function wholeTextOf({ text }: Pick<Mail, "text">): Promise<{ readonly text: string; readonly cut: boolean }> {
-  if (text === undefined) return { text: "", cut: false };
-  const shown = text.kind === "html" ? await htmlToText(text.value) : { text: text.value, cut: false };
-  return { text: manyLines(shown.text), cut: shown.cut || text.cut };
 }
 
 function addresses(list: readonly Mailbox[]): string {

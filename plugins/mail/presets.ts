@@ -8,7 +8,8 @@ const messageTemplate = [
   "",
   "{{ messages[0].snippet }}",
   "",
-  "{{ messages[0].body }}",
+  // The notes about files and the like begin with an empty line, or are empty.
+  "{{ messages[0].body }}{{ messages[0].notes }}",
 ].join("\n");
 
 export const gmail: PresetDefinition = {

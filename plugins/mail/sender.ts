@@ -2,6 +2,7 @@
  * Whether a mail's sender is genuine. `From` is free text: only the receiving server can verify it, in `Authentication-Results` (RFC 8601),
  * and only if the server's name is known.
  */
+import type { HiddenText } from "./html/visible-html.ts";
 import type { Header, Mail } from "./source.ts";
 
 export interface Verdict {
@@ -42,15 +43,26 @@ export function judgeSender({ headers, from }: Pick<Mail, "headers" | "from">, a
   return { result: "none", domain };
 }
 
-/** The line about the sender that the agent reads before the mail. */
-export function describeSender({ result, domain, by }: Verdict, automated: false | string): string {
+/** The line about the mail that the agent reads before it: who vouches for the sender, and what a reader of the mail does not see. */
+export function describeMail(
+  { result, domain, by }: Verdict,
+  { automated, hidden }: { readonly automated: false | string; readonly hidden: HiddenText | undefined },
+): string {
   const sender =
     result === "pass"
       ? `The mail server ${by} has verified that this mail comes from ${domain}.`
       : result === "fail"
         ? `The mail server ${by} says that the sender's address is forged.`
         : "The sender of this mail is not verified: the address may be forged.";
-  return automated === false ? sender : `${sender} A program sent it (${automated}).`;
+  const program = automated === false ? "" : ` A program sent it (${automated}).`;
+  return `${sender}${program}${hidden === undefined ? "" : ` ${describeHidden(hidden)}`}`;
+}
+
+/** A preview line is common and means nothing; other hidden text may be meant for programs that read mail. */
+function describeHidden({ characters, isPreview }: HiddenText): string {
+  return isPreview
+    ? "It has a hidden preview line, as newsletters do, which was left out."
+    : `Its HTML hides text from the reader (${characters} characters), which was left out.`;
 }
 
 function domainOf(headers: readonly Header[], from: Mail["from"]): string | undefined {

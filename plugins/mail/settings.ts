@@ -101,9 +101,12 @@ export function gmailMailboxesIn(
 ): ReadonlyMap<string, { readonly at: string; readonly settings: GmailSettings }> {
   if (section === undefined) return new Map();
   const { accounts = {}, ...root } = section as unknown as GmailSection & { readonly accounts?: Readonly<Record<string, GmailSection>> };
+  // Where the API is does not depend on the mailbox, so the section's own roots apply to all of its accounts.
+  const { apiRoot, pubsubRoot } = root;
+  const roots = { ...(apiRoot !== undefined && { apiRoot }), ...(pubsubRoot !== undefined && { pubsubRoot }) };
   const all = [
     [root.account ?? "default", { at: "", section: root }] as const,
-    ...Object.entries(accounts).map(([id, one]) => [id, { at: `accounts.${id}.`, section: one }] as const),
+    ...Object.entries(accounts).map(([id, one]) => [id, { at: `accounts.${id}.`, section: { ...roots, ...one } }] as const),
   ];
   const hasCredentials = ({ credentials, serviceAccount }: GmailSection) => credentials !== undefined || serviceAccount !== undefined;
   const watched = all.filter(([, { section: one }]) => one.enabled && hasCredentials(one));

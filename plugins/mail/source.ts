@@ -1,5 +1,7 @@
 /** The interface of a mailbox, whatever its protocol. */
 import type { Json } from "service-gateway/sdk";
+import type { HiddenText } from "./html/visible-html.ts";
+import type { CalendarEntry } from "./parts/calendar.ts";
 
 /** A place in a mailbox from which reading continues; only its source can interpret it. */
 export type Cursor = { readonly [key: string]: Json };
@@ -77,12 +79,26 @@ export interface Mail {
   readonly inReplyTo?: string;
   /** The relevant fields, in the order of the mail. */
   readonly headers: readonly Header[];
-  readonly text?: { readonly kind: "plain" | "html"; readonly value: string; readonly cut: boolean };
+  /** What a reader of the mail sees. `hidden`: what its HTML hides from readers, and what was left out therefore. */
+  readonly text?: { readonly value: string; readonly cut: boolean; readonly hidden?: HiddenText };
   readonly attachments: readonly Attachment[];
+  /** The messages that it encloses, such as a forwarded one. */
+  readonly forwarded?: readonly ForwardedMessage[];
+  readonly calendar?: readonly CalendarEntry[];
+  readonly isEncrypted?: boolean;
   /** Fields of the payload that only this source has; they appear beside `messages`. */
   readonly beside?: { readonly [field: string]: Json };
   /** Why a part of the mail could not be read. */
   readonly bodyError?: string;
+}
+
+/** A message that a mail encloses, with what its header says. Its sender is not verified. */
+export interface ForwardedMessage {
+  readonly from: string;
+  readonly subject: string;
+  readonly date: string;
+  readonly body: string;
+  readonly bodyTruncated: boolean;
 }
 
 export interface Mailbox {

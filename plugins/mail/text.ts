@@ -1,5 +1,7 @@
 /** Cleans texts of a mail for the agent: no markup, no invisible characters, no split characters. */
 
+import type { HiddenText } from "./html/visible-html.ts";
+
 /** Characters that are invisible, or that change the order in which others are shown. */
 const invisible = /[\p{Cc}\p{Cf}\p{Co}\p{Cn}\u2028\u2029]/gu;
 const maxLine = 1_000;
@@ -34,30 +36,31 @@ export function cut(text: string, maxBytes: number): { readonly text: string; re
   return { text: bytes.subarray(0, end).toString("utf8"), cut: true };
 }
 
-/** Text that a reader would not see could hide instructions. */
-const hiddenStyles = ["display:none", "visibility:hidden", "mso-hide:all", "max-height:0", "opacity:0;", "font-size:0;", "font-size:0px"];
-const skipped = [
-  ...["img", "style", "script", "template", "head", "svg", "object", "iframe", "[hidden]", '[aria-hidden="true"]'],
-  ...hiddenStyles.flatMap((style) => [style, style.replace(":", ": ")]).map((style) => `[style*="${style}" i]`),
-];
-
 /** The time of a conversion grows with the number of tags; this many take well below 100 ms. */
 const maxTags = 3_000;
 const maxHtml = 100_000;
 
-/** The library is loaded with the first HTML mail. */
-export async function htmlToText(html: string): Promise<{ readonly text: string; readonly cut: boolean }> {
-  const { convert } = await import("html-to-text");
+export interface HtmlText {
+  readonly text: string;
+  readonly cut: boolean;
+  /** Absent if the HTML hides no text. */
+  readonly hidden?: HiddenText;
+}
+
+/** The text that a reader of the HTML sees. The libraries are loaded with the first HTML mail. */
+export async function htmlToText(html: string): Promise<HtmlText> {
+  const [{ convert }, { visibleHtml }] = await Promise.all([import("html-to-text"), import("./html/visible-html.ts")]);
   const end = Math.min(maxHtml, endOfTags(html));
-  const text = convert(html.slice(0, end), {
+  const visible = visibleHtml(html.slice(0, end));
+  const text = convert(visible.html, {
     wordwrap: false,
     limits: { maxDepth: 100, maxChildNodes: 2_000 },
     selectors: [
-      ...skipped.map((selector) => ({ selector, format: "skip" })),
+      { selector: "img", format: "skip" },
       { selector: "a", options: { hideLinkHrefIfSameAsText: true } },
     ],
   });
-  return { text, cut: end < html.length };
+  return { text, cut: end < html.length, ...(visible.hidden !== undefined && { hidden: visible.hidden }) };
 }
 
 /** The position of the first tag beyond the limit. */

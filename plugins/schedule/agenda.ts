@@ -94,14 +94,15 @@ export function createAgenda({ host, section, names }: AgendaOptions): Agenda {
     void watch().catch(failed);
     const dues = [...entries.values()].flatMap(({ kept }) => (kept.due === null || kept.paused === true ? [] : [kept.due]));
     if (dues.length === 0) return;
-    const wait = inMs ?? Math.min(...dues) - host.now();
+    const wait = inMs ?? dues.reduce((first, due) => Math.min(first, due)) - host.now();
     timer = setTimeout(() => void queued(fireDue).catch(failed), Math.min(Math.max(wait, 0), maxTimerMs)).unref();
   }
 
   async function fireDue(): Promise<void> {
     const now = host.now();
     const isDue = ({ kept }: Entry) => kept.due !== null && kept.due <= now && kept.paused !== true;
-    const due = [...entries.values()].filter(isDue);
+    // Of a chat's reminders, the earlier one is sent first, and of those for one time the one that was set first.
+    const due = [...entries.values()].filter(isDue).sort((a, b) => (a.kept.due ?? 0) - (b.kept.due ?? 0) || a.kept.anchor - b.kept.anchor);
     if (due.length === 0) return arm();
     if (!(await host.takeDuty("schedules"))) {
       // Another gateway hands them in: what it has done is in the store.

@@ -1,5 +1,5 @@
 /** Follows runs to their end, and reports failures: the first of a row, and each tenth. */
-import type { PluginHost } from "service-gateway/sdk";
+import { escapeMarkdown, type PluginHost } from "service-gateway/sdk";
 import { type Kept, type LastRun, type Plan, titleOf } from "./plan.ts";
 
 const tellEach = 10;
@@ -87,7 +87,7 @@ export function createEndings(options: {
 
   async function tellAsker({ key, kind, message, asker, to, ...plan }: Plan, eventId: string): Promise<void> {
     if (asker === undefined || kind !== "ask" || to === undefined) return;
-    const text = `The ${titleOf({ key, ...plan })} could not be answered: "${message.slice(0, 200)}"`;
+    const text = `The ${titleOf({ key, ...plan })} could not be answered: "${escapeMarkdown(message.slice(0, 200))}"`;
     await host.notify(to, text, { key: `${key}:${eventId}:asker` });
   }
 

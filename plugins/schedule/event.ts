@@ -1,5 +1,5 @@
 /** The event of a planned run, and what the agent or the chat gets of it. */
-import type { Inbound, Json, PluginHost, RawEvent } from "service-gateway/sdk";
+import { escapeMarkdown, type Inbound, type Json, type PluginHost, type RawEvent } from "service-gateway/sdk";
 import type { ScheduleCode } from "./codes.ts";
 import { type Kept, type Plan, settingsIn, titleOf } from "./plan.ts";
 import { sayDuration, sayTime } from "./wording.ts";
@@ -27,17 +27,29 @@ export interface Run extends Omit<RunBody, "plan"> {
 
 /** Two events of one planned time are one: neither a restart nor a second gateway repeats a run. */
 export function runEvent(plan: Plan, { by, ...run }: Run): RawEvent {
-  const traced = run.skipped !== undefined;
+  const isSaid = run.notice !== undefined || plan.kind === "say";
   return {
     source,
     kind: run.notice === undefined ? plan.kind : "notice",
-    // What is only noted does not wait for the run before.
-    lane: traced ? `${plan.key}:skipped` : plan.key,
+    ...laneOf(plan, { isTraced: run.skipped !== undefined, isSaid }),
     // A person's access is checked when the reminder is due, as for a message of that person.
     authority: plan.asker === undefined ? "operator" : "channel",
     dedupeKey: `${plan.key}:${by ?? run.planned}`,
     body: { plan, ...run } as unknown as Json,
   };
+}
+
+/**
+ * A text that is sent needs no model, so it waits for no turn. Texts to one chat keep their order. What is only noted does not wait for the
+ * run before.
+ */
+function laneOf(
+  { key, to }: Plan,
+  { isTraced, isSaid }: { readonly isTraced: boolean; readonly isSaid: boolean },
+): Pick<RawEvent, "lane" | "control"> {
+  if (isTraced) return { lane: `${key}:skipped` };
+  if (!isSaid || to === undefined) return { lane: key };
+  return { lane: `${source}:${[to.channel, to.account, to.chat].map(encodeURIComponent).join(":")}`, control: true };
 }
 
 /** For the `ingress` station. */
@@ -95,8 +107,10 @@ function dueText({ timezone }: Plan, planned: number, lateMs: number | undefined
   return `due ${sayTime(planned, timezone)}${late}`;
 }
 
+/** The words of a reminder are shown as they were set. Those of a schedule are the operator's, and are Markdown. */
 function saidText(plan: Plan, planned: number, lateMs: number | undefined): string {
-  return lateMs === undefined ? plan.message : `${plan.message}\n\n(This was ${dueText(plan, planned, lateMs)}.)`;
+  const text = plan.asker === undefined ? plan.message : `🔔 Reminder: ${escapeMarkdown(plan.message)}`;
+  return lateMs === undefined ? text : `${text}\n\n(This was ${dueText(plan, planned, lateMs)}.)`;
 }
 
 function askedText(plan: Plan, planned: number, lateMs: number | undefined): string {

@@ -1,10 +1,15 @@
 /** The chat command `/reminders`. */
-import type { CommandCall } from "service-gateway/sdk";
+import { type CommandCall, escapeMarkdown } from "service-gateway/sdk";
 import type { Reminders } from "./reminders.ts";
 import { timesText } from "./view.ts";
 
-/** Text of a person in one line, without what would end the code that shows it. */
-const shown = (text: string) => text.replace(/\s+/g, " ").replaceAll("`", "'").slice(0, 100);
+const longest = 100;
+
+/** The beginning of a text, on one line and letter by letter. */
+function shown(text: string): string {
+  const characters = [...text.replace(/\s+/g, " ")];
+  return escapeMarkdown(characters.length > longest ? `${characters.slice(0, longest - 1).join("")}…` : characters.join(""));
+}
 
 export async function remindersCommand({ args, inbound }: CommandCall, reminders: Reminders): Promise<string> {
   const [word = "", id = ""] = args.split(/\s+/);
@@ -17,7 +22,7 @@ export async function remindersCommand({ args, inbound }: CommandCall, reminders
   if (views.length === 0) return "There are no reminders in this chat. Ask me to remind you of something.";
   const lines = views.map(({ name, message = "", times, next, state }) => {
     const repeats = times !== undefined && "cron" in times ? `, ${timesText(times)}` : "";
-    return `- \`${name}\` \`${shown(message)}\`: ${state === "paused" ? "paused" : (next[0]?.text ?? "due")}${repeats}`;
+    return `- \`${name}\` ${shown(message)}: ${state === "paused" ? "paused" : (next[0]?.text ?? "due")}${repeats}`;
   });
   return ["**Reminders of this chat**", ...lines, "", "`/reminders cancel ID` cancels one."].join("\n");
 }

@@ -14,7 +14,9 @@ const text = (description: string) => Type.String({ description });
 
 const remindParameters = Type.Object(
   {
-    text: text("What to remind of, written to the person: it is sent as it is."),
+    text: text(
+      'What to remind of, written to the person. It is shown letter by letter after "🔔 Reminder:", so Markdown in it has no effect.',
+    ),
     at: Type.Optional(text("The time, such as 2027-03-01T09:00 in the sender's time zone.")),
     in: Type.Optional(text("Time from now, such as 30m, 2h or 1d.")),
     cron: Type.Optional(
@@ -24,7 +26,7 @@ const remindParameters = Type.Object(
     kind: Type.Optional(
       Type.Enum(["say", "ask"], {
         description:
-          "say (default): the text is sent. ask: you take a turn with the text then, for what must be looked up or done at that time.",
+          "say (default): the text is sent at that time, without a model. ask: you take a turn with the text then, for what must be looked up or done at that time.",
       }),
     ),
   },

@@ -338,6 +338,9 @@ test("what the platform only reports ends silent under its name; what somebody s
   act.send(place.ada, place.ada, { pinned_message: { message_id: 1 } } as Partial<Message>);
   act.send(place.ada, place.ada, { hologram: {} } as Partial<Message>);
   act.send(place.ada, place.ada, { dice: { emoji: "🎯", value: 4 } } as Partial<Message>);
-  expect(await place.ended(3)).toEqual(["silent service_pinned_message", "silent content_unknown", "answered answered"]);
+  expect(await place.ended(3)).toEqual(["silent service_pinned_message", "answered answered", "answered answered"]);
   expect(place.turns.map(({ inbound }) => inbound.text)).toEqual(["🎯 4"]);
+  // A kind of the platform's future is answered without a model, and is no part of the conversation.
+  expect(place.said(place.ada)[0]?.text).toBe("I cannot read this kind of message. Please send text, a file or a location.");
+  expect(place.turns[0]?.messages).toHaveLength(1);
 });

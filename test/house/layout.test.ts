@@ -8,6 +8,7 @@ const longFiles: Readonly<Record<string, string>> = {
   "core/contract/types.ts": "the vocabulary, in path order",
   "core/sdk/contract.ts": "the whole contract for authors, to be read from top to bottom",
   "transforms/github.ts": "users copy it as one file, and its sixty events are one table",
+  "transforms/stripe.ts": "users copy it as one file, and its events are one table",
 };
 
 /** Where the clock and chance may be read; everywhere else they are handed in. */

@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import stripe, { money } from "../../transforms/stripe.ts";
 import { read } from "../house/sources.ts";
-import { matchesPage, samplesOf, survivesMutations } from "./deliveries.ts";
+import { delivery, matchesPage, samplesOf, survivesMutations, told } from "./deliveries.ts";
 
 const samples = samplesOf("stripe");
 
@@ -39,6 +39,22 @@ describe("stripe", () => {
       [Number.MAX_SAFE_INTEGER + 1, "usd", ""],
     ];
     for (const [amount, currency, shown] of amounts) expect(money(amount, currency)).toBe(shown);
+  });
+
+  test("thin events, which name their object only, are told in one line", () => {
+    const event = {
+      id: "evt_test_65",
+      object: "v2.core.event",
+      type: "v1.billing.meter.error_report_triggered",
+      livemode: false,
+      related_object: { id: "mtr_12", type: "billing.meter", url: "/v1/billing/meters/mtr_12" },
+      data: { developer_message_summary: "There is 1 invalid event" },
+    };
+    expect(told(stripe, delivery(event)).said?.message).toBe(
+      "**Stripe** (test mode): `v1.billing.meter.error_report_triggered` for billing meter `mtr_12`\nThere is 1 invalid event",
+    );
+    const ofAccount = { object: "v2.core.event", type: "v2.core.account[requirements].updated", related_object: null };
+    expect(told(stripe, delivery(ofAccount)).said?.message).toBe("**Stripe**: `v2.core.account[requirements].updated`");
   });
 
   test("fields that are missing or of another type never throw, and a message stays bounded", () => {

@@ -2,6 +2,7 @@
 
 import { type ConfigEditor, isJson, renderProblem, waitsForStart } from "../../config/index.ts";
 import { HostError } from "../../contract/index.ts";
+import { escapeMarkdown } from "../../reply/index.ts";
 import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
 
 export interface ConfigCommandOptions {
@@ -39,7 +40,7 @@ export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptio
     const done = text === undefined ? `\`${path}\` is removed${later ? "." : "; its default applies."}` : `\`${path}\` is set.`;
     return [
       later ? `${done} It takes effect after a restart.` : done,
-      ...problems.map((problem) => `- ${literal(renderProblem(problem))}`),
+      ...problems.map((problem) => `- ${escapeMarkdown(renderProblem(problem))}`),
     ].join("\n");
   }
 
@@ -72,7 +73,7 @@ export function configCommand({ editor, enabled, forbidden }: ConfigCommandOptio
         return await run(call);
       } catch (thrown) {
         // The input is wrong, not the gateway. The error names the path, the value and what is allowed.
-        if (thrown instanceof HostError) return literal(`${thrown.message} ${thrown.hint}`.trim());
+        if (thrown instanceof HostError) return escapeMarkdown(`${thrown.message} ${thrown.hint}`.trim());
         throw thrown;
       }
     },
@@ -89,9 +90,6 @@ function split(text: string): readonly [word: string, rest: string] {
 function plain(text: string): string {
   return /^(`+)([^`]+)\1$/.exec(text)?.[2]?.trim() ?? text;
 }
-
-/** Escapes Markdown: error sentences quote the file, for example `"*"`. */
-const literal = (text: string): string => text.replace(/[*`]|(?<!\w)[_~]|[_~](?!\w)/g, "\\$&");
 
 /** Straightens curly quotes, which apps insert while a user types. */
 const straight = (text: string): string => text.replace(/[\u201c\u201d\u201e\u00ab\u00bb]/g, '"');

@@ -1,5 +1,6 @@
 /** The commands that show where a conversation stands, and who writes in it. */
 import type { Inbound } from "../../contract/index.ts";
+import { escapeMarkdown } from "../../reply/index.ts";
 import type { CommandCall, CommandDefinition } from "../../sdk/contract.ts";
 import { plainName } from "../conversation/envelope.ts";
 import type { RunningNow, RunningOnNodes, TurnNow } from "../turn/running-on-nodes.ts";
@@ -8,9 +9,7 @@ import type { SessionChoices } from "./session-choices.ts";
 const doingWords: Readonly<Record<TurnNow["doing"], string>> = { fetching: "fetching files", answering: "answering" };
 
 /** Another user's name inside an answer: it must not become markup. */
-function escaped(name: string): string {
-  return plainName(name).replace(/[\\*_~|#+=!-]/g, "\\$&");
-}
+const escaped = (name: string): string => escapeMarkdown(plainName(name));
 
 export function statusCommands(options: {
   readonly choices: SessionChoices;

@@ -1,11 +1,12 @@
 /** `/tools`: which tools the agent has in this conversation. */
 import { EngineError } from "../../contract/index.ts";
+import { escapeMarkdown } from "../../reply/index.ts";
 import type { CommandDefinition } from "../../sdk/contract.ts";
 import type { AgentTurns } from "../turn/engine.ts";
 
 const mostCharacters = 120;
 
-/** The first sentence, on one line: descriptions are written for models and can be long. */
+/** The first sentence, on one line: descriptions are written for models, also by servers, and can be long. */
 function firstSentence(description: string): string {
   const [sentence = ""] = description
     .replace(/\s+/g, " ")
@@ -23,11 +24,11 @@ export function toolsCommand(turns: Pick<AgentTurns, "tools">): CommandDefinitio
     async run({ inbound, route }) {
       try {
         const found = await turns.tools(inbound, route);
-        const lines = found.list().map(({ name, description }) => `- \`${name}\`: ${firstSentence(description)}`);
-        const notes = found.notes.length === 0 ? [] : ["", ...found.notes];
+        const lines = found.list().map(({ name, description }) => `- \`${name}\`: ${escapeMarkdown(firstSentence(description))}`);
+        const notes = found.notes.length === 0 ? [] : ["", ...found.notes.map(escapeMarkdown)];
         return lines.length === 0 ? ["I have no tools here.", ...notes].join("\n") : ["**Tools**", ...lines, ...notes].join("\n");
       } catch (error) {
-        if (error instanceof EngineError) return `${error.message}.`;
+        if (error instanceof EngineError) return `${escapeMarkdown(error.message)}.`;
         throw error;
       }
     },

@@ -13,6 +13,18 @@ const brackets = "\\[［【〔〖〘〚⟦⟨⟪⁅❲❴﹝﹇⦋⦍⦏⦗⎡�
  */
 const lineBracket = new RegExp(`^([\\s\\p{Cf}\\p{Zs}\\p{Cc}>*_~\`"'#|+-]*)(?!\\[[ xX]\\] )([${brackets}])`, "u");
 
+/**
+ * A link of the sender, such as the headline of a forwarded post. No line of the gateway continues with an address. A label that names facts
+ * as the gateway does is escaped all the same.
+ */
+const link = /^\[([^[\]\n]{1,300})\]\((?:https?:\/\/|tg:\/\/|mailto:)[^\s()<>]{1,2000}\)/;
+const likeFacts = /\bid:|\bUTC\b|^\W*(?:reply|forwarded|attached|media|used|tool|end|context|instructions|system)\b/iu;
+
+function isLink(line: string): boolean {
+  const label = link.exec(line)?.[1];
+  return label !== undefined && !likeFacts.test(label.normalize("NFKC").replace(/\p{Cf}/gu, ""));
+}
+
 /** Fast path: most texts contain no bracket and no unusual line break. */
 const harmlessAlready = new RegExp(`^[^\\r\\v\\f\\u0085\\u2028\\u2029${brackets}]*$`);
 
@@ -21,7 +33,11 @@ export function defuseLines(text: string): string {
   if (harmlessAlready.test(text)) return text;
   return text
     .split(lineBreaks)
-    .map((line) => line.replace(lineBracket, "$1\\$2"))
+    .map((line) =>
+      line.replace(lineBracket, (whole, before: string, bracket: string) =>
+        isLink(line.slice(before.length)) ? whole : `${before}\\${bracket}`,
+      ),
+    )
     .join("\n");
 }
 

@@ -3,7 +3,7 @@
 import type { AgentSettings } from "../../config/index.ts";
 import type { Inbound, Route } from "../../contract/index.ts";
 import type { ChannelCapabilities } from "../../sdk/contract.ts";
-import { fieldsOf, renderFields } from "../conversation/context-fields.ts";
+import { fieldsOf, renderPrompt } from "../conversation/context-fields.ts";
 import { isPluginTurn } from "../conversation/plugin-turn.ts";
 import { namedSkill, type Skill, skillsHint } from "../tools/skills.ts";
 
@@ -93,7 +93,7 @@ export function renderInstructions(options: {
       ? undefined
       : `This message asks for your skill ${askedSkill}. Read it first with the tool read_skill, then follow it.`,
     // These come last because fields change with each message, while providers can cache everything before them.
-    ...placePrompts.map((prompt) => renderFields(prompt.trim(), fieldsOf(inbound, route), { quoteForeign: true })),
+    ...placePrompts.map((prompt) => renderPrompt(prompt.trim(), fieldsOf(inbound, route))),
   ];
   return blocks.filter((block) => block !== undefined && block !== "").join("\n\n");
 }

@@ -2,7 +2,7 @@
 
 import type { Reply } from "../../contract/index.ts";
 import type { FormattingContext, Visit } from "../../stations/index.ts";
-import { fieldsOf, renderFields } from "../conversation/context-fields.ts";
+import { fieldsOf, renderShown } from "../conversation/context-fields.ts";
 import { type FactsOfAnswers, renderVariables } from "./answer-facts.ts";
 
 /** Markdown that loses its meaning unless it begins a line. */
@@ -19,7 +19,7 @@ export function withPrefix(
   if (typeof prefix !== "string" || text.trim() === "" || inbound.request?.deliverOnly === true) return reply;
   // Variables are replaced first: a field may insert a user's name, which must not act as a template.
   const template = prefix.includes("{") ? renderVariables(prefix, facts.of(reply, route, visit)) : prefix;
-  const before = renderFields(template, fieldsOf(inbound, route), { quoteForeign: false });
+  const before = renderShown(template, fieldsOf(inbound, route));
   if (before.trim() === "") return reply;
   const between = block.test(text) ? "\n\n" : /\s$/.test(before) ? "" : " ";
   return { ...reply, text: `${before}${between}${text}` };

@@ -2,6 +2,7 @@
 import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
+import { plainText } from "../../sdk/text/plain-text.ts";
 import { trimSlashes } from "../../webhooks/mapping/address.ts";
 import type { MappedRun } from "../../webhooks/mapping/mapped.ts";
 import { reservedPaths } from "../../webhooks/mapping/mapping-rules.ts";
@@ -46,7 +47,11 @@ function show(result: DryRun, terminal: Terminal): void {
   else terminal.line(`${headline(result, style)} by ${style("bold", taken.id)} (${taken.at})`);
   showAsked(result, terminal);
   for (const [index, step] of result.steps.entries()) showStep(step, result.steps.length > 1 ? ` ${index + 1}` : "", terminal);
-  for (const run of result.runs) showRun(run, result.runs.length > 1 ? ` ${run.index + 1}` : "", terminal);
+  showAbsent(result, terminal);
+  for (const run of result.runs) {
+    showRun(run, result.runs.length > 1 ? ` ${run.index + 1}` : "", terminal);
+    if (run.action === "agent" && run.deliverOnly) showMessage(run.asked.message, result.steps[run.index], terminal);
+  }
   if (result.failure === undefined) return;
   const { code, status, message, path, hint } = result.failure;
   terminal.line();
@@ -95,6 +100,27 @@ function showRun(run: MappedRun, number: string, terminal: Terminal): void {
     const title = run.deliverOnly ? `would deliver${number}, without an agent` : `would run${number}`;
     fields(title, { ...request, ...wrapping, message }, terminal);
   }
+}
+
+/** Names in templates that the payload does not have, each once. */
+function showAbsent({ runs }: DryRun, terminal: Terminal): void {
+  const absent = new Map(runs.flatMap((run) => run.absent ?? []).map((one) => [`${one.path} ${one.name}`, one]));
+  if (absent.size === 0) return;
+  terminal.line();
+  terminal.line(terminal.style("bold", "absent"));
+  for (const { path, detail } of absent.values())
+    terminal.line(`  ${terminal.style("yellow", "!")} ${visibleLine(detail, 1_000)} ${terminal.style("dim", `(${path})`)}`);
+}
+
+/** What people read of a message that is sent without an agent, and what they would read if its values were inserted as Markdown. */
+function showMessage(message: string, step: DryStep | undefined, terminal: Terminal): void {
+  const read = plainText(message);
+  fields("people read", { message: read }, terminal);
+  const result = step?.transform?.result;
+  const isOfTransform = typeof result === "object" && result !== null && Object.hasOwn(result, "message");
+  const inserted = isOfTransform ? undefined : step?.rendered.message;
+  if (typeof inserted !== "string" || plainText(inserted) === read) return;
+  fields("with {{{ }}} in place of {{ }}, people would read", { message: plainText(inserted) }, terminal);
 }
 
 function fields(title: string, values: object, terminal: Terminal): void {

@@ -172,7 +172,9 @@ export const mappingSchema = Type.Object(
       ),
     ),
     forEach: Type.Optional(Type.String({ minLength: 1, description: "Payload path of a list: one run for each of its elements." })),
-    deliverOnly: Type.Optional(Type.Boolean({ description: "true: the rendered message is sent unchanged, without an agent turn." })),
+    deliverOnly: Type.Optional(
+      Type.Boolean({ description: "true: the rendered message is sent without an agent turn. Values in it are shown literally." }),
+    ),
     status: Type.Optional(
       Type.Enum([200, 201, 202, 204], { description: "Status of a success, for senders that require a specific one." }),
     ),

@@ -89,7 +89,7 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
     // An isolated run has no history and is not continued; its summary contains what it said. Commands are between a person and the
     // gateway: a model must not read a pairing code or a configuration value.
     transcript({ visit, withContext, ...turn }) {
-      const alone = turn.route.isolated || isDeliverOnly(turn.inbound);
+      const alone = turn.route.isolated || isDeliverOnly(turn.inbound) || turn.inbound.unreadable === true;
       const inbound = alone ? undefined : messageForModel(turn.inbound, visit.get(usedCommand));
       return inbound === undefined
         ? []

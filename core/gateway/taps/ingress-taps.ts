@@ -5,8 +5,8 @@ import type { GatewayConfig } from "../../config/index.ts";
 import type { Inbound, Silent } from "../../contract/index.ts";
 import { whenKnown } from "../../host/index.ts";
 import { Postponed } from "../../path/index.ts";
-import type { Hooks } from "../../stations/index.ts";
-import { parseHookEvent } from "../../webhooks/index.ts";
+import { type Hooks, notes } from "../../stations/index.ts";
+import { absentOf, parseHookEvent } from "../../webhooks/index.ts";
 
 export function tapIngress(
   hooks: Hooks,
@@ -20,7 +20,11 @@ export function tapIngress(
   },
 ): void {
   const { config, accounts, migrations } = options;
-  hooks.tap("core", "ingress", (_event, gathered) => parseHeartbeat(gathered, { config: config(), directory: options.configDirectory }));
+  hooks.tap("core", "ingress", (_event, gathered, visit) => {
+    const absent = gathered.flatMap(absentOf);
+    if (absent.length > 0) visit.set(notes, absent);
+    return parseHeartbeat(gathered, { config: config(), directory: options.configDirectory });
+  });
   hooks.tap("core", "ingress", (event) => (event.source === "hooks" ? parseHookEvent(event) : undefined));
   hooks.tap("core", "ingress", (event, gathered) => {
     if (event.authority !== "channel") return undefined;

@@ -3,6 +3,9 @@ import { type AgentTurns, type Commands, firstMessage, usedCommand, type Waiting
 import type { TurnEvent } from "../../contract/index.ts";
 import type { Hooks } from "../../stations/index.ts";
 
+/** A message of a kind that the platform has added since: silence would look like a fault. */
+const unreadable = "I cannot read this kind of message. Please send text, a file or a location.";
+
 export function tapTurn(
   hooks: Hooks,
   options: {
@@ -25,6 +28,7 @@ export function tapTurn(
     { order: "early" },
   );
   hooks.tap("core", "turn", (inbound) => (inbound.request?.deliverOnly === true ? say(inbound.text) : undefined), { order: "early" });
+  hooks.tap("core", "turn", (inbound) => (inbound.unreadable === true ? say(unreadable) : undefined), { order: "early" });
   // A reaction gets no reply: the next turn of its session mentions it.
   hooks.tap(
     "core",

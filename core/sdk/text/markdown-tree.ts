@@ -1,6 +1,6 @@
 /** The tree of a reply: replies are written in Markdown, and a channel renders the tree in its platform's own markup. */
-import { createRequire } from "node:module";
-import type { MarkdownIt, MarkdownItOptions, Token } from "markdown-it";
+import type { Token } from "markdown-it";
+import { markdownParser } from "../../reply/index.ts";
 
 /**
  * A piece of a line. HTML does not exist here: tags are text. A `break` is a new line within a paragraph.
@@ -34,20 +34,6 @@ export type MarkdownBlock =
 /** Nested so deeply that the parser would drop content. */
 const absurdDepth = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
 
-/** Loaded with the first reply rather than with the SDK: most processes render none. It has no state. */
-const parser = (() => {
-  let made: MarkdownIt | undefined;
-  return () => {
-    if (made === undefined) {
-      const Markdown = createRequire(import.meta.url)("markdown-it") as new (preset: string, options: MarkdownItOptions) => MarkdownIt;
-      made = new Markdown("default", { html: false, linkify: false, typographer: false });
-      // What a platform takes as an address is for its channel to judge.
-      made.validateLink = () => true;
-    }
-    return made;
-  };
-})();
-
 /**
  * Parses a reply. Total: every text has a tree. What no reader sees is left out: titles of links, and what follows the language of a code block. Control characters and lone surrogates are removed, because
  * platforms reject them; `\n` and tabs stay.
@@ -61,7 +47,7 @@ export function parseMarkdown(text: string): readonly MarkdownBlock[] {
     .replace(/\r\n?/g, "\n")
     .replace(/[^\P{Cc}\n\t]/gu, "");
   if (absurdDepth.test(clean)) return [{ type: "paragraph", content: linesOf(clean) }];
-  return blocksOf(readTokens(parser().parse(clean, {})));
+  return blocksOf(readTokens(markdownParser().parse(clean, {})));
 }
 
 /** The lines of a text that is not parsed. */
@@ -150,11 +136,15 @@ function inlineOf(reader: Reader): readonly MarkdownInline[] {
     else if (token.type === "softbreak" || token.type === "hardbreak") pieces.push({ type: "break" });
     else if (token.type === "code_inline") pieces.push({ type: "code", text: token.content });
     else if (token.type === "link_open") pieces.push({ type: "link", url: urlOf(token, "href"), content: inlineOf(reader) });
-    else if (token.type === "image") pieces.push({ type: "image", url: urlOf(token, "src"), text: token.content });
+    else if (token.type === "image") pieces.push({ type: "image", url: urlOf(token, "src"), text: altOf(token) });
     else if (token.content !== "") pieces.push({ type: "text", text: token.content });
   }
   return pieces;
 }
 
+/** The words of a label, without its markup. */
+const altOf = ({ children }: Token): string =>
+  (children ?? []).map((child) => (child.type === "softbreak" || child.type === "hardbreak" ? " " : child.content)).join("");
+
 /** As it was written: the parser escapes what HTML would need escaped. */
-const urlOf = (token: Token, name: string) => parser().normalizeLinkText(String(token.attrGet(name) ?? ""));
+const urlOf = (token: Token, name: string) => markdownParser().normalizeLinkText(String(token.attrGet(name) ?? ""));

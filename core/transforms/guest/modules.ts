@@ -1,5 +1,6 @@
 /** Modules that are not files of the root: the few Node modules that payloads need, and CommonJS support. */
 import { product } from "../../contract/product.ts";
+import { escapeMarkdown } from "../../reply/escape-markdown.ts";
 import type { Required } from "../engine/linker.ts";
 import { GuestAddress, GuestParams } from "./addresses.ts";
 import { ask, compile, importNow } from "./bridge.ts";
@@ -27,7 +28,7 @@ const builtins: Readonly<Record<string, object>> = {
   querystring,
   url: { URL: GuestAddress, URLSearchParams: GuestParams },
   util: { format, inspect, TextEncoder: GuestEncoder, TextDecoder: GuestDecoder },
-  [`${product.packageName}/sdk`]: { defineTransform: <T>(transform: T): T => transform },
+  [`${product.packageName}/sdk`]: { defineTransform: <T>(transform: T): T => transform, escapeMarkdown },
 };
 
 interface CommonModule {

@@ -144,6 +144,7 @@ interface Accepting {
 async function acceptRuns(mapping: Mapping, { runs, views }: Plan, { request, kept, deps }: Accepting): Promise<MappedAnswer> {
   const patterns = injectionsIn(runs);
   if (patterns.length > 0) deps.log.warn({ hook: mapping.id, patterns }, "content of a hook seems to contain instructions to the model");
+  logAbsent(mapping, runs, deps);
   const answer = answerOf(mapping, runs);
   const events = runEvents(mapping, runs, {
     kept,
@@ -162,6 +163,19 @@ async function acceptRuns(mapping: Mapping, { runs, views }: Plan, { request, ke
     answer,
     accepted.map(({ eventId }) => eventId),
   );
+}
+
+/** More names of one mapping are not logged: they may come from its template or from keys that a sender chooses. */
+const mostLoggedNames = 50;
+
+/** Logs once for each mapping and name that a template names a field which the payload does not have. */
+function logAbsent({ id, loggedNames }: Mapping, runs: readonly MappedRun[], { log }: Pick<MappedRequestDeps, "log">): void {
+  for (const { absent = [] } of runs)
+    for (const { name, detail, path } of absent) {
+      if (loggedNames.has(name) || loggedNames.size >= mostLoggedNames) continue;
+      loggedNames.add(name);
+      log.info({ hook: id, detail, path }, "a template names a field that the payload of this delivery does not have");
+    }
 }
 
 /**

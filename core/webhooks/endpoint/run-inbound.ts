@@ -1,7 +1,8 @@
 /** The ingress station's part: turns a stored hook run into an `Inbound`. */
 
-import type { Inbound, TurnRequest } from "../../contract/index.ts";
+import type { Decision, Inbound, TurnRequest } from "../../contract/index.ts";
 import type { StoredEvent } from "../../state/index.ts";
+import type { AbsentField } from "../mapping/absent-fields.ts";
 
 /** `undefined` if the event is not a hook run. Wakes belong to the heartbeat. */
 export function parseHookEvent(event: StoredEvent): Inbound | undefined {
@@ -23,4 +24,13 @@ export function parseHookEvent(event: StoredEvent): Inbound | undefined {
     authority: event.authority,
     request,
   };
+}
+
+const none: readonly never[] = [];
+
+/** For the trace: what the templates of a delivery name and its payload does not have. */
+export function absentOf({ source, body }: StoredEvent): readonly Pick<Decision, "code" | "detail" | "path">[] {
+  if (source !== "hooks") return none;
+  const { absent } = body as { readonly absent?: readonly AbsentField[] };
+  return absent === undefined ? none : absent.map(({ detail, path }) => ({ code: "template_name_absent", detail, path }));
 }

@@ -63,7 +63,7 @@ function createSecretRemoval(secrets: () => Iterable<string>): (input: AcceptInp
   });
 
   const redactBody = (body: JsonObject): JsonObject => {
-    const { message, text, origin, request, replyName, delivery } = body;
+    const { message, text, origin, request, replyName, delivery, absent } = body;
     const name =
       isObject(request) && typeof request.name === "string" ? { request: { ...request, name: redactMessage(request.name) } } : {};
     return {
@@ -73,6 +73,7 @@ function createSecretRemoval(secrets: () => Iterable<string>): (input: AcceptInp
       ...(typeof origin === "string" ? { origin: redactMessage(origin) } : {}),
       ...name,
       ...(typeof replyName === "string" ? { replyName: redactMessage(replyName) } : {}),
+      ...(absent === undefined ? {} : { absent: redactValue(absent) }),
       ...(isObject(delivery) ? { delivery: redactDelivery(delivery) } : {}),
     };
   };

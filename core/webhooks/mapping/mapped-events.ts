@@ -1,9 +1,9 @@
 /** Creates the inbox events of a mapped delivery: its runs, or a record of why there are none. */
 
 import type { Decision, Json, RawEvent } from "../../contract/index.ts";
-import type { NewEvent } from "../../state/index.ts";
+import { controlSuffix, encodeLanePart, type NewEvent } from "../../state/index.ts";
 import { findInjection } from "../../untrusted/index.ts";
-import { agentEvent } from "../runs/agent.ts";
+import { type AgentRequest, agentEvent } from "../runs/agent.ts";
 import { wakeEvent } from "../runs/wake.ts";
 import type { MappedRun, MappingFailure, Plan } from "./mapped.ts";
 import type { Mapping } from "./mapping.ts";
@@ -110,6 +110,7 @@ export function runEvents(
       kept: {
         mapping: mapping.id,
         delivery: delivery as unknown as Json,
+        ...(run.absent === undefined ? {} : { absent: run.absent as unknown as Json }),
         ...(dedupeKey === undefined || position > 0 || answer === undefined ? {} : { answer: answer as unknown as Json }),
       },
       dedupeKey: dedupeKey === undefined ? undefined : keyAt(dedupeKey, position),
@@ -119,8 +120,15 @@ export function runEvents(
     const asked = kept.handed?.keepReply === true ? { ...run.asked, request: { ...run.asked.request, keepReply: true } } : run.asked;
     if (!deliverOnly) return agentEvent(asked, shared);
     const request = { ...asked.request, deliverOnly: true };
-    return agentEvent({ ...asked, request }, { ...shared, wrapped: false });
+    return { ...agentEvent({ ...asked, request }, { ...shared, wrapped: false }), lane: deliveryLane(request) };
   });
+}
+
+/**
+ * A message without an agent waits for no turn, not even one of its own session. Messages to one recipient keep their order.
+ */
+function deliveryLane({ agentId = "", channel = "", to = "" }: AgentRequest["request"]): string {
+  return `deliver:${[agentId, channel, to].map(encodeLanePart).join(":")}${controlSuffix}`;
 }
 
 /** Creates the event of a delivery that ends when it is accepted. */

@@ -7,7 +7,8 @@ import { HttpProblem } from "../../http/index.ts";
 import { type AgentDeps, type AgentRequest, parseAgent } from "../runs/agent.ts";
 import { FieldProblem, type Fields, invalid, readBoolean, readChoice, readText } from "../runs/fields.ts";
 import { type Wake, type WakeMode, wakeModes } from "../runs/wake.ts";
-import type { ForEach, Mapping, TemplateField } from "./mapping.ts";
+import { type AbsentField, absentFields, fieldOf } from "./absent-fields.ts";
+import type { ForEach, Mapping } from "./mapping.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 
 /** The input of a transform. It receives a frozen copy. */
@@ -23,7 +24,12 @@ export interface MappedDeps extends AgentDeps {
 }
 
 /** One run that a delivery causes. */
-export type MappedRun = { readonly index: number; readonly wrapped: boolean } & (
+export type MappedRun = {
+  readonly index: number;
+  readonly wrapped: boolean;
+  /** What its templates name and the payload does not have. */
+  readonly absent?: readonly AbsentField[];
+} & (
   | { readonly action: "wake"; readonly wake: Wake }
   | { readonly action: "agent"; readonly asked: AgentRequest; readonly deliverOnly: boolean }
 );
@@ -126,11 +132,11 @@ function replaceAt(value: Json, [key, ...rest]: readonly string[], next: Json): 
 /** Plans one run; `null` if the transform says that there is nothing to do. */
 function planRun(mapping: Mapping, delivery: HookDelivery, index: number, deps: MappedDeps): MappedRun | Promise<MappedRun | null> {
   const rendered = renderFields(mapping, delivery);
-  const reading = { index, deps, freshSession: hasHole(mapping, delivery) };
+  const reading = { index, deps, delivery, freshSession: hasHole(mapping, delivery) };
   const read = (override?: Fields): MappedRun | Promise<MappedRun> => {
-    const explained = (error: unknown) => (error instanceof HttpProblem ? explain(mapping, error, override) : error);
+    const explained = (error: unknown) => (error instanceof HttpProblem ? explain(mapping, error, { override, delivery }) : error);
     try {
-      const run = parseRun(mapping, override === undefined ? rendered : { ...rendered, ...override }, reading);
+      const run = parseRun(mapping, { rendered, override }, reading);
       return run instanceof Promise ? run.catch((error: unknown) => Promise.reject(explained(error))) : run;
     } catch (error) {
       throw explained(error);
@@ -140,8 +146,6 @@ function planRun(mapping: Mapping, delivery: HookDelivery, index: number, deps: 
   if (transform === undefined) return read();
   return callTransform(mapping, transform, { delivery, deps }).then((override) => (override === null ? null : read(override)));
 }
-
-const fieldOf: Readonly<Partial<Record<TemplateField, string>>> = { messageTemplate: "message", textTemplate: "text" };
 
 /** The results of templates and fixed settings, under the field names of requests. */
 export function renderFields(mapping: Mapping, delivery: HookDelivery): Fields {
@@ -209,26 +213,45 @@ async function callTransform(
 
 function parseRun(
   mapping: Mapping,
-  fields: Fields,
-  { index, deps, freshSession }: { readonly index: number; readonly deps: MappedDeps; readonly freshSession: boolean },
+  { rendered, override }: { readonly rendered: Fields; readonly override: Fields | undefined },
+  {
+    index,
+    deps,
+    delivery,
+    freshSession,
+  }: { readonly index: number; readonly deps: MappedDeps; readonly delivery: HookDelivery; readonly freshSession: boolean },
 ): MappedRun | Promise<MappedRun> {
   const { settings } = mapping;
+  const fields = override === undefined ? rendered : { ...rendered, ...override };
   const action = readChoice(fields, "action", ["wake", "agent"]) ?? settings.action;
   const wanted = readBoolean(fields, "allowUnsafeExternalContent") ?? true;
   // A transform may restore the wrapper, but never remove it, because it processes content from strangers.
   const wrapped = !(settings.allowUnsafeExternalContent === true && wanted);
+  const found = absentFields(mapping, delivery, { action, override });
+  const base = { index, wrapped, ...(found.length === 0 ? {} : { absent: found }) };
   if (action === "wake") {
     const mode: WakeMode = readChoice(fields, "wakeMode", wakeModes) ?? "now";
-    return { index, wrapped, action, wake: { text: readText(fields, "text"), mode } };
+    return { ...base, action, wake: { text: readText(fields, "text"), mode } };
   }
   const deliverOnly = readBoolean(fields, "deliverOnly") ?? settings.deliverOnly ?? false;
-  return parseAgent(fields, deps, { by: "mapping", freshSession }).then((asked) => ({ index, wrapped, action, deliverOnly, asked }));
+  const asked = deliverOnly && (override === undefined || !Object.hasOwn(override, "message")) ? shown(mapping, fields, delivery) : fields;
+  return parseAgent(asked, deps, { by: "mapping", freshSession }).then((request) => ({ ...base, action, deliverOnly, asked: request }));
+}
+
+/** A message that people read without an agent: values are shown letter by letter. A transform's message is Markdown already. */
+function shown(mapping: Mapping, fields: Fields, delivery: HookDelivery): Fields {
+  const template = mapping.templates.find(([field]) => field === "messageTemplate")?.[1];
+  return template === undefined ? fields : { ...fields, message: template.renderMarkdown(delivery) };
 }
 
 const settingOf: Readonly<Record<string, string>> = { message: "messageTemplate", text: "textTemplate" };
 
 /** Adds the origin of the invalid field: the transform, or a setting of the mapping. */
-function explain(mapping: Mapping, problem: HttpProblem, override: Fields | undefined): MappingFailure {
+function explain(
+  mapping: Mapping,
+  problem: HttpProblem,
+  { override, delivery }: { readonly override: Fields | undefined; readonly delivery: HookDelivery },
+): MappingFailure {
   const { transform } = mapping.settings;
   const field = problem instanceof FieldProblem ? problem.field : undefined;
   const byTransform = transform !== undefined && field !== undefined && override !== undefined && Object.hasOwn(override, field);
@@ -248,8 +271,8 @@ function explain(mapping: Mapping, problem: HttpProblem, override: Fields | unde
       hint: `Return ${field} from ${module}, or null if there is nothing to do. If ${module} reads headers, such as the name of the event, the delivery needs them.`,
     });
   }
-  return new MappingFailure(problem, {
-    path: mapping.placeOf(setting),
-    hint: "Compare the payload with what the mapping makes of it.",
-  });
+  const path = mapping.placeOf(setting);
+  const absent = absentFields(mapping, delivery, { action: mapping.settings.action, override }).find((one) => one.path === path);
+  const cause = absent === undefined ? "" : `${absent.detail}. `;
+  return new MappingFailure(problem, { path, hint: `${cause}Compare the payload with what the mapping makes of it.` });
 }

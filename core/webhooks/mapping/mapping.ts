@@ -61,6 +61,8 @@ export interface Mapping extends MappingSource {
   readonly fixed: Readonly<Record<string, unknown>>;
   /** True if the mapping has an error. Its requests are answered with 503. */
   readonly faulty: boolean;
+  /** The absent names that were logged, so that each is logged once. */
+  readonly loggedNames: Set<string>;
 }
 
 /** Reports a problem of a mapping. `setting` is its path below the mapping. It is an error unless `warning` is set. */
@@ -142,6 +144,7 @@ export function finishMapping(
     templates,
     fixed,
     faulty,
+    loggedNames: new Set(),
     kinds: kindsOf(settings, signedBy),
     keyParts: (sessionKey?.reads ?? []).map((read) => compileTemplate(`{{ ${read} }}`)),
     ...(forEach === undefined ? {} : { forEach }),

@@ -1,10 +1,13 @@
 /**
- * Templates of mappings: `{{ commits[0].message }}`, `{{ headers.x-github-event }}`.
+ * Templates of mappings: `{{ commits[0].message }}`, `{{ headers.x-github-event }}`, `{{{ summary }}}`.
  *
  * A template is parsed once. Rendering inserts values of the delivery between its texts. Inserted values are never expanded again, so a
- * payload cannot contain expressions of its own.
+ * payload cannot contain expressions of its own. In a text that people read, `{{ }}` shows the value letter by letter, and `{{{ }}}` inserts
+ * it as Markdown. In a text for a model both are the same.
  */
 import type { Json } from "../../contract/index.ts";
+import { compileInsertion } from "../../reply/index.ts";
+import { type AbsentName, absentIn } from "./absent-name.ts";
 import {
   isQuote,
   namesInQuotes,
@@ -29,7 +32,12 @@ export interface Template {
    * `payload.a.b[0]`. Each is itself a valid expression.
    */
   readonly reads: readonly string[];
+  /** For a model or a program: values are inserted unchanged. */
   render(delivery: HookDelivery): string;
+  /** For people: Markdown that shows each value letter by letter, unless the template says that the value is Markdown. */
+  renderMarkdown(delivery: HookDelivery): string;
+  /** The names that the payload does not have, although it has what contains them, each with the names that are there. */
+  absent(delivery: HookDelivery): readonly AbsentName[];
 }
 
 export class TemplateError extends Error {
@@ -48,6 +56,10 @@ export class TemplateError extends Error {
 interface Expression {
   readonly reads: string;
   readonly read: (delivery: HookDelivery) => Json | undefined;
+  /** The path in the payload; absent for other values. */
+  readonly keys?: readonly string[];
+  /** Written in triple braces. */
+  readonly isMarkdown?: true;
 }
 
 /** Literal text, or an expression. */
@@ -57,6 +69,7 @@ type Part = string | Expression;
 export function compileTemplate(text: string): Template {
   const parts = parse(text);
   const expressions = parts.filter((part) => typeof part !== "string");
+  let insert: ReturnType<typeof compileInsertion> | undefined;
   return {
     source: text,
     isStatic: expressions.length === 0,
@@ -66,6 +79,14 @@ export function compileTemplate(text: string): Template {
       for (const part of parts) rendered += typeof part === "string" ? part : renderValue(part.read(delivery));
       return rendered;
     },
+    renderMarkdown(delivery) {
+      insert ??= compileInsertion(parts.map((part) => (typeof part === "string" ? part : { isMarkdown: part.isMarkdown === true })));
+      return insert(expressions.map(({ read }) => renderValue(read(delivery))));
+    },
+    absent: (delivery) =>
+      expressions.flatMap(({ keys, read }) =>
+        keys === undefined || read(delivery) !== undefined ? [] : (absentIn(delivery.payload, keys) ?? []),
+      ),
   };
 }
 
@@ -100,18 +121,18 @@ function parse(text: string): readonly Part[] {
 }
 
 function parseExpression(text: string, open: number): { readonly part: Part; readonly end: number } {
-  if (!text.includes("}}", open + 2)) throw unclosed(open);
-  const start = skipSpace(text, open + 2);
-  if (text.startsWith("}}", start)) throw new PathMistake("{{ }} names nothing", open);
+  const isMarkdown = text.startsWith("{{{", open);
+  const [opening, closing] = isMarkdown ? ["{{{", "}}}"] : ["{{", "}}"];
+  const unclosed = () => new PathMistake(`"${opening}" is never closed with "${closing}"`, open);
+  if (!text.includes(closing, open + opening.length)) throw unclosed();
+  const start = skipSpace(text, open + opening.length);
+  if (text.startsWith(closing, start)) throw new PathMistake(`${opening} ${closing} names nothing`, open);
   const { part, end } = parseBody(text, start);
   const close = skipSpace(text, end);
-  if (close === text.length) throw unclosed(open);
-  if (!text.startsWith("}}", close)) throw new PathMistake(`${shownAt(text, close)} is in the place of "}}"; ${namesInQuotes}`, close);
-  return { part, end: close + 2 };
-}
-
-function unclosed(open: number): PathMistake {
-  return new PathMistake('"{{" is never closed with "}}"', open);
+  if (close === text.length) throw unclosed();
+  if (!text.startsWith(closing, close))
+    throw new PathMistake(`${shownAt(text, close)} is in the place of "${closing}"; ${namesInQuotes}`, close);
+  return { part: isMarkdown && typeof part !== "string" ? { ...part, isMarkdown } : part, end: close + closing.length };
 }
 
 const flat = /(headers|query)(?=[.[])/y;
@@ -167,5 +188,5 @@ function pathExpression(keys: readonly string[]): Expression {
   if (keys.length === 1 && first === "now") return { reads: "now", read: ({ now }) => now };
   const inner = first === "payload" ? keys.slice(1) : keys;
   const read = readerOf(inner);
-  return { reads: renderPayloadPath(["payload", ...inner]), read: ({ payload }) => read(payload) };
+  return { reads: renderPayloadPath(["payload", ...inner]), read: ({ payload }) => read(payload), keys: inner };
 }

@@ -35,7 +35,31 @@ function shared(fields: Fields, key: "user_id" | "chat_id"): string {
 }
 
 function contact(fields: Fields): string {
-  return `👤 Contact: ${[nameOf(fields), text(fields.phone_number)].filter(Boolean).join(", ")}`;
+  const user = id(fields.user_id);
+  const facts = [nameOf(fields), text(fields.phone_number), user && `id:${user}`].filter(Boolean).join(", ");
+  return [`👤 Contact: ${facts}`, ...cardLines(text(fields.vcard) ?? "")].join("\n");
+}
+
+/** What the message says itself, or what is not for a reader. */
+const unlisted = /^(?:begin|end|version|n|fn|tel|photo|logo|sound|key|prodid|uid|rev|x-[\w-]*)$/i;
+const mostCardLines = 20;
+
+/** The further lines of a vCard, such as mail addresses and companies. */
+function cardLines(card: string): readonly string[] {
+  return card
+    .slice(0, 4_000)
+    .replace(/\r?\n[ \t]/g, "")
+    .split(/\r?\n/)
+    .flatMap((line) => {
+      const [, name = "", value = ""] = /^(?:item\d+\.)?([\w-]{1,30})(?:;[^:]{0,200})?:(.{1,500})$/i.exec(line) ?? [];
+      const said = value
+        .replace(/\\([,;\\])/g, "$1")
+        .replace(/\\n/gi, " ")
+        .replace(/;+/g, ", ")
+        .replace(/^[, ]+|[, ]+$/g, "");
+      return name === "" || said === "" || unlisted.test(name) ? [] : [`- ${name.toLowerCase()}: ${said}`];
+    })
+    .slice(0, mostCardLines);
 }
 
 /** What is shown with a poll or with one of its options. */
@@ -46,13 +70,29 @@ function pollMedia(fields: Fields | undefined): string | undefined {
   return files || (place && venue(place)) || (pin && location(pin)) || text(record(fields.link)?.url);
 }
 
+const votes = (count: number): string => `${count} ${count === 1 ? "vote" : "votes"}`;
+
+/** Votes are listed only if there are any. */
 function poll(fields: Fields): string {
-  const options = records(fields.options).flatMap((each) => {
+  const total = number(fields.total_voter_count) ?? 0;
+  const right = new Set([...list(fields.correct_option_ids), fields.correct_option_id].flatMap((each) => number(each) ?? []));
+  const options = records(fields.options).flatMap((each, index) => {
     const said = [text(each.text), pollMedia(record(each.media))].filter(Boolean).join(" ");
-    return said === "" ? [] : [`- ${said}`];
+    const facts = [total > 0 ? votes(number(each.voter_count) ?? 0) : "", right.has(index) ? "right answer" : ""]
+      .filter(Boolean)
+      .join(", ");
+    return said === "" ? [] : [`- ${said}${facts === "" ? "" : ` (${facts})`}`];
   });
   const about = [text(fields.description), pollMedia(record(fields.media))].filter((piece) => piece !== undefined);
-  return [`📊 Poll: ${text(fields.question) ?? ""}`, ...about, ...options].join("\n");
+  const state = [fields.is_closed === true ? "closed" : "", total > 0 ? `${total} ${total === 1 ? "person" : "people"} voted` : ""];
+  const facts = state.filter(Boolean).join(", ");
+  const explanation = text(fields.explanation);
+  return [
+    `📊 Poll: ${text(fields.question) ?? ""}${facts === "" ? "" : ` (${facts})`}`,
+    ...about,
+    ...options,
+    ...(explanation === undefined ? [] : [`Explanation: ${explanation}`]),
+  ].join("\n");
 }
 
 function task(fields: Fields): string {

@@ -1,5 +1,5 @@
 /** Parses messages, edited messages and channel posts; several gathered ones become one. */
-import type { Inbound } from "service-gateway/sdk";
+import type { Inbound, Json } from "service-gateway/sdk";
 import type { ChannelInbound, InboundChat, Silent } from "service-gateway/sdk/channel";
 import { type Content, parseContent } from "./content.ts";
 import { readEntities } from "./entities.ts";
@@ -68,17 +68,29 @@ function parseForward(message: Fields): Inbound["forward"] {
   return { from: originOf(origin) ?? "unknown", ...(seconds !== undefined && { timestamp: seconds * 1_000 }) };
 }
 
-/** Whether an entity of the text names the bot. Text that merely looks like its name does not. */
+/** The texts of a message that can contain mentions, each with its entities. */
+function textsOf(message: Fields): readonly (readonly [source: string, entities: Json | undefined])[] {
+  const written = text(message.text);
+  const poll = record(message.poll);
+  const checklist = record(message.checklist);
+  return [
+    written === undefined ? ([text(message.caption) ?? "", message.caption_entities] as const) : ([written, message.entities] as const),
+    ...(poll === undefined ? [] : [[text(poll.question) ?? "", poll.question_entities] as const]),
+    ...(checklist === undefined ? [] : [[text(checklist.title) ?? "", checklist.title_entities] as const]),
+  ];
+}
+
+/** Whether an entity of the texts names the bot. Text that merely looks like its name does not. */
 function isNamed(message: Fields, bot: BotIdentity): boolean {
-  const source = text(message.text) ?? text(message.caption) ?? "";
   const handle = bot.username === undefined ? undefined : `@${bot.username.toLowerCase()}`;
-  const entities = readEntities(source, text(message.text) !== undefined ? message.entities : message.caption_entities);
-  const named = entities.some(({ type, start, end, fields }) => {
-    const said = source.slice(start, end).toLowerCase();
-    if (type === "mention") return said === handle;
-    if (type === "text_mention") return id(record(fields.user)?.id) === bot.id;
-    return type === "bot_command" && handle !== undefined && said.endsWith(handle) && said.indexOf("@") === said.length - handle.length;
-  });
+  const named = textsOf(message).some(([source, entities]) =>
+    readEntities(source, entities).some(({ type, start, end, fields }) => {
+      const said = source.slice(start, end).toLowerCase();
+      if (type === "mention") return said === handle;
+      if (type === "text_mention") return id(record(fields.user)?.id) === bot.id;
+      return type === "bot_command" && handle !== undefined && said.endsWith(handle) && said.indexOf("@") === said.length - handle.length;
+    }),
+  );
   return named || namedInRich(record(message.rich_message), bot);
 }
 
@@ -143,7 +155,7 @@ export function parseMessages(versions: readonly Version[], bot: BotIdentity): C
   const moved = parseMigration(first, chat, { sender, messageId });
   if (moved !== undefined) return moved;
   const content = contentOf(messages);
-  if ("silent" in content) return content;
+  if ("silent" in content && !(content.silent === "content_unknown" && chat.kind === "direct" && kind === "message")) return content;
   const mentionedByName = messages.some((message) => isNamed(message, bot));
   const mention = mentionedByName || messages.some((message) => answersBot(message, bot));
   if (chat.kind !== "direct" && !mention && isForAnother(first, bot)) {
@@ -161,9 +173,7 @@ export function parseMessages(versions: readonly Version[], bot: BotIdentity): C
     kind,
     chat: { ...chat, ...(thread && { thread }) },
     sender,
-    text: content.text,
-    ...(content.plain !== undefined && { plain: content.plain }),
-    media: content.media,
+    ...("silent" in content ? unreadable : contentFields(content)),
     mention,
     ...(mentionedByName && { mentionedByName }),
     timestamp: seconds * 1_000,
@@ -173,6 +183,11 @@ export function parseMessages(versions: readonly Version[], bot: BotIdentity): C
     ...(forward && { forward }),
   };
 }
+
+/** A person in a direct chat gets a sentence for a message of a kind that this version does not know. */
+const unreadable = { text: "", media: [], unreadable: true } as const;
+
+const contentFields = ({ text: markdown, plain, media }: Content) => ({ text: markdown, ...(plain !== undefined && { plain }), media });
 
 function firstOf<T>(messages: readonly Fields[], read: (message: Fields) => T | undefined): T | undefined {
   for (const message of messages) {

@@ -6,7 +6,6 @@ import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
 import { automatedBy } from "../automated.ts";
 import type { MailboxName } from "../handover.ts";
-import { wholeTextOf } from "../payload.ts";
 import { type DraftFolder, type Mail, SourceError } from "../source.ts";
 import { type Answered, answeredOf, renderDraft } from "./text.ts";
 
@@ -86,7 +85,7 @@ export function createDrafts(
   return {
     async expect(mail, eventId) {
       if (automatedBy(mail.headers) !== false || mail.bodyError !== undefined) return;
-      const { text } = await wholeTextOf(mail);
+      const text = mail.text?.value ?? "";
       const answered = answeredOf(mail, { text, maxBytes });
       if (answered === undefined || answered.to.address.toLowerCase() === owner?.toLowerCase()) return;
       if ((await all()).has(eventId) || (await host.store.get(doneKeyOf(eventId))) !== null) return;

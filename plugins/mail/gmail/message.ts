@@ -1,5 +1,6 @@
 /** One mail from the Gmail API. It is already parsed, so only its parts have to be selected. Attachments are not fetched. */
-import { type Described, outlineOf } from "../outline.ts";
+import { readContents, TooLongPart } from "../parts/contents.ts";
+import { type Described, type EnclosedHeader, outlineOf } from "../parts/outline.ts";
 import type { Header, Mail } from "../source.ts";
 import { oneLine } from "../text.ts";
 import { decodeWords, readAddresses } from "./addresses.ts";
@@ -11,8 +12,6 @@ const headerNames = new Set([
 ]);
 const maxHeaders = 200;
 const maxHeaderLength = 20_000;
-/** HTML needs more space than its text. */
-const maxHtmlBytes = 100_000;
 /** A longer text is not fetched for its beginning alone. */
 const maxTextBytes = 2 * 1_048_576;
 
@@ -22,16 +21,17 @@ export async function readMessage(
   { maxBytes, fetchPart }: { readonly maxBytes: number; readonly fetchPart: (attachmentId: string) => Promise<string> },
 ): Promise<Mail> {
   const mail = readEnvelope(message);
-  const { text, attachments } = outlineOf(message.payload ?? {}, describe);
-  if (text === undefined) return { ...mail, attachments };
-  const { size = 0, data, attachmentId } = text.part.body ?? {};
-  if (data === undefined && size > maxTextBytes) return { ...mail, attachments, bodyError: "the text of the mail is too long" };
-  const encoded = data ?? (attachmentId === undefined ? "" : await fetchPart(attachmentId));
-  const most = text.kind === "html" ? maxHtmlBytes : maxBytes * 2;
-  // Four characters encode three bytes.
-  const bytes = Buffer.from(encoded.slice(0, Math.ceil(most / 3) * 4), "base64url");
-  const cut = encoded.length > Math.ceil(most / 3) * 4;
-  return { ...mail, attachments, text: { kind: text.kind, value: decode(bytes, { declared: charsetOf(text.part), cut }), cut } };
+  async function read(part: Part, most: number) {
+    const { size = 0, data, attachmentId } = part.body ?? {};
+    if (data === undefined && size > maxTextBytes) throw new TooLongPart();
+    const encoded = data ?? (attachmentId === undefined ? "" : await fetchPart(attachmentId));
+    // Four characters encode three bytes.
+    const length = Math.ceil(most / 3) * 4;
+    const bytes = Buffer.from(encoded.slice(0, length), "base64url");
+    const cut = encoded.length > length;
+    return { value: decode(bytes, { declared: charsetOf(part), cut }), cut };
+  }
+  return { ...mail, ...(await readContents(outlineOf(message.payload ?? {}, describe), { maxBytes, read })) };
 }
 
 /** Reads the header of a mail. */
@@ -67,7 +67,14 @@ function describe({ mimeType = "", filename = "", body, parts = [], ...part }: P
     isAttached: filename !== "" || /^\s*attachment\b/i.test(headerOf(part, "content-disposition")),
     attachment: { name: oneLine(filename), type: oneLine(type), size: body?.size ?? 0 },
     parts,
+    ...(type.startsWith("message/") && { message: enclosedHeader(parts[0]) }),
   };
+}
+
+/** The part in an enclosed message has that message's header. */
+function enclosedHeader(part: Part = {}): EnclosedHeader {
+  const get = (name: string) => decodeWords(headerOf(part, name));
+  return { from: get("from"), subject: get("subject"), date: get("date") };
 }
 
 const headerOf = ({ headers = [] }: Part, wanted: string) =>

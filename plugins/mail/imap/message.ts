@@ -1,5 +1,6 @@
 /** One mail over IMAP: its envelope, the relevant header fields, and its text. Attachments are not fetched. */
-import type { FetchMessageObject, ImapFlow, MessageAddressObject } from "imapflow";
+import type { FetchMessageObject, ImapFlow, MessageAddressObject, MessageStructureObject } from "imapflow";
+import { readContents } from "../parts/contents.ts";
 import type { Depth, Header, Mail, Mailbox } from "../source.ts";
 import { structureOf } from "./structure.ts";
 
@@ -10,9 +11,6 @@ const headerNames = [
 
 /** A trusted server writes its fields at the top of the header, so the rest is ignored. */
 const maxHeaderBytes = 131_072;
-
-/** HTML needs more space than its text. */
-const maxHtmlBytes = 100_000;
 
 interface Asked {
   readonly id: string;
@@ -39,22 +37,27 @@ export async function readMail(client: ImapFlow, asked: Asked): Promise<Mail | u
   if (depth === "envelope") return { ...mail, bodyError: "the parts of the mail could not be read" };
   const headers = readHeaders(fetched.headers?.subarray(0, maxHeaderBytes).toString("latin1") ?? "");
   if (fetched.bodyStructure === undefined) return { ...mail, headers };
-  const { text, attachments } = structureOf(fetched.bodyStructure);
-  if (text === undefined) return { ...mail, headers, attachments };
-  const most = text.kind === "html" ? maxHtmlBytes : maxBytes * 2;
-  const downloaded = await client.download(String(uid), text.part, { uid: true, maxBytes: most });
-  if (!("content" in downloaded) || downloaded.content === undefined) return { ...mail, headers, attachments };
+  const read = (part: MessageStructureObject, most: number) => download(client, { uid, part: part.part ?? "1", most });
+  return { ...mail, headers, ...(await readContents(structureOf(fetched.bodyStructure), { maxBytes, read })) };
+}
+
+/** The server sends a part without its encoding; the library decodes its characters. */
+async function download(client: ImapFlow, { uid, part, most }: { readonly uid: number; readonly part: string; readonly most: number }) {
+  const downloaded = await client.download(String(uid), part, { uid: true, maxBytes: most });
+  if (!("content" in downloaded) || downloaded.content === undefined) return undefined;
   const pieces: Buffer[] = [];
   let size = 0;
   for await (const piece of downloaded.content as AsyncIterable<Buffer>) {
     if (size < most) pieces.push(piece);
     size += piece.length;
   }
-  const value = Buffer.concat(pieces).toString("utf8");
-  return { ...mail, headers, attachments, text: { kind: text.kind, value, cut: size >= most } };
+  return { value: Buffer.concat(pieces).toString("utf8"), cut: size >= most };
 }
 
-function envelopeOf({ envelope, internalDate }: FetchMessageObject): Omit<Mail, "id" | "folder" | "headers" | "attachments"> {
+function envelopeOf({
+  envelope,
+  internalDate,
+}: FetchMessageObject): Pick<Mail, "subject" | "from" | "to" | "cc" | "replyTo" | "date" | "messageId" | "inReplyTo"> {
   const { subject = "", date, messageId, inReplyTo } = envelope ?? {};
   const sent = new Date(internalDate ?? date ?? Number.NaN);
   return {

@@ -1,23 +1,28 @@
-/** Finds the text part of a mail, and its attachments, in the structure that an IMAP server sends. */
+/** Describes the parts of a mail as an IMAP server lists them. */
 import type { MessageStructureObject } from "imapflow";
-import { outlineOf } from "../outline.ts";
-import type { Attachment } from "../source.ts";
+import { type EnclosedHeader, type Outline, outlineOf } from "../parts/outline.ts";
 import { oneLine } from "../text.ts";
 
-export interface Structure {
-  readonly text?: { readonly part: string; readonly kind: "plain" | "html" };
-  readonly attachments: readonly Attachment[];
-}
-
-export function structureOf(root: MessageStructureObject): Structure {
-  const { text, attachments } = outlineOf(root, ({ type, disposition, dispositionParameters, parameters, size = 0, childNodes = [] }) => {
+export function structureOf(root: MessageStructureObject): Outline<MessageStructureObject> {
+  return outlineOf(root, (part) => {
+    const { type, disposition, dispositionParameters, parameters, size = 0, childNodes = [], envelope } = part;
     const name = dispositionParameters?.filename ?? parameters?.name;
     return {
       type,
       isAttached: disposition?.toLowerCase() === "attachment" || name !== undefined,
-      attachment: { name: oneLine(name ?? ""), type: oneLine(type), size },
+      attachment: { name: oneLine(name ?? ""), type: oneLine(type), size: decodedSize(part, size) },
       parts: childNodes,
+      ...(envelope !== undefined && { message: headerOf(envelope) }),
     };
   });
-  return { ...(text === undefined ? {} : { text: { part: text.part.part ?? "1", kind: text.kind } }), attachments };
+}
+
+/** The server counts bytes as sent: in base64, four for three. */
+const decodedSize = ({ encoding }: MessageStructureObject, size: number): number =>
+  encoding?.toLowerCase() === "base64" ? Math.round((size * 3) / 4) : size;
+
+function headerOf({ from = [], subject = "", date }: NonNullable<MessageStructureObject["envelope"]>): EnclosedHeader {
+  const senders = from.slice(0, 5).map(({ name = "", address = "" }) => (name === "" ? address : `${name} <${address}>`));
+  const sent = new Date(date ?? Number.NaN);
+  return { from: senders.join(", "), subject, date: Number.isNaN(sent.getTime()) ? "" : sent.toISOString() };
 }

@@ -1,7 +1,8 @@
 import { describe, expect, test } from "vitest";
-import { fieldsOf, renderFields } from "../../../core/agents/conversation/context-fields.ts";
+import { fieldsOf, renderPrompt, renderShown } from "../../../core/agents/conversation/context-fields.ts";
 import { renderInstructions } from "../../../core/agents/turn/prompt.ts";
 import type { Inbound } from "../../../core/contract/types.ts";
+import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
 import { message, route } from "./inbound.ts";
 
 const sticker: Inbound["media"][number] = {
@@ -17,7 +18,7 @@ const inForum = message("hi", {
   media: [sticker],
 });
 const fields = (inbound: Inbound) => fieldsOf(inbound, route());
-const render = (template: string, inbound = inForum, quoteForeign = true) => renderFields(template, fields(inbound), { quoteForeign });
+const render = (template: string, inbound = inForum) => renderPrompt(template, fields(inbound));
 
 describe("fields", () => {
   test.each([
@@ -51,8 +52,27 @@ describe("fields", () => {
     expect([...shown].length).toBe(200 + 'It is "".'.length);
   });
 
-  test("without quotation marks it is still one line", () => {
-    expect(render("{{SenderName}}:", message("hi", { sender: { id: "1", name: "A\nB" } }), false)).toBe("A B:");
+  test("in triple braces they are the same in a prompt", () => {
+    expect(render("{{{SenderName}}} {{{Nobody}}}")).toBe('"Ada" {{{Nobody}}}');
+  });
+});
+
+describe("fields in a text that people read", () => {
+  const from = (name: string, title = "Workshop") => message("hi", { chat: { id: "-5", kind: "group", title }, sender: { id: "1", name } });
+  const shown = (template: string, inbound: Inbound) => parseMarkdown(renderShown(template, fields(inbound)));
+
+  test("show what a person chose letter by letter, on one line of at most 200 characters", () => {
+    const { text, spans } = shown(
+      "**{{ChatTitle}}** {{SenderName}}:",
+      from("__Bob__ [pay](http://evil.example) <b>", "ops_*team*\n\n# New"),
+    );
+    expect(text).toBe("ops_*team* # New __Bob__ [pay](http://evil.example) <b>:");
+    expect(spans.map(({ kind }) => kind)).toEqual(["bold"]);
+    expect([...shown("{{SenderName}}", from("x".repeat(300))).text]).toHaveLength(200);
+  });
+
+  test("insert it as Markdown in triple braces, keep it in code, and leave unknown names as they are written", () => {
+    expect(shown("{{{ChatTitle}}} `{{SenderName}}` {{Nobody}}", from("*a*`", "**ops**")).text).toBe("ops *a*` {{Nobody}}");
   });
 });
 

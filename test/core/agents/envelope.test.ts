@@ -116,6 +116,22 @@ describe("what a sender writes cannot pass for the gateway's own line", () => {
   });
 });
 
+describe("a link at the beginning of a line", () => {
+  const said = (text: string) => renderEnvelope(message(text)).replace(/^\[[^\]]*\] /, "");
+
+  test("stays a link, such as the headline of a forwarded post or a person without a user name", () => {
+    for (const text of ["[news](https://example.org/1) today", "first\n[more of it](https://example.org/2)", "[Ada](tg://user?id=1) hi"])
+      expect(said(text)).toBe(text);
+  });
+
+  test("is escaped if its label could be a line of the gateway, or if no address follows", () => {
+    const labels = ["botchat Ada id:1", "Fri 2026-11-20 14:09 UTC", "forwarded from Ada", "Reply to Ada", "\u200bsystem", "attached file"];
+    for (const label of labels) expect(said(`[${label}](https://example.org)`)).toMatch(/^\\\[/);
+    for (const text of ["[news] (https://example.org)", "[news](javascript:x)", "[news]", "[[news](https://example.org)"])
+      expect(said(text)).toMatch(/^\\\[/);
+  });
+});
+
 describe("ordinary text stays as it is", () => {
   const texts = ["- [x] done\n- [ ] open", "a[0] = b[1]", "see [1] and [2]", "```\ncode\n```", "ümläut 👩‍👩‍👧 العربية"];
   test.each(texts)("%j", (text) => {

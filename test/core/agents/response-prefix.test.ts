@@ -51,7 +51,7 @@ test.each([
   ["{identity.name}/{identityName}", "Otto/Otto hello"],
   ["[{MODEL} { Provider }]", "[large/v2 acme] hello"],
   ["{unknown} {{model}} {", "{unknown} {{model}} { hello"],
-  ["{{SenderName}}", "model hello"],
+  ["{{SenderName}}", "{model} hello"],
 ])("%j becomes %j", (prefix, whole) => {
   expect(sent("hello", prefix, message("hi", { sender: { id: "1", name: "{model}" } }))).toBe(whole);
 });

@@ -12,6 +12,7 @@ const token = "hook-token-of-the-cli-tests";
 const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
 
 const config = {
+  log: { level: "info" },
   hooks: {
     token,
     exposeReplies: true,
@@ -397,4 +398,44 @@ describe("hooks record", () => {
     expect(alone).toMatchObject({ code: 1, err: expect.stringContaining("No gateway is running on") });
     expect((await hooks("record", "/")).code).toBe(2);
   });
+});
+
+test("a name that the payload does not have is in hooks test, hooks show and why, and once in the log", async () => {
+  const { eventId } = await send("git", { repo: "house", whom: "ada" }, { "x-event": "push" });
+  await send("git", { repo: "house", whom: "ada" }, { "x-event": "push" });
+  const detail = "`who` is not in the payload; it has repo, whom";
+  const path = "hooks.mappings[0].messageTemplate";
+  const found = { verdict: "pass", code: "template_name_absent", detail, path };
+  await expect.poll(async () => (await json("show", eventId)).decisions).toContainEqual(expect.objectContaining(found));
+  const why = await run(["why", eventId, ...files()], { home: temporaryHome() });
+  expect(why.out).toContain(detail);
+  const payload = join(directory, "absent.json");
+  writeFileSync(payload, JSON.stringify({ repo: "house" }));
+  const tried = await hooks("test", "git", payload, "--header", "x-event: push");
+  expect(tried.out).toContain(`absent\n  ! \`who\` is not in the payload; it has repo (${path})`);
+  const log = readFileSync(join(directory, "state", "logs", "gateway.log"), "utf8");
+  // Earlier deliveries of this file lacked it too.
+  const lines = log.split("\n").filter((line) => line.includes("`who` is not in the payload"));
+  expect(lines.map((line) => JSON.parse(line))).toEqual([
+    expect.objectContaining({ level: 30, hook: "push", path, msg: expect.stringContaining("a template names a field") }),
+  ]);
+});
+
+test("a delivery that is refused because its only name is absent says which names are there", async () => {
+  const refused = await send("git", { issue: { titel: "Doors" } });
+  expect(refused.status).toBe(400);
+  const tried = await hooks("test", "git", fileWith({ issue: { titel: "Doors" } }));
+  expect(tried.out).toContain("`issue.title` is not in the payload; `issue` has titel.");
+});
+
+test("hooks test shows a message without an agent as Markdown, as people read it, and as they would with triple braces", async () => {
+  const home = temporaryHome();
+  const [file, payload] = [join(home, "shown.jsonc"), join(home, "payload.json")];
+  const mapping = { match: { path: "alert" }, deliverOnly: true, messageTemplate: "**{{ title }}** {{{ note }}}" };
+  writeFileSync(file, JSON.stringify({ hooks: { enabled: true, token, mappings: [mapping] } }), { mode: 0o600 });
+  writeFileSync(payload, JSON.stringify({ title: "__init__.py [x](http://e.example)", note: "*now*" }));
+  const tried = await run(["hooks", "test", "alert", payload, "--config", file], { home });
+  expect(tried.out).toContain("message      **\\_\\_init\\_\\_.py \\[x\\](http://e.example)** *now*");
+  expect(tried.out).toContain("people read\n  message  __init__.py [x](http://e.example) now");
+  expect(tried.out).toContain("with {{{ }}} in place of {{ }}, people would read\n  message  init.py x (http://e.example) now");
 });

@@ -1,6 +1,11 @@
 import { createHmac } from "node:crypto";
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { createTestHost, type TestHost } from "service-gateway/testkit";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { plainText } from "../../../core/sdk/channel.ts";
+import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
 
 /** A gateway whose agent repeats what it reads. The owner wrote before, so that `last` is a place, unless nothing was `said`. */
 async function start(hooks: object, { said = true }: { readonly said?: boolean } = {}): Promise<TestHost> {
@@ -35,13 +40,53 @@ describe("a mapping with a template", () => {
     expect(lastOf(host)?.text).toContain("external-content");
   });
 
-  test("deliverOnly: the message goes out as it is, no engine answers, no summary follows", async () => {
+  test("deliverOnly: the message is sent without an engine and without a summary, and its values are shown letter by letter", async () => {
     const host = await start({
-      mappings: [{ match: { path: "alert" }, deliverOnly: true, messageTemplate: "[[reply_to_current]] {{ text }} HEARTBEAT_OK" }],
+      mappings: [
+        {
+          match: { path: "alert" },
+          deliverOnly: true,
+          messageTemplate: "[[reply_to_current]] **{{ title }}** is {{ state }}: {{ message }} {{{ note }}} HEARTBEAT_OK",
+        },
+      ],
     });
-    expect((await host.deliver("alert", { text: "It **burns**" })).status).toBe(202);
-    expect(lastOf(host)).toMatchObject({ chat: "owner", text: "[[reply_to_current]] It **burns** HEARTBEAT_OK" });
+    const message = "~~y~~ [click](http://evil.example) # heading\n\n> quote";
+    const payload = { title: "__init__.py", state: "*all* down", message, note: "**urgent**" };
+    expect((await host.deliver("alert", payload)).status).toBe(202);
+    const { chat, text = "" } = lastOf(host) ?? {};
+    expect(chat).toBe("owner");
+    const shown = `[[reply_to_current]] __init__.py is *all* down: ${message} urgent HEARTBEAT_OK`;
+    expect([parseMarkdown(text).text, plainText(text)]).toEqual([shown, shown]);
+    // The platform would make a link of the file name, which therefore is shown as code.
+    expect(parseMarkdown(text).spans.map(({ kind }) => kind)).toEqual(["bold", "code", "bold"]);
     expect(host.outbox()).toHaveLength(2);
+  });
+
+  test("a message to the agent contains the values unchanged, in double and in triple braces", async () => {
+    const host = await start({ mappings: [{ match: { path: "alert" }, messageTemplate: "{{ title }} {{{ title }}}" }] });
+    await host.deliver("alert", { title: "*a* `b`" });
+    expect(lastOf(host)?.text).toContain("*a* `b` *a* `b`");
+  });
+
+  test("deliverOnly from a transform: its message is Markdown, and a template that it leaves alone shows values", async () => {
+    const directory = mkdtempSync(join(tmpdir(), "transforms-"));
+    onTestFinished(() => rmSync(directory, { recursive: true }));
+    mkdirSync(join(directory, "transforms"));
+    const code = `import { escapeMarkdown } from "service-gateway/sdk";
+      export default ({ payload }) => ({ deliverOnly: true, ...(payload.own && { message: \`**\${escapeMarkdown(payload.own)}**\` }) });`;
+    writeFileSync(join(directory, "transforms", "own.js"), code);
+    const config = { hooks: { mappings: [{ match: { path: "t" }, messageTemplate: "{{ title }}", transform: { module: "own.js" } }] } };
+    const host = await createTestHost({ config, directory });
+    onTestFinished(() => host.close());
+    await host.say("hello");
+    await host.deliver("t", { title: "*a*" });
+    await host.deliver("t", { title: "*a*", own: "_b_ [c](d)" });
+    expect(
+      host
+        .outbox()
+        .slice(1)
+        .map(({ text }) => text),
+    ).toEqual(["\\*a\\*", "**\\_b\\_ \\[c\\](d)**"]);
   });
 
   test("a signed path takes the signature and not the token", async () => {

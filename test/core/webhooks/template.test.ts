@@ -136,6 +136,37 @@ describe("what stands around", () => {
   });
 });
 
+describe("names that the payload does not have", () => {
+  const payload = { title: "Disk", state: null, issue: { number: 7 }, commits: [], text: "words", "a b": 1 };
+  const absentIn = (text: string) =>
+    compileTemplate(text)
+      .absent(deliveryOf({ payload }))
+      .map(({ detail }) => detail);
+
+  test("are reported with the names that are there", () => {
+    expect(absentIn("{{ titel }} {{{ issue.titel }}} {{ payload.stat }} {{ text.title }} {{ commits.first }}")).toEqual([
+      "`titel` is not in the payload; it has title, state, issue, commits, text, a b",
+      "`issue.titel` is not in the payload; `issue` has number",
+      "`stat` is not in the payload; it has title, state, issue, commits, text, a b",
+      "`text.title` is not in the payload; `text` is a text",
+      "`commits.first` is not in the payload; `commits` is a list of 0",
+    ]);
+  });
+
+  test("are not reported where payloads differ: a null, what would be in it, an element of a shorter list, a header", () => {
+    expect(
+      absentIn("{{ state }} {{ state.name }} {{ commits[0].message }} {{ headers.x-a }} {{ query.a }} {{ now }} {{ payload }}"),
+    ).toEqual([]);
+  });
+
+  test("are reported in bounded length", () => {
+    const wide = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`${"n".repeat(200)}${index}`, 1]));
+    const [found] = compileTemplate("{{ x }}").absent(deliveryOf({ payload: wide }));
+    expect(found?.detail.length).toBeLessThan(700);
+    expect(found?.detail).toMatch(/ and 488 more$/);
+  });
+});
+
 describe("what is no template", () => {
   test.each([
     ["Hi {{ name", '"{{" is never closed with "}}", at column 4'],
@@ -150,7 +181,11 @@ describe("what is no template", () => {
     ["{{ a b }}", '"b" is in the place of "}}"; '],
     ["{{ a | upper }}", '"|" is in the place of "}}"; '],
     ["{{#if a}}", 'a name is missing before "#"'],
-    ["{{{ a }}}", 'a name is missing before "{"'],
+    ["{{{ a }}", '"{{{" is never closed with "}}}", at column 1'],
+    ["x {{{ a", '"{{{" is never closed with "}}}", at column 3'],
+    ["{{{ }}}", "{{{ }}} names nothing, at column 1"],
+    ["{{{ a } }}}", '"}" is in the place of "}}}"'],
+    ["{{{{ a }}}}", 'a name is missing before "{"'],
     ["{{ a {{ b }}", '"{" is in the place of "}}"; '],
     ["{{ a[b] }}", 'brackets take an index such as [0], or a name in quotes such as ["a.b"], at column 5'],
     ["{{ a[-1] }}", "brackets take an index"],

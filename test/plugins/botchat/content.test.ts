@@ -97,8 +97,48 @@ describe("what the platform tells in the form of a message", () => {
     expect(update(examples.photo?.fields ?? {})).toMatchObject({ kind: "message", text: "<media:image>", media: examples.photo?.media });
   });
 
-  test("a kind that nobody knows yet is left out with a reason", () => {
+  test("a kind that nobody knows yet is left out with a reason in a group, and marked in a direct chat", () => {
     expect(parseContent({ hologram: { file_id: "a" } } as Fields)).toEqual({ silent: "content_unknown" });
+    const inChat = (chat: object) => parseUpdate({ update_id: 1, message: { ...base, chat, hologram: {} } } as unknown as Json, bot);
+    expect(inChat({ id: -100123, type: "supergroup", title: "House" })).toEqual({ silent: "content_unknown" });
+    expect(inChat({ id: 1001, type: "private" })).toMatchObject({ kind: "message", text: "", media: [], unreadable: true });
+  });
+
+  test("a poll with its votes, its end, the right answer and why", () => {
+    const options = [
+      { text: "Tea", voter_count: 3 },
+      { text: "Coffee", voter_count: 1 },
+    ];
+    const quiz = {
+      question: "What?",
+      options,
+      total_voter_count: 4,
+      is_closed: true,
+      type: "quiz",
+      correct_option_id: 0,
+      explanation: "Hot.",
+    };
+    expect(parseContent({ poll: quiz } as unknown as Fields)).toMatchObject({
+      text: "📊 Poll: What? (closed, 4 people voted)\n- Tea (3 votes, right answer)\n- Coffee (1 vote)\nExplanation: Hot.",
+    });
+  });
+
+  test("a contact with the person's id and the rest of the card", () => {
+    const vcard = [
+      "BEGIN:VCARD",
+      "VERSION:3.0",
+      "N:Lind;Ada;;;",
+      "FN:Ada Lind",
+      "item1.EMAIL;type=INTERNET:ada@",
+      " example.org",
+      "ORG:House\\, Inc.;Kitchen",
+      "PHOTO;ENCODING=b:AAAA",
+      "END:VCARD",
+    ].join("\r\n");
+    const contact = { first_name: "Ada", phone_number: "+49 1", user_id: 1001, vcard };
+    expect(parseContent({ contact } as unknown as Fields)).toMatchObject({
+      text: "👤 Contact: Ada, +49 1, id:1001\n- email: ada@example.org\n- org: House, Inc., Kitchen",
+    });
   });
 });
 

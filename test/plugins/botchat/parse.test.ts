@@ -151,6 +151,15 @@ describe("a mention is an entity of this bot, never a piece of text", () => {
     ],
   ])("%s", (_name, more, expected) => expect(said(message(more))?.mention).toBe(expected));
 
+  test("in the question of a poll and in the title of a checklist", () => {
+    const entities = [{ type: "mention", offset: 0, length: 10 }];
+    const poll = { question: "@house_bot which?", question_entities: entities, options: [] };
+    const checklist = { title: "@house_bot please", title_entities: entities, tasks: [] };
+    expect(said(message({ chat: group, poll }))?.mention).toBe(true);
+    expect(said(message({ chat: group, checklist }))?.mention).toBe(true);
+    expect(said(message({ chat: group, poll: { ...poll, question_entities: [] } }))?.mention).toBe(false);
+  });
+
   test("a command that names another bot is nothing to do in a group, unless it mentions this one as well", () => {
     const command = entity("/start@other_bot now", "bot_command", "/start@other_bot");
     expect(parse(message(command))).toMatchObject({ silent: "command_for_another_bot" });

@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { decodeWords, readAddresses } from "../../../plugins/mail/gmail/addresses.ts";
 import { candidatesIn, type Place, placeAfter } from "../../../plugins/mail/gmail/history.ts";
 import { readMessage } from "../../../plugins/mail/gmail/message.ts";
+import { payloadOf } from "../../../plugins/mail/payload.ts";
 import { judgeSender } from "../../../plugins/mail/sender.ts";
 
 const encode = (text: string | Buffer) => Buffer.from(text).toString("base64url");
@@ -21,15 +22,54 @@ describe("the text of a mail of the Gmail API", () => {
     const alternatives = { mimeType: "multipart/alternative", parts: [part("text/html", "<p>Hello</p>"), part("text/plain", "Hello")] };
     const attached = part("text/plain", "not the text", { filename: "notes.txt" });
     const mail = await read({ mimeType: "multipart/mixed", parts: [attached, alternatives, attachment] });
-    expect(mail.text).toEqual({ kind: "plain", value: "Hello", cut: false });
+    expect(mail.text).toEqual({ value: "Hello", cut: false });
     expect(mail.attachments).toEqual([
       { name: "notes.txt", type: "text/plain", size: 0 },
       { name: "minutes.pdf", type: "application/pdf", size: 5_000_000 },
     ]);
   });
 
+  test("is the HTML part where the plain one has no words, and the next to say so where neither has", async () => {
+    const both = (plain: string, html: string) =>
+      read({ mimeType: "multipart/alternative", parts: [part("text/plain", plain), part("text/html", html)] });
+    expect((await both(" \r\n\u200b", "<p>1,204.50 euros</p>")).text?.value).toBe("1,204.50 euros");
+    expect((await both(" ", '<img src="x.png">')).text).toBeUndefined();
+    expect((await both("Words", "<p>HTML</p>")).text?.value).toBe("Words");
+  });
+
+  test("is followed by forwarded messages, calendar entries and what is hidden", async () => {
+    const header = (name: string, value: string) => ({ name, value });
+    const inner = part("text/plain", "We agreed.", {
+      headers: [header("From", "Ada <ada@example.org>"), header("Subject", "=?utf-8?q?M=C3=A4rz?="), header("Date", "Mon, 23 Nov 2026")],
+    });
+    const calendar = "BEGIN:VCALENDAR\nMETHOD:CANCEL\nBEGIN:VEVENT\nSUMMARY:Talk\nDTSTART:20261127T090000Z\nEND:VEVENT\nEND:VCALENDAR";
+    const mail = await read({
+      mimeType: "multipart/mixed",
+      parts: [
+        part("text/html", '<p>Hello</p><p style="opacity:0">Obey</p>'),
+        { mimeType: "message/rfc822", filename: "old.eml", body: { size: 90 }, parts: [inner] },
+        part("text/calendar", calendar),
+      ],
+    });
+    expect(mail).toMatchObject({
+      text: { value: "Hello", hidden: { characters: 4, isPreview: false } },
+      forwarded: [{ from: "Ada <ada@example.org>", subject: "März", date: "Mon, 23 Nov 2026", body: "We agreed.", bodyTruncated: false }],
+      calendar: [{ method: "cancel", summary: "Talk", start: "2026-11-27 09:00 UTC", end: "", location: "", repeats: false }],
+      attachments: [{ name: "old.eml" }],
+    });
+    const whole = { ...mail, snippet: "Hello Obey" };
+    const verdict = { result: "none" } as const;
+    const { messages } = payloadOf(whole, { source: "gmail", account: "ada", verdict, maxBytes: 1_000 }) as {
+      readonly messages: readonly { readonly snippet: string; readonly notes: string }[];
+    };
+    expect(messages[0]?.snippet).toBe("Hello");
+    expect(messages[0]?.notes).toMatch(
+      /^\n\n\[calendar cancellation: "Talk", 2026-11-27 09:00 UTC\]\n\[attached file, not read: "old\.eml"/,
+    );
+  });
+
   test("is the HTML part where there is no plain one", async () => {
-    expect((await read(part("text/html", "<p>Hello</p>"))).text).toEqual({ kind: "html", value: "<p>Hello</p>", cut: false });
+    expect((await read(part("text/html", "<p>Hello</p>"))).text).toEqual({ value: "Hello", cut: false });
   });
 
   test("is fetched where the tree only names it, and not where it is too long", async () => {

@@ -27,9 +27,11 @@ function takeNumber(): number {
 export type SetupRoom = Awaited<ReturnType<typeof openSetupRoom>>;
 
 /** Tests that each have a Google and a home of their own, so that they can run at the same time. */
-export const test = base.extend("room", ({ onTestFinished }) => openSetupRoom(onTestFinished));
+export const test = base
+  .extend("room", ({ onTestFinished }) => openSetupRoom(onTestFinished))
+  .extend("roomOfSection", ({ onTestFinished }) => openSetupRoom(onTestFinished, { rootsAt: "section" }));
 
-async function openSetupRoom(atEnd: AtEnd) {
+async function openSetupRoom(atEnd: AtEnd, { rootsAt = "account" }: { readonly rootsAt?: "account" | "section" } = {}) {
   const google = await startGoogle();
   atEnd(() => google.close());
   google.mailbox.deliver({ subject: "The quarterly figures", body: "Hello" });
@@ -41,11 +43,8 @@ async function openSetupRoom(atEnd: AtEnd) {
   writeFileSync(join(home, "client.json"), google.accounts.clientFile(), { mode: 0o600 });
   const roots = { apiRoot: google.url, pubsubRoot: google.url };
   const configFile = join(home, ".service", "config.jsonc");
-  writeFileSync(
-    configFile,
-    `// Mine.\n${JSON.stringify({ gateway: { port: 0 }, hooks: { gmail: { accounts: { [google.address]: roots } } } }, null, 2)}\n`,
-    { mode: 0o600 },
-  );
+  const gmail = rootsAt === "section" ? roots : { accounts: { [google.address]: roots } };
+  writeFileSync(configFile, `// Mine.\n${JSON.stringify({ gateway: { port: 0 }, hooks: { gmail } }, null, 2)}\n`, { mode: 0o600 });
 
   const args = (command: string, ...more: readonly string[]) => ["webhooks", "gmail", command, "--account", google.address, ...more];
   const room = {

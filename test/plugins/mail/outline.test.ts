@@ -38,8 +38,9 @@ const protocols: readonly Protocol[] = [
   {
     name: "IMAP",
     async read(tree) {
-      const { text, attachments } = structureOf(asStructure(tree));
-      return { ...(text === undefined ? {} : { text: text.part }), names: attachments.map(({ name }) => name) };
+      const { texts, enclosed, attachments } = structureOf(asStructure(tree));
+      const text = texts[0] ?? enclosed[0]?.texts[0];
+      return { ...(text === undefined ? {} : { text: text.part.part ?? "" }), names: attachments.map(({ name }) => name) };
     },
   },
   {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { automatedBy } from "../../../plugins/mail/automated.ts";
-import { describeSender, judgeSender } from "../../../plugins/mail/sender.ts";
+import { describeMail, judgeSender } from "../../../plugins/mail/sender.ts";
 
 const grace = [{ name: "Grace", address: "grace@example.org" }];
 
@@ -65,7 +65,9 @@ describe("a sender is not verified", () => {
   test("and forged, when its own domain says so", () => {
     const verdict = judge([results("mx.example.net; dkim=pass header.d=example.org; dmarc=fail header.from=example.org"), sender]);
     expect(verdict.result).toBe("fail");
-    expect(describeSender(verdict, false)).toBe("The mail server mx.example.net says that the sender's address is forged.");
+    expect(describeMail(verdict, { automated: false, hidden: undefined })).toBe(
+      "The mail server mx.example.net says that the sender's address is forged.",
+    );
   });
 });
 

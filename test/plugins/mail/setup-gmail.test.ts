@@ -29,6 +29,14 @@ describe.concurrent("webhooks gmail setup", () => {
     for (const secret of [...google.accounts.secrets(), "quarterly"]) expect(shown).not.toContain(secret);
   });
 
+  test("a new mailbox is where hooks.gmail.apiRoot says, though the section has no mailbox of its own", async ({ roomOfSection }) => {
+    const { consent, config, google } = roomOfSection;
+    const first = await consent("--json");
+    expect([first.code, otherThan("done", first)]).toEqual([0, []]);
+    expect(config()).toContain(JSON.stringify(google.address));
+    expect(config().split(google.url)).toHaveLength(3);
+  });
+
   test("pull makes topic, right to publish and subscription; twice is the same state, and bindings of others stay", async ({ room }) => {
     const { consent, config, mailbox, atGoogle, names, google } = room;
     const foreign = { role: "roles/pubsub.viewer", members: ["user:grace@example.org"] };

@@ -1,7 +1,9 @@
 /** Reminders that people ask the agent for, through a whole gateway. The engine calls the tool that the message names: `remind {...}`. */
 import { describe, expect, test } from "vitest";
+import { plainText } from "../../../core/sdk/channel.ts";
 import type { EngineTurn, Json } from "../../../core/sdk/contract.ts";
 import { createTestHost, type TestHostOptions } from "../../../core/testkit/index.ts";
+import { parseMarkdown } from "../../../plugins/botchat/text/markdown.ts";
 import schedule from "../../../plugins/schedule/index.ts";
 
 const minute = 60_000;
@@ -52,8 +54,52 @@ describe("a reminder", () => {
     await host.advance(4 * minute);
     expect(host.outbox()).toHaveLength(1);
     await host.advance(10 * minute);
-    expect(since(host, 1)).toEqual([["owner", undefined, "Call Ada."]]);
+    expect(since(host, 1)).toEqual([["owner", undefined, "🔔 Reminder: Call Ada."]]);
     expect((await call(host, "reminders")).reminders).toEqual([]);
+  });
+
+  test("is shown letter by letter, as it is listed", async () => {
+    await using host = await open();
+    const text = "edit `__init__.py` and *args\n# not a heading, [a](http://b.example) ||x||";
+    await remind(host, { text, in: "5m" });
+    await host.say("/reminders");
+    expect(parseMarkdown(host.outbox().at(-1)?.text ?? "").text).toContain(text.replace("\n", " "));
+    await host.advance(6 * minute);
+    const sent = host.outbox().at(-1)?.text ?? "";
+    expect([parseMarkdown(sent).text, plainText(sent)]).toEqual([`🔔 Reminder: ${text}`, `🔔 Reminder: ${text}`]);
+  });
+
+  test("is sent at its time while the only turn of its chat waits for the model, in the order of the times", async () => {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    await using host = await open({
+      config: { agents: { defaults: { maxConcurrent: 1, timezone: "UTC" } } },
+      async answer(turn, signal) {
+        if (turn.inbound.text !== "think") return obey(turn, signal);
+        await promise;
+        return "thought";
+      },
+    });
+    await remind(host, { text: "Second.", in: "6m" });
+    await remind(host, { text: "First.", in: "5m" });
+    const count = host.outbox().length;
+    const thinking = host.say("think");
+    await host.advance(7 * minute);
+    await expect.poll(() => since(host, count).map(([, , text]) => text)).toEqual(["🔔 Reminder: First.", "🔔 Reminder: Second."]);
+    resolve();
+    await thinking;
+    expect(since(host, count).map(([, , text]) => text)).toEqual(["🔔 Reminder: First.", "🔔 Reminder: Second.", "thought"]);
+  });
+
+  test("is sent at its time while a turn of its chat waits for an approval", async () => {
+    await using host = await open({ config: { agents: { defaults: { maxConcurrent: 1, timezone: "UTC" } } } });
+    await remind(host, { text: "Now.", in: "5m" });
+    const asking = host.say(`remind ${JSON.stringify({ text: "Often.", cron: "* * * * *" })}`);
+    await expect.poll(() => host.outbox().at(-1)?.text).toContain("remind");
+    const count = host.outbox().length;
+    await host.advance(6 * minute);
+    await expect.poll(() => since(host, count).map(([, , text]) => text)).toContain("🔔 Reminder: Now.");
+    await host.advance(20 * minute);
+    await asking;
   });
 
   test("goes to the topic where it was asked for, though the person has written elsewhere since", async () => {
@@ -62,7 +108,7 @@ describe("a reminder", () => {
     await host.say("hello");
     const count = host.outbox().length;
     await host.advance(6 * minute);
-    expect(since(host, count)).toEqual([["group", "7", "Stand-up!"]]);
+    expect(since(host, count)).toEqual([["group", "7", "🔔 Reminder: Stand-up\\!"]]);
   });
 
   test("may ask the agent for a turn, in the conversation of the chat; HEARTBEAT_OK is a text there", async () => {
@@ -84,8 +130,8 @@ describe("a reminder", () => {
     await using host = await open();
     const { next } = await remind(host, { text: "Tea.", cron: "0 9 * * *", timezone: "Asia/Tokyo" });
     expect(next).toEqual(Array(3).fill(expect.stringMatching(/ 09:00 Asia\/Tokyo \(UTC\+9\)$/)));
-    await host.advance(49 * 60 * minute);
-    expect(since(host, 1).map(([, , text]) => text)).toEqual(["Tea.", "Tea."]);
+    await host.advance(48 * 60 * minute);
+    expect(since(host, 1).map(([, , text]) => text)).toEqual(["🔔 Reminder: Tea.", "🔔 Reminder: Tea."]);
   });
 
   test("survives a kill, and a call that is repeated after one finds its reminder", async () => {
@@ -106,7 +152,7 @@ describe("a reminder", () => {
     expect((await call(host, "reminders")).reminders).toHaveLength(1);
     const count = host.outbox().length;
     await host.advance(11 * minute);
-    expect(since(host, count).map(([, , text]) => text)).toEqual(["Once."]);
+    expect(since(host, count).map(([, , text]) => text)).toEqual(["🔔 Reminder: Once."]);
   });
 
   test("of a person who may no longer write is not sent, and the owner learns of it", async () => {
@@ -252,7 +298,8 @@ test("/reminders lists those of the chat and cancels one, whatever their text", 
   await host.say("/reminders", { from: "bela" });
   expect(host.outbox().at(-1)?.text).toContain("There are no reminders in this chat.");
   await host.say("/reminders");
-  expect(host.outbox().at(-1)?.text).toMatch(new RegExp(`- \`${id}\` \`a 'b' \\*\\*c\\*\\* \\[d\\]\\(http://e\\)\`: \\w{3} .* UTC`));
+  const listed = parseMarkdown(host.outbox().at(-1)?.text ?? "").text;
+  expect(listed).toContain(`• ${id} a \`b\` **c** [d](http://e): `);
   await host.say(`/reminders cancel ${id}`);
   expect(host.outbox().at(-1)?.text).toBe(`The reminder ${id} is cancelled.`);
   await host.say("/reminders");

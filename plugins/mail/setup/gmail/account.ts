@@ -17,6 +17,8 @@ export interface MailboxPlace {
   /** The same path with dots, as used by the rest of the plugin. */
   readonly at: string;
   readonly existing?: GmailSection;
+  /** The API roots of the section, which apply to its accounts. */
+  readonly roots: GmailSection;
 }
 
 /** The section itself if it is about this mailbox, otherwise one of its accounts. */
@@ -25,11 +27,13 @@ export async function placeOf(call: CliCall): Promise<MailboxPlace> {
   if (!/^[^\s@"\\[\]]+@[^\s@"\\[\]]+$/.test(given)) throw new UsageError(`--account is the mail address of the mailbox, not "${given}".`);
   const section = ((await call.preset("gmail").settings()) ?? {}) as GmailSection;
   const isIt = (value: Json | undefined): value is string => typeof value === "string" && value.toLowerCase() === given.toLowerCase();
-  if (isIt(section.account)) return { address: section.account, name: section.account, path: [], at: "", existing: section };
+  const { apiRoot, pubsubRoot } = section;
+  const roots: GmailSection = { ...(apiRoot !== undefined && { apiRoot }), ...(pubsubRoot !== undefined && { pubsubRoot }) };
+  if (isIt(section.account)) return { address: section.account, name: section.account, path: [], at: "", existing: section, roots };
   const accounts = (section.accounts ?? {}) as Readonly<Record<string, GmailSection>>;
   const [name, existing] = Object.entries(accounts).find(([id, one]) => isIt(one.account) || isIt(id)) ?? [given];
   const address = isIt(existing?.account) ? existing.account : given;
-  return { address, name, path: ["accounts", name], at: `accounts.${name}.`, ...(existing === undefined ? {} : { existing }) };
+  return { address, name, path: ["accounts", name], at: `accounts.${name}.`, roots, ...(existing === undefined ? {} : { existing }) };
 }
 
 export interface WantedGmail extends MailboxPlace {
@@ -89,10 +93,16 @@ function pushOf(call: CliCall, existing: GmailSection): { readonly endpoint: str
 }
 
 /** The settings as the watcher would see them. */
-export async function settingsOf(call: CliCall, { path, existing = {} }: MailboxPlace, wanted: GmailSection): Promise<GmailSettings> {
+export async function settingsOf(
+  call: CliCall,
+  { path, existing = {}, roots }: MailboxPlace,
+  wanted: GmailSection,
+): Promise<GmailSettings> {
   const defaults = { enabled: true, maxBytes: 20_000, maxCatchUp: 50, maxPerHour: 60, requireAuth: false, includeOwn: false };
   const one = { ...defaults, ...existing, ...wanted, enabled: true };
-  const [settings] = [...gmailMailboxesIn((path.length === 0 ? one : { accounts: { [path[1] ?? ""]: one } }) as Json).values()].slice(-1);
+  const [settings] = [
+    ...gmailMailboxesIn((path.length === 0 ? one : { ...roots, accounts: { [path[1] ?? ""]: one } }) as Json).values(),
+  ].slice(-1);
   if (settings === undefined)
     throw new SourceError("setup", "The mailbox has no credentials.", `\`${call.program} webhooks gmail setup\` adds them.`);
   return settings.settings;
