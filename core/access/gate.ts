@@ -59,6 +59,8 @@ export interface Gate extends Owners {
   pathsOf(at: Pick<Inbound, "channel" | "account">): PathOf;
   /** Adds a pairing code to the refusal if the policy offers one. The sender gets the same code until it expires. */
   offer(inbound: Inbound, refusal: Refusal): Promise<Refusal>;
+  /** Whether another person can take over the sender's id. */
+  hasWeakId(inbound: Inbound): Promise<boolean>;
   /** Whether an admitted sender may use a command with this role. */
   checkCommand(inbound: Inbound, command: { readonly name: string; readonly role: CommandRole }): Promise<Refusal | undefined>;
 }
@@ -97,7 +99,7 @@ export function createGate(options: GateOptions): Gate {
 
   const { isOwner, owners } = createOwners({ config, account, pairing });
 
-  async function isWeak({ channel, account: id, sender }: Inbound): Promise<boolean> {
+  async function hasWeakId({ channel, account: id, sender }: Inbound): Promise<boolean> {
     return (await account(channel, id)?.identity.isWeak(sender.id)) === true;
   }
 
@@ -131,6 +133,7 @@ export function createGate(options: GateOptions): Gate {
   return {
     isOwner,
     owners,
+    hasWeakId,
     pathsOf,
     check(inbound, visit) {
       const sentBy = options.sentByAccount(inbound);
@@ -151,7 +154,7 @@ export function createGate(options: GateOptions): Gate {
       const { channel, chat, sender } = inbound;
       // Only a message requests a code. Reactions, button presses and edits of strangers are ignored.
       if (refusal.code !== "pairing_required" || inbound.kind !== "message") return refusal;
-      const weak = await isWeak(inbound);
+      const weak = await hasWeakId(inbound);
       const offer = await pairing.request({
         address: { channel, account: inbound.account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) },
         senderId: sender.id,
@@ -172,7 +175,7 @@ export function createGate(options: GateOptions): Gate {
         return place === undefined || (await isOwner(inbound)) ? undefined : commandForListed(name, inbound, place);
       }
       if (await isOwner(inbound)) return undefined;
-      if (await isWeak(inbound)) return ownerIdWeak(name, inbound);
+      if (await hasWeakId(inbound)) return ownerIdWeak(name, inbound);
       const listed = config().commands.ownerAllowFrom !== undefined;
       return commandForOwner(name, inbound, listed ? "commands.ownerAllowFrom" : pathsOf(inbound)(["allowFrom"]));
     },

@@ -50,7 +50,11 @@ test("the owner is asked in their own chat, a stranger's press does nothing, and
     return found;
   });
   expect(question.text).toMatch(/asks to use light_stove.*Bela.*"plate": "left \*front\*"/s);
-  expect(question.reply_markup?.inline_keyboard.flat().map(({ text }) => text)).toEqual(["Allow once", "Deny", "Allow until /new"]);
+  expect(question.reply_markup?.inline_keyboard.flat().map(({ text }) => text)).toEqual([
+    "Allow once",
+    "Deny",
+    "Allow for Bela until /new",
+  ]);
   const allow = question.reply_markup?.inline_keyboard[0]?.[0]?.callback_data ?? "";
   // An agent can make a button with any value, but does not know the code.
   expect(allow).toMatch(/^\/approve [A-Z2-9]{8}$/);

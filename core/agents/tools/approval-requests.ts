@@ -1,11 +1,12 @@
 /**
- * The requests for approval in the store. A request has the key of its call, so that a turn that a crash repeats finds it again, and any
- * node can take its answer.
+ * The requests for approval in the store, and the grants that answers give. A request has the key of its call, so that a turn that a crash
+ * repeats finds it again, and any node can take its answer. A grant belongs to a person, in one conversation, for one tool.
  */
 import { randomInt } from "node:crypto";
 import type { Address, Json } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 import type { AskedCall } from "./approval-texts.ts";
+import { keyOfPerson, type Person } from "./requester.ts";
 
 const namespace = "approvals";
 /** Requests are kept for a day, so that a late press learns the end. */
@@ -21,6 +22,10 @@ export interface ApprovalRequest {
   /** What an owner types to answer it. */
   readonly code: string;
   readonly call: AskedCall;
+  /** Whose open question it is. Absent in requests of earlier versions. */
+  readonly countedAs?: Person;
+  /** Who may be allowed to call the tool until /new; absent where only this call can be allowed. */
+  readonly holder?: GrantHolder;
   readonly sessionKey: string;
   readonly generation: number;
   /** Where it is asked. */
@@ -32,32 +37,52 @@ export interface ApprovalRequest {
   readonly state: "waiting" | "allowed" | "denied" | "expired" | "undelivered" | "withdrawn";
   /** Who answered, for the trace, and the event of the answer. */
   readonly by?: string;
+  readonly byOwner?: Person;
   readonly answer?: string;
   /** Allowed for the rest of the conversation. */
   readonly lasting?: true;
+}
+
+/** A person who may hold a grant, with a name for the button. */
+export interface GrantHolder extends Person {
+  readonly name: string;
+}
+
+/** What a person may do without a question. The members that name the person are those by which `privacy` finds a row. */
+export interface Grant extends Person {
+  readonly sessionKey: string;
+  readonly tool: string;
+  /** The owner who gave it, in words. */
+  readonly by: string;
+  readonly byOwner?: Person;
 }
 
 export interface ApprovalRequests {
   read(key: string): Promise<ApprovalRequest | null>;
   /** The key of the request with this code. */
   keyOf(code: string): Promise<string | undefined>;
-  open(key: string, request: Pick<ApprovalRequest, "call" | "sessionKey" | "at" | "until">): Promise<ApprovalRequest>;
+  open(key: string, request: Omit<ApprovalRequest, "code" | "generation" | "events" | "state">): Promise<ApprovalRequest>;
   /** Notes which events send the question. */
   asked(key: string, events: readonly string[]): Promise<unknown>;
   /** The first to end a request ends it; resolves with how it has ended. */
-  end(key: string, how: Pick<ApprovalRequest, "state" | "by" | "answer" | "lasting">): Promise<ApprovalRequest | null>;
+  end(key: string, how: Pick<ApprovalRequest, "state" | "by" | "byOwner" | "answer" | "lasting">): Promise<ApprovalRequest | null>;
   /** Resolves when the request may have ended, or when the signal is aborted. */
   pause(key: string, until: number, signal: AbortSignal): Promise<void>;
-  /** Allows the tool of a request for the rest of its conversation. */
+  /** Allows the holder of a request its tool for the rest of the conversation. */
   grant(request: ApprovalRequest): Promise<void>;
-  /** Who allowed the tool, as it is now, for the conversation, as it is now. */
-  grantedBy(sessionKey: string, call: Pick<AskedCall, "tool" | "definition">): Promise<string | undefined>;
+  /** The grant of a person for the tool, as it is now, in the conversation, as it is now. */
+  grantOf(person: Person, sessionKey: string, call: Pick<AskedCall, "tool" | "definition">): Promise<Grant | undefined>;
 }
 
 const requestKey = (key: string) => `request:${key}`;
 const codeKey = (code: string) => `code:${code.toUpperCase()}`;
-const grantKey = (sessionKey: string, generation: number, { tool, definition }: Pick<AskedCall, "tool" | "definition">) =>
-  `grant:${JSON.stringify([sessionKey, generation, tool, definition])}`;
+/** Rows under `grant:` are of versions in which a grant belonged to a conversation. They are not read, and expire. */
+const grantPrefix = "granted:";
+const grantKey = (
+  person: Person,
+  sessionKey: string,
+  { generation, tool, definition }: Pick<AskedCall, "tool" | "definition"> & { readonly generation: number },
+) => `${grantPrefix}${JSON.stringify([sessionKey, generation, tool, definition, ...keyOfPerson(person)])}`;
 const newCode = () => Array.from({ length: 8 }, () => alphabet[randomInt(alphabet.length)]).join("");
 
 export function createApprovalRequests({
@@ -109,9 +134,26 @@ export function createApprovalRequests({
       signal.removeEventListener("abort", leave);
       waiting.delete(key);
     },
-    async grant({ sessionKey, generation, call, by = "" }) {
-      await store.set(namespace, grantKey(sessionKey, generation, call), by, { expiresAt: now() + grantMs });
+    async grant({ sessionKey, generation, call, holder, by = "", byOwner }) {
+      if (holder === undefined) return;
+      const { channel, account, senderId } = holder;
+      const grant: Grant = { channel, account, senderId, sessionKey, tool: call.tool, by, ...(byOwner !== undefined && { byOwner }) };
+      const key = grantKey(holder, sessionKey, { ...call, generation });
+      await store.set(namespace, key, grant as unknown as Json, { expiresAt: now() + grantMs });
     },
-    grantedBy: async (sessionKey, call) => textOf(await store.get(namespace, grantKey(sessionKey, await generationOf(sessionKey), call))),
+    async grantOf(person, sessionKey, call) {
+      const generation = await generationOf(sessionKey);
+      const found = await store.get(namespace, grantKey(person, sessionKey, { ...call, generation }));
+      return found === null ? undefined : (found as unknown as Grant);
+    },
   };
+}
+
+/**
+ * Withdraws the grants that `matches` names: those of a conversation that is deleted, whose number a new one would take, and those of a
+ * person who may no longer write.
+ */
+export async function withdrawGrants(store: Pick<Store, "list" | "delete">, matches: (grant: Grant) => boolean): Promise<void> {
+  for (const { key, value } of await store.list(namespace, { prefix: grantPrefix }))
+    if (matches(value as unknown as Grant)) await store.delete(namespace, key);
 }

@@ -2,9 +2,21 @@
 import { type Address, EngineError, type Inbound } from "../../contract/index.ts";
 import type { PluginLog, ToolTurn } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
-import { plainId, plainName } from "../conversation/envelope.ts";
-import { type ApprovalRequest, createApprovalRequests } from "./approval-requests.ts";
-import { type AskedCall, answeredText, approvalEnded, approvalQuestion, mostCharacters, writtenArguments } from "./approval-texts.ts";
+import type { Visit } from "../../stations/index.ts";
+import { renderTime } from "../conversation/envelope.ts";
+import { type AskedPlace, createApprovalLimits, mostAnHour, mostOpen } from "./approval-limits.ts";
+import { type ApprovalRequest, createApprovalRequests, type GrantHolder } from "./approval-requests.ts";
+import {
+  type AskedCall,
+  answeredText,
+  approvalEnded,
+  approvalQuestion,
+  grantedText,
+  mostCharacters,
+  tooOftenText,
+  writtenArguments,
+} from "./approval-texts.ts";
+import { countedAs, nameOf, type Person, personOf, shortName } from "./requester.ts";
 
 const minutes = 10;
 const mostOwners = 5;
@@ -14,7 +26,7 @@ const mostQuestions = 10;
 export interface Verdict {
   readonly allowed: boolean;
   /** For the trace. */
-  readonly code: "approval_allowed" | "approval_denied" | "approval_expired" | "approval_unasked";
+  readonly code: "approval_allowed" | "approval_denied" | "approval_expired" | "approval_limited" | "approval_unasked";
   readonly detail: string;
 }
 
@@ -23,6 +35,8 @@ export interface CallToAllow extends AskedCall {
   /** Identifies the call, also in a turn that is run again. */
   readonly key: string;
   readonly turn: ToolTurn;
+  /** What the turn has read beside its message. */
+  readonly visit?: Visit;
   readonly signal: AbortSignal;
   /** Counts the questions of the turn. */
   readonly questions: { count: number };
@@ -50,6 +64,8 @@ export interface ApprovalsOptions {
     key: string,
   ) => Promise<string>;
   readonly isOwner: (inbound: Inbound) => Promise<boolean>;
+  /** Whether another person can take the sender's id over. */
+  readonly hasWeakId: (inbound: Inbound) => Promise<boolean>;
   /** Ids of the owners of an account. */
   readonly owners: (at: Pick<Inbound, "channel" | "account">) => Promise<readonly string[]>;
   /** The address of `channel:chat`; `undefined` if there is no such account. */
@@ -60,40 +76,73 @@ export interface ApprovalsOptions {
   readonly now: () => number;
 }
 
-/** A person as people know them; for another turn, what caused it. */
-export function nameOf({ sender, authority, request }: Inbound): string {
-  if (authority !== "channel") return plainName(request?.name ?? "") || "a turn that no person began";
-  const username = plainId(sender.username ?? "");
-  const shown = [plainName(sender.name ?? ""), username === "" ? "" : `@${username}`].filter((one) => one !== "").join(" ");
-  const id = plainId(sender.id);
-  return shown === "" ? id : `${shown} (${id})`;
-}
-
 const isSameChat = (one: Address, other: Address): boolean =>
   one.channel === other.channel && one.account === other.account && one.chat === other.chat;
 
 export function createApprovals(options: ApprovalsOptions): Approvals {
   const { say, now, log } = options;
   const requests = createApprovalRequests(options);
+  const limits = createApprovalLimits(options);
   const tell = tellEnd(options);
 
-  /** Where owners are asked; empty if none can be. */
-  async function places({ inbound, to }: ToolTurn, place: string | undefined): Promise<readonly Address[]> {
-    if (inbound.authority === "channel") {
-      if (to !== null && (await options.isOwner(inbound))) return [to];
-      const owners = await options.owners(inbound);
-      const direct = owners.slice(0, mostOwners).map((chat) => ({ channel: inbound.channel, account: inbound.account, chat }));
-      if (direct.length > 0) return direct;
-    }
+  /** Where owners are asked; empty if none can be. A turn that no person began now asks at the place that the configuration names. */
+  async function places({ inbound, to }: ToolTurn, place: string | undefined): Promise<readonly AskedPlace[]> {
     const named = place === undefined ? undefined : await options.placeAt(place);
-    return named === undefined ? [] : [named];
+    const atNamed = named === undefined ? [] : [{ address: named, owner: named.chat, own: false }];
+    const { channel, account, authority, request, sender } = inbound;
+    if (authority !== "channel" || (request !== undefined && named !== undefined)) return atNamed;
+    if (to !== null && (await options.isOwner(inbound))) return [{ address: to, owner: sender.id, own: request === undefined }];
+    const owners = await options.owners(inbound);
+    const direct = owners.slice(0, mostOwners).map((owner) => ({ address: { channel, account, chat: owner }, owner, own: false }));
+    return direct.length > 0 ? direct : atNamed;
   }
 
-  async function open({ key, turn, place, signal: _, questions, ...call }: CallToAllow): Promise<ApprovalRequest | null> {
+  /** Those of the places whose owners have not been asked too often. An owner who had enough questions is notified once. */
+  async function withRoom(all: readonly AskedPlace[], key: string): Promise<readonly Address[]> {
+    const open: Address[] = [];
+    for (const place of all) {
+      const counted = await limits.ask(place, key);
+      if (counted === "asked") open.push(place.address);
+      else if (counted !== "full") {
+        const text = tooOftenText(mostAnHour, renderTime(counted.notice));
+        await say({ address: place.address, text }, `approval-limit:${place.owner}:${counted.notice}`);
+      }
+    }
+    return open;
+  }
+
+  /** Who may be allowed to call the tool until /new. Another person could take over an id that is weak, and the grant with it. */
+  async function holderOf({ turn: { inbound }, visit }: CallToAllow): Promise<GrantHolder | undefined> {
+    const person = personOf(inbound, visit);
+    return person === undefined || (await options.hasWeakId(inbound)) ? undefined : { ...person, name: shortName(inbound) };
+  }
+
+  /** Who allowed the tool to the person of the turn. A grant ends with the right of the owner who gave it. */
+  async function granted(holder: GrantHolder | undefined, { turn, ...call }: CallToAllow): Promise<string | undefined> {
+    const grant = holder === undefined ? undefined : await requests.grantOf(holder, turn.sessionKey, call);
+    if (grant?.byOwner === undefined) return undefined;
+    return (await options.owners(grant.byOwner)).includes(grant.byOwner.senderId) ? grant.by : undefined;
+  }
+
+  /** The request, or why none was opened. */
+  async function open(
+    { key, turn, place, visit: _visit, signal: _signal, questions, ...call }: CallToAllow,
+    holder: GrantHolder | undefined,
+  ): Promise<ApprovalRequest | Verdict> {
     questions.count += 1;
-    const at = await places(turn, place);
-    if (at.length === 0) return null;
-    const opened = await requests.open(key, { call, sessionKey: turn.sessionKey, at, until: now() + minutes * 60_000 });
+    const all = await places(turn, place);
+    if (all.length === 0) return verdictOf("approval_unasked", "no owner can be asked in this turn");
+    const until = now() + minutes * 60_000;
+    const requester = countedAs(turn.inbound);
+    if (!(await limits.open(requester, { key, until })))
+      return verdictOf("approval_limited", `${mostOpen} questions of this requester already wait for an owner's answer`);
+    const at = await withRoom(all, key);
+    if (at.length === 0) {
+      await limits.close(requester, key);
+      return verdictOf("approval_limited", `owners were already asked ${mostAnHour} times within an hour`);
+    }
+    const { sessionKey } = turn;
+    const opened = await requests.open(key, { call, countedAs: requester, ...(holder && { holder }), sessionKey, at, until });
     log.info(
       { tool: call.tool, plugin: call.plugin, agent: call.agentId, request: opened.code },
       "an owner is asked whether a tool may run",
@@ -101,9 +150,17 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     return opened;
   }
 
+  /** The requester may have another question open. */
+  async function close(key: string, ended: ApprovalRequest | null): Promise<ApprovalRequest | null> {
+    if (ended?.countedAs !== undefined) await limits.close(ended.countedAs, key);
+    return ended;
+  }
+
+  const end = async (key: string, how: Parameters<typeof requests.end>[1]) => close(key, await requests.end(key, how));
+
   /** Sends the question. After a crash the same again: the outbox knows what it has already taken. */
-  async function send({ code, call, at }: ApprovalRequest, { key, turn: { to, inbound } }: CallToAllow): Promise<void> {
-    const question = approvalQuestion(code, call, minutes);
+  async function send({ code, call, at, holder }: ApprovalRequest, { key, turn: { to, inbound } }: CallToAllow): Promise<void> {
+    const question = approvalQuestion(code, call, { minutes, holder: holder?.name });
     const events = await Promise.all(at.map((address, index) => say({ address, ...question }, `approval:${key}:${index}`)));
     await requests.asked(key, events);
     if (to === null || inbound.authority !== "channel" || at.some((one) => isSameChat(one, to))) return;
@@ -120,7 +177,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   }
 
   async function expire(key: string): Promise<ApprovalRequest | null> {
-    const ended = await requests.end(key, { state: "expired" });
+    const ended = await end(key, { state: "expired" });
     if (ended?.state === "expired") await tell(key, ended, "There was no answer in time, so the agent must do without.");
     return ended;
   }
@@ -135,13 +192,13 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   async function wait(key: string, signal: AbortSignal): Promise<ApprovalRequest | null> {
     for (;;) {
       const request = await requests.read(key);
-      if (request?.state !== "waiting") return request;
+      if (request?.state !== "waiting") return await close(key, request);
       if (now() >= request.until) return await expire(key);
-      if (await isUndelivered(request)) return await requests.end(key, { state: "undelivered" });
+      if (await isUndelivered(request)) return await end(key, { state: "undelivered" });
       await requests.pause(key, request.until, signal);
       // A gateway that closes leaves the request open: the turn is run again, and finds it.
       if (signal.reason instanceof EngineError && signal.reason.reason === "stopped") {
-        const ended = await requests.end(key, { state: "withdrawn" });
+        const ended = await end(key, { state: "withdrawn" });
         if (ended?.state === "withdrawn") await tell(key, ended, "The turn was stopped, so the question is void.");
       }
       signal.throwIfAborted();
@@ -150,16 +207,17 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
   return {
     async ask(call) {
-      const { key, turn, args, signal } = call;
-      const granted = await requests.grantedBy(turn.sessionKey, call);
-      if (granted !== undefined) return verdictOf("approval_allowed", `allowed until /new by ${granted}`);
+      const { key, args, signal } = call;
+      const holder = await holderOf(call);
+      const by = await granted(holder, call);
+      if (by !== undefined) return verdictOf("approval_allowed", `allowed until /new by ${by}`);
       if (writtenArguments(args).length > mostCharacters)
         return verdictOf("approval_unasked", "the arguments are too long to show them to an owner");
       const known = await requests.read(key);
       if (known === null && call.questions.count >= mostQuestions)
         return verdictOf("approval_unasked", `the turn has already asked an owner ${mostQuestions} times`);
-      const request = known ?? (await open(call));
-      if (request === null) return verdictOf("approval_unasked", "no owner can be asked in this turn");
+      const request = known ?? (await open(call, holder));
+      if ("allowed" in request) return request;
       if (request.state === "waiting" && request.events.length === 0) await send(request, call);
       const ended = await wait(key, signal);
       // Before the tool runs: the next call of the turn must find it.
@@ -177,12 +235,16 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       if (by.kind === "press" && !(await isOwnButton(request, by))) return "That button is not one of a request for approval.";
       // If the gateway did not run when the time was up, nothing has ended the request.
       if (request.state === "waiting" && now() >= request.until) return overText((await expire(key)) ?? request);
+      if (verdict === "session" && request.holder === undefined)
+        return `That call can be allowed once only, with \`/approve ${request.code}\`: a tool is allowed until /new to a person, for what that person writes.`;
       const owner = nameOf(by);
       const state = verdict === "deny" ? "denied" : "allowed";
-      const ended = await requests.end(key, { state, by: owner, answer: by.id, ...(verdict === "session" && { lasting: true }) });
+      const byOwner: Person = { channel: by.channel, account: by.account, senderId: by.sender.id };
+      // The turn that waits closes the question: its reply must not overtake this one.
+      const ended = await requests.end(key, { state, by: owner, byOwner, answer: by.id, ...(verdict === "session" && { lasting: true }) });
       if (ended?.answer !== by.id) return overText(ended ?? request);
       log.info({ tool: ended.call.tool, request: ended.code, verdict }, "an owner has answered whether a tool may run");
-      const until = verdict === "session" ? " until /new in that conversation, whatever its arguments" : "";
+      const until = verdict === "session" && ended.holder !== undefined ? grantedText(ended.holder) : "";
       const text = answeredText(verdict === "deny" ? "Denied" : "Allowed", owner, until);
       await tell(key, ended, text);
       return by.kind === "press" && options.edits(by) ? "" : text;

@@ -14,10 +14,16 @@ export async function enterOnAllNodes(
   let waited = false;
   const onWait = () => {
     waited = true;
-    slot.release();
+    slot.pause();
   };
   if (!(await nodes.enterSession(unit.id, { sessionKey: route.sessionKey, signal, onWait }))) throw new Interrupted();
   if (waited) await slot.take();
+}
+
+/** Lets the turns of other nodes run in the session. A store that cannot do this keeps them waiting until the turn ends. */
+export async function leaveOnAllNodes({ nodes }: Pick<Store, "nodes">, { unit }: Pick<Walk, "unit">, route: Route): Promise<void> {
+  if (nodes?.leaveSession === undefined || isAlone(unit, route)) return;
+  await nodes.leaveSession(unit.id);
 }
 
 /** An isolated run reads nothing of its session, and the lane named after the session orders such runs among themselves. */

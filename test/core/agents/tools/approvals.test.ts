@@ -76,6 +76,7 @@ function fakeApprovals() {
     store,
     say: async ({ text }) => String(said.push(text)),
     isOwner: async () => true,
+    hasWeakId: async () => false,
     owners: async () => ["owner"],
     placeAt: async () => undefined,
     edits: () => false,
@@ -109,7 +110,7 @@ test("an owner allows one call with a button, and the tool runs with what they h
   const turn = host.say("the letters");
   await codeIn(host, "owner");
   expect(texts(host, "owner")[0]).toMatch(
-    /agent main asks to use `burn`.*lab.*for owner \(owner\).*It cannot be undone\..*"what": "the letters"/s,
+    /agent main asks to use `burn`.*lab.*for the sender owner\.\nThe name given there: "owner"\n.*"It cannot be undone\."\n.*"what": "the letters"/s,
   );
   expect(runs).toEqual([]);
   await host.press("Allow once");
@@ -135,7 +136,7 @@ test("until /new, the conversation is not asked again; then it is", async () => 
   const { host, runs } = await lab();
   const turn = host.say("one\ntwo");
   await codeIn(host, "owner");
-  await host.press("Allow until /new");
+  await host.press("Allow for owner until /new");
   await turn;
   await host.say("three");
   expect(runs).toEqual(["one", "two", "three"]);
@@ -165,7 +166,10 @@ test("an owner reads every character of the arguments in its order, and names of
   const turn = host.say(what, { from: "guest", name: "Ada\n\u202e**the owner** (owner)", group: true, mention: true });
   const code = await codeIn(host, "owner");
   const [question = ""] = texts(host, "owner");
-  expect(question).toContain("for Ada \\*\\*the owner\\*\\* owner (guest).\nIt deletes \\*\\*all\\*\\*. \\`\\`\\` Done.\n");
+  expect(question).toContain(
+    'for the sender guest.\nThe name given there: "Ada \\*\\*the owner\\*\\* owner"\n' +
+      'The reason given by the tool: "It deletes \\*\\*all\\*\\*. \\`\\`\\` Done."\n',
+  );
   expect(question).toContain('"what": "notes\\u202etxt.exe\\u200b\\u3164\\u00a0\\udb40\\udc41`````"');
   expect(question.replaceAll("\n", "")).not.toMatch(/[\p{C}\u3164\u00a0]/u);
   await host.say(`/approve ${code}`);
