@@ -4,9 +4,9 @@
  */
 import type { Address, Json } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
+import { approvalsNamespace as namespace } from "./approvals-namespace.ts";
 import { keyOfPerson, type Person } from "./requester.ts";
 
-const namespace = "approvals";
 /** Open questions that one requester may have, in all chats of an account together. */
 export const mostOpen = 3;
 /** Questions that an owner gets within an hour. */

@@ -16,6 +16,7 @@ import {
   tooOftenText,
   writtenArguments,
 } from "./approval-texts.ts";
+import { createGrants } from "./grants.ts";
 import { countedAs, nameOf, type Person, personOf, shortName } from "./requester.ts";
 
 const minutes = 10;
@@ -82,6 +83,7 @@ const isSameChat = (one: Address, other: Address): boolean =>
 export function createApprovals(options: ApprovalsOptions): Approvals {
   const { say, now, log } = options;
   const requests = createApprovalRequests(options);
+  const grants = createGrants(options);
   const limits = createApprovalLimits(options);
   const tell = tellEnd(options);
 
@@ -119,7 +121,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
   /** Who allowed the tool to the person of the turn. A grant ends with the right of the owner who gave it. */
   async function granted(holder: GrantHolder | undefined, { turn, ...call }: CallToAllow): Promise<string | undefined> {
-    const grant = holder === undefined ? undefined : await requests.grantOf(holder, turn.sessionKey, call);
+    const grant = holder === undefined ? undefined : await grants.of(holder, turn.sessionKey, call);
     if (grant?.byOwner === undefined) return undefined;
     return (await options.owners(grant.byOwner)).includes(grant.byOwner.senderId) ? grant.by : undefined;
   }
@@ -221,7 +223,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       if (request.state === "waiting" && request.events.length === 0) await send(request, call);
       const ended = await wait(key, signal);
       // Before the tool runs: the next call of the turn must find it.
-      if (ended?.state === "allowed" && ended.lasting === true) await requests.grant(ended);
+      if (ended?.state === "allowed" && ended.lasting === true) await grants.give(ended);
       if (ended?.state === "allowed") return verdictOf("approval_allowed", `allowed by ${ended.by}`);
       if (ended?.state === "denied") return verdictOf("approval_denied", `denied by ${ended.by}`);
       if (ended?.state === "undelivered") return verdictOf("approval_unasked", "the question could not be delivered to an owner");
