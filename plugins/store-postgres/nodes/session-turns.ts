@@ -47,7 +47,11 @@ export function createSessionTurns(database: Database, lease: () => Lease): Sess
   return {
     heard: (unitId) => waiting.get(unitId)?.(),
     async leave(unitId) {
-      await database.query(leaving, [...lease().values(), unitId, turnChannel]);
+      await database.transaction(async (query) => {
+        // What functions that are called by others only rely on.
+        await query(`SET LOCAL search_path TO ${database.schema}, pg_temp`);
+        await query(leaving, [...lease().values(), unitId, turnChannel]);
+      });
     },
     async enter(unitId, { sessionKey, signal, onWait }) {
       for (let ms = firstLookMs; !signal.aborted; ms = Math.min(2 * ms, longestLookMs)) {

@@ -165,6 +165,7 @@ export async function openGrantLab({ config = {}, ...options }: TestHostOptions 
   async function ask(
     cause: () => Promise<unknown>,
   ): Promise<{ readonly done: Promise<unknown>; readonly question: ReturnType<typeof freshQuestion> }> {
+    for (const question of questions()) known.add(codeOf(question));
     const before = runs;
     let isOver = false;
     const done = cause().finally(() => {
@@ -196,7 +197,6 @@ export async function openGrantLab({ config = {}, ...options }: TestHostOptions 
         await done;
         return "ran";
       }
-      known.add(codeOf(question));
       await answer(`/deny ${codeOf(question)}`, question);
       await done;
       return question.buttons.some((button) => button.endsWith("until /new")) ? "asked" : "asked once";
@@ -204,7 +204,6 @@ export async function openGrantLab({ config = {}, ...options }: TestHostOptions 
     async grant(cause) {
       const { done, question } = await ask(cause);
       if (question === undefined) throw new Error("The tool ran without a question.");
-      known.add(codeOf(question));
       await answer(`/approve ${codeOf(question)} session`, question);
       await done;
     },
