@@ -130,6 +130,19 @@ export function createGate(options: GateOptions): Gate {
     return verdict instanceof Promise ? verdict.then((found) => refusalOf(found, visit)) : refusalOf(verdict, visit);
   }
 
+  async function refuseCommand(inbound: Inbound, { name, role }: Parameters<Gate["checkCommand"]>[1]): Promise<Refusal | undefined> {
+    if (role === "anyone") return undefined;
+    if (inbound.sender.anonymous === true) return commandForPeople(name);
+    if (role === "allowed") {
+      const place = unlistedPlace(inbound);
+      return place === undefined || (await isOwner(inbound)) ? undefined : commandForListed(name, inbound, place);
+    }
+    if (await isOwner(inbound)) return undefined;
+    if (await hasWeakId(inbound)) return ownerIdWeak(name, inbound);
+    const listed = config().commands.ownerAllowFrom !== undefined;
+    return commandForOwner(name, inbound, listed ? "commands.ownerAllowFrom" : pathsOf(inbound)(["allowFrom"]));
+  }
+
   return {
     isOwner,
     owners,
@@ -167,17 +180,12 @@ export function createGate(options: GateOptions): Gate {
       const explained = { ...refusal, hint: `Approve the sender: ${programCommand} pairing approve ${channel} ${offer.code}${limit}` };
       return offer.notify ? { ...explained, notice: pairingNotice(inbound, offer.code) } : explained;
     },
-    async checkCommand(inbound, { name, role }) {
-      if (role === "anyone") return undefined;
-      if (inbound.sender.anonymous === true) return commandForPeople(name);
-      if (role === "allowed") {
-        const place = unlistedPlace(inbound);
-        return place === undefined || (await isOwner(inbound)) ? undefined : commandForListed(name, inbound, place);
-      }
-      if (await isOwner(inbound)) return undefined;
-      if (await hasWeakId(inbound)) return ownerIdWeak(name, inbound);
-      const listed = config().commands.ownerAllowFrom !== undefined;
-      return commandForOwner(name, inbound, listed ? "commands.ownerAllowFrom" : pathsOf(inbound)(["allowFrom"]));
+    async checkCommand(inbound, command) {
+      const refused = await refuseCommand(inbound, command);
+      if (refused === undefined || inbound.kind !== "press" || inbound.chat.kind === "direct") return refused;
+      // The channel shows the presser a notice at once. A message would reach the whole group, once for each press.
+      const { notice: _, ...silent } = refused;
+      return silent;
     },
   };
 }
