@@ -129,7 +129,7 @@ export async function openGrantLab({ config = {}, ...options }: TestHostOptions 
     answer: act,
     ...options,
     config: {
-      channels: { tin: { dmPolicy: "open", allowFrom: ["*"], accounts: { one: {}, two: {} } } },
+      channels: { tin: { dmPolicy: "open", allowFrom: ["*", "robot"], accounts: { one: {}, two: {} } } },
       schedules: { night: { every: "12h", message: "write", session: "main" } },
       ...sections,
       agents: { defaults: { timezone: "UTC", heartbeat: { every: "0" }, tools: { approveAt: "loopback:owner" } }, ...agents },
