@@ -12,7 +12,7 @@ const codeLength = 8;
 export const pairingLifetimeMs = 60 * 60_000;
 /** How long the approval of an identity lasts that another person can take over, in milliseconds. */
 const weakApprovalMs = 24 * 60 * 60_000;
-/** How many requests of one account are kept. Their codes stay valid: an owner approves by the code that a sender tells them. */
+/** How many requests of one account are kept. An owner approves by the code that a sender passes on. */
 export const maxPending = 100;
 /** For how long no other request takes the place of one. */
 const protectedMs = 10 * 60_000;

@@ -1,7 +1,7 @@
 /** `pairing`: who may write to the agent in direct chats. Works on the store, and makes a running gateway look for the changes. */
 import { approvedText, namesOwner } from "../access/approving.ts";
 import { createPairing, type PairedSender, type Pairing, type PairingRequest, pairingLifetimeMs } from "../access/pairing.ts";
-import { withdrawGrants } from "../agents/tools/grants.ts";
+import { withdrawGrants } from "../agents/tools/tool-grants.ts";
 import { channelAccounts, normalizeAccountId } from "../config/checking/merge.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { programCommand } from "../contract/command.ts";

@@ -3,8 +3,8 @@ import { type Address, EngineError, type Inbound } from "../../contract/index.ts
 import type { PluginLog, ToolTurn } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
-import { renderTime } from "../conversation/envelope.ts";
-import { type AskedPlace, createApprovalLimits, mostAnHour, mostOpen } from "./approval-limits.ts";
+import { createApprovalLimits, mostAnHour, mostOpen } from "./approval-limits.ts";
+import { type ApprovalPlacesOptions, createApprovalPlaces } from "./approval-places.ts";
 import { type ApprovalRequest, createApprovalRequests, type GrantHolder } from "./approval-requests.ts";
 import {
   type AskedCall,
@@ -13,14 +13,12 @@ import {
   approvalQuestion,
   grantedText,
   mostCharacters,
-  tooOftenText,
   writtenArguments,
 } from "./approval-texts.ts";
-import { createGrants } from "./grants.ts";
 import { countedAs, nameOf, type Person, personOf, shortName } from "./requester.ts";
+import { createToolGrants } from "./tool-grants.ts";
 
 const minutes = 10;
-const mostOwners = 5;
 /** Of one turn: a model that keeps asking must not fill the owner's chat. */
 const mostQuestions = 10;
 
@@ -52,7 +50,7 @@ export interface Approvals {
   answer(code: string, verdict: "once" | "session" | "deny", by: Inbound): Promise<string>;
 }
 
-export interface ApprovalsOptions {
+export interface ApprovalsOptions extends ApprovalPlacesOptions {
   readonly store: Pick<Store, "get" | "set" | "update" | "session" | "sentBy" | "findSent" | "event">;
   /** Sends a text through the outbox; of two with one key, one. Resolves with the id of the event. `replaces`: the message that it edits. */
   readonly say: (
@@ -64,13 +62,8 @@ export interface ApprovalsOptions {
     },
     key: string,
   ) => Promise<string>;
-  readonly isOwner: (inbound: Inbound) => Promise<boolean>;
   /** Whether another person can take the sender's id over. */
   readonly hasWeakId: (inbound: Inbound) => Promise<boolean>;
-  /** Ids of the owners of an account. */
-  readonly owners: (at: Pick<Inbound, "channel" | "account">) => Promise<readonly string[]>;
-  /** The address of `channel:chat`; `undefined` if there is no such account. */
-  readonly placeAt: (place: string) => Promise<Address | undefined>;
   /** Whether messages of the account can be edited. */
   readonly edits: (at: Pick<Address, "channel" | "account">) => boolean;
   readonly log: Pick<PluginLog, "info" | "warn">;
@@ -83,35 +76,10 @@ const isSameChat = (one: Address, other: Address): boolean =>
 export function createApprovals(options: ApprovalsOptions): Approvals {
   const { say, now, log } = options;
   const requests = createApprovalRequests(options);
-  const grants = createGrants(options);
+  const grants = createToolGrants(options);
   const limits = createApprovalLimits(options);
+  const places = createApprovalPlaces(options, limits);
   const tell = tellEnd(options);
-
-  /** Where owners are asked; empty if none can be. A turn that no person began now asks at the place that the configuration names. */
-  async function places({ inbound, to }: ToolTurn, place: string | undefined): Promise<readonly AskedPlace[]> {
-    const named = place === undefined ? undefined : await options.placeAt(place);
-    const atNamed = named === undefined ? [] : [{ address: named, owner: named.chat, own: false }];
-    const { channel, account, authority, request, sender } = inbound;
-    if (authority !== "channel" || (request !== undefined && named !== undefined)) return atNamed;
-    if (to !== null && (await options.isOwner(inbound))) return [{ address: to, owner: sender.id, own: request === undefined }];
-    const owners = await options.owners(inbound);
-    const direct = owners.slice(0, mostOwners).map((owner) => ({ address: { channel, account, chat: owner }, owner, own: false }));
-    return direct.length > 0 ? direct : atNamed;
-  }
-
-  /** Those of the places whose owners have not been asked too often. An owner who had enough questions is notified once. */
-  async function withRoom(all: readonly AskedPlace[], key: string): Promise<readonly Address[]> {
-    const open: Address[] = [];
-    for (const place of all) {
-      const counted = await limits.ask(place, key);
-      if (counted === "asked") open.push(place.address);
-      else if (counted !== "full") {
-        const text = tooOftenText(mostAnHour, renderTime(counted.notice));
-        await say({ address: place.address, text }, `approval-limit:${place.owner}:${counted.notice}`);
-      }
-    }
-    return open;
-  }
 
   /** Who may be allowed to call the tool until /new. Another person could take over an id that is weak, and the grant with it. */
   async function holderOf({ turn: { inbound }, visit }: CallToAllow): Promise<GrantHolder | undefined> {
@@ -132,13 +100,13 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     holder: GrantHolder | undefined,
   ): Promise<ApprovalRequest | Verdict> {
     questions.count += 1;
-    const all = await places(turn, place);
+    const all = await places.of(turn, place);
     if (all.length === 0) return verdictOf("approval_unasked", "no owner can be asked in this turn");
     const until = now() + minutes * 60_000;
     const requester = countedAs(turn.inbound);
     if (!(await limits.open(requester, { key, until })))
       return verdictOf("approval_limited", `${mostOpen} questions of this requester already wait for an owner's answer`);
-    const at = await withRoom(all, key);
+    const at = await places.withRoom(all, key);
     if (at.length === 0) {
       await limits.close(requester, key);
       return verdictOf("approval_limited", `owners were already asked ${mostAnHour} times within an hour`);

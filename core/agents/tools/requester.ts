@@ -15,20 +15,20 @@ export interface Person {
 export interface NamedRequester {
   /** The gateway's own words, from ids and the configuration. */
   readonly requester: string;
-  /** A name that somebody outside chose, such as the one of a sender. */
+  /** A name that was chosen outside of the gateway, such as a sender's. */
   readonly requesterName?: string;
 }
 
 /**
- * The person whose own words began the turn, and nothing else did; `undefined` if there is none. Only that person's grants apply to it.
+ * The person whose own words, and nothing else, began the turn; `undefined` if there is none. Only that person's grants apply to the turn.
  *
- * - A message or its edit is the person's own. A forwarded message has the words of another, and a button those of the model, which others
- *   may have led to write it.
- * - `request` is set for webhooks, mails, heartbeats, schedules and reminders: nobody wrote now.
+ * - A message or its edit is the person's own. A forwarded message has the words of another person. The value of a button is the model's,
+ *   and others may have caused it.
+ * - `request` is set for webhooks, mails, heartbeats, schedules and reminders, which no person has just written.
  * - A turn that also reads queued system events, such as a wake, has two causes. It has the rights of the lesser one.
- * - A bot and a sender on behalf of a chat are no persons.
+ * - Neither a bot nor a sender on behalf of a chat is a person.
  *
- * Replies, quotes, earlier messages of a group and reactions are what the turn reads, like the rest of its conversation. They begin nothing.
+ * Replies, quotes, earlier messages of a group and reactions are context, like the rest of the conversation. They begin no turn.
  */
 export function personOf(inbound: Inbound, visit?: Visit): Person | undefined {
   const { channel, account, authority, request, kind, forward, sender } = inbound;

@@ -2,7 +2,7 @@
 import { rm } from "node:fs/promises";
 import { createPairing } from "../../access/pairing.ts";
 import { createWaitingEvents } from "../../agents/conversation/waiting-events.ts";
-import { withdrawGrants } from "../../agents/tools/grants.ts";
+import { withdrawGrants } from "../../agents/tools/tool-grants.ts";
 import type { Person } from "../../state/removals.ts";
 import type { Store } from "../../state/store.ts";
 import { isEmbedded } from "../../stores/place.ts";

@@ -5,17 +5,16 @@
 import type { Route } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 import type { TurnHold } from "../../stations/index.ts";
-import type { Walk } from "../ground.ts";
 import { persist } from "../patience.ts";
-import { enterOnAllNodes, leaveOnAllNodes } from "./session-on-nodes.ts";
+import { type EnteringUnit, enterOnAllNodes, leaveOnAllNodes } from "./session-on-nodes.ts";
 import type { SessionTurns } from "./session-turns.ts";
 
 export interface SessionPlace extends TurnHold {
   /** Whether the turn has left its place for now. */
   readonly isAway: boolean;
   /**
-   * Whether the conversation to which the turn belongs has ended while it was away: another chat of the session sent `/new`. What the turn
-   * says is no part of the new one. Known once the turn is back.
+   * Whether the turn's conversation has ended while the turn was away, because another chat of the session sent `/new`. What the turn says
+   * does not belong to the new conversation. Known once the turn is back.
    */
   readonly isOver: boolean;
   /** Comes back if the turn is away: what a turn writes, it writes in its session, also if it was stopped meanwhile. */
@@ -27,7 +26,7 @@ export interface SessionPlace extends TurnHold {
 export interface SessionPlaceOptions {
   readonly sessions: Pick<SessionTurns, "enter">;
   readonly store: Pick<Store, "nodes" | "session">;
-  readonly walk: Pick<Walk, "unit" | "slot" | "signal">;
+  readonly walk: EnteringUnit;
   readonly route: Route;
 }
 

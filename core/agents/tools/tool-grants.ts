@@ -22,7 +22,7 @@ export interface Grant extends Person {
 
 type GrantedTool = Pick<AskedCall, "tool" | "definition">;
 
-export interface Grants {
+export interface ToolGrants {
   /** Allows the holder of a request its tool for the rest of the conversation. */
   give(request: ApprovalRequest): Promise<void>;
   /** The grant of a person for the tool, as it is now, in the conversation, as it is now. */
@@ -34,13 +34,13 @@ const keyOf = (
   { sessionKey, generation, tool, definition }: GrantedTool & Pick<ApprovalRequest, "sessionKey" | "generation">,
 ) => `${prefix}${JSON.stringify([sessionKey, generation, tool, definition, channel, account, senderId])}`;
 
-export function createGrants({
+export function createToolGrants({
   store,
   now,
 }: {
   readonly store: Pick<Store, "get" | "set" | "session">;
   readonly now: () => number;
-}): Grants {
+}): ToolGrants {
   return {
     async give({ sessionKey, generation, call, holder, by = "", byOwner }) {
       if (holder === undefined) return;
