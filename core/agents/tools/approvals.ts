@@ -205,7 +205,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       if (by.kind === "press" && !(await isOwnButton(request, by))) return "That button is not one of a request for approval.";
       // If the gateway did not run when the time was up, nothing has ended the request.
       if (request.state === "waiting" && now() >= request.until) return overText((await expire(key)) ?? request);
-      if (verdict === "session" && request.holder === undefined)
+      if (verdict === "session" && request.state === "waiting" && request.holder === undefined)
         return `That call can be allowed once only, with \`/approve ${request.code}\`: a tool is allowed until /new to a person, for what that person writes.`;
       const owner = nameOf(by);
       const state = verdict === "deny" ? "denied" : "allowed";

@@ -55,7 +55,7 @@ async function lab({
 }
 
 /** The approvals on a store in memory; every text is said in one chat, where the owner asked. */
-function fakeApprovals() {
+function fakeApprovals({ hasWeakId = false } = {}) {
   const clock = { now: 1_000_000 };
   const said: string[] = [];
   const values = new Map<string, Json>();
@@ -74,9 +74,9 @@ function fakeApprovals() {
   } as unknown as ApprovalsOptions["store"];
   const approvals = createApprovals({
     store,
-    say: async ({ text }) => String(said.push(text)),
+    say: async ({ text, buttons = [] }) => String(said.push([text, ...buttons.flat().map((button) => button.text)].join("\n"))),
     isOwner: async () => true,
-    hasWeakId: async () => false,
+    hasWeakId: async () => hasWeakId,
     owners: async () => ["owner"],
     placeAt: async () => undefined,
     edits: () => false,
@@ -89,6 +89,7 @@ function fakeApprovals() {
   const tool = { tool: "burn", plugin: "lab", definition: "burns", args: {} };
   return {
     approvals,
+    values,
     clock,
     said,
     turn,
@@ -216,6 +217,25 @@ test("until /new is about the tool as it was: one with another description asks 
   const changed = ask("3", "sends files away");
   await answer(1, "deny");
   expect(await changed).toBe("denied by owner");
+});
+
+test("a grant of an earlier version, which belonged to the conversation, is not used", async () => {
+  const { approvals, call, turn, said, values } = fakeApprovals();
+  values.set(`grant:${JSON.stringify([turn.sessionKey, 0, call.tool, call.definition])}`, "owner");
+  const asked = approvals.ask({ ...call, signal: new AbortController().signal });
+  const code = await until(() => /`\/approve ([A-Z2-9]{8})`/.exec(said[0] ?? "")?.[1] ?? expect.fail("not asked yet"));
+  await approvals.answer(code, "deny", turn.inbound);
+  expect((await asked).code).toBe("approval_denied");
+});
+
+test("a sender whose id another person can take over is allowed one call at a time", async () => {
+  const { approvals, call, turn, said } = fakeApprovals({ hasWeakId: true });
+  const asked = approvals.ask({ ...call, signal: new AbortController().signal });
+  const code = await until(() => /`\/approve ([A-Z2-9]{8})`/.exec(said[0] ?? "")?.[1] ?? expect.fail("not asked yet"));
+  expect(said[0]).toMatch(/\nAllow once\nDeny$/);
+  expect(await approvals.answer(code, "session", turn.inbound)).toContain("can be allowed once only");
+  await approvals.answer(code, "once", turn.inbound);
+  expect((await asked).code).toBe("approval_allowed");
 });
 
 test("a button of an agent that imitates a request approves nothing, and an unknown code neither", async () => {
