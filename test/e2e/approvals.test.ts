@@ -49,7 +49,8 @@ test("the owner is asked in their own chat, a stranger's press does nothing, and
     if (found === undefined) throw new Error("not asked yet");
     return found;
   });
-  expect(question.text).toMatch(/asks to use light_stove.*Bela.*"plate": "left \*front\*"/s);
+  expect(question.text).toMatch(/asks to use light_stove \(stove\), for the sender 1002\.\nThe name given there: "Bela Varga[^"\n]*"\n/);
+  expect(question.text).toContain('"plate": "left *front*"');
   expect(question.reply_markup?.inline_keyboard.flat().map(({ text }) => text)).toEqual([
     "Allow once",
     "Deny",
