@@ -59,6 +59,8 @@ export interface Gate extends Owners {
   pathsOf(at: Pick<Inbound, "channel" | "account">): PathOf;
   /** Adds a pairing code to the refusal if the policy offers one. The sender gets the same code until it expires. */
   offer(inbound: Inbound, refusal: Refusal): Promise<Refusal>;
+  /** Whether another person can take over the sender's id. */
+  hasWeakId(inbound: Inbound): Promise<boolean>;
   /** Whether an admitted sender may use a command with this role. */
   checkCommand(inbound: Inbound, command: { readonly name: string; readonly role: CommandRole }): Promise<Refusal | undefined>;
 }
@@ -97,7 +99,7 @@ export function createGate(options: GateOptions): Gate {
 
   const { isOwner, owners } = createOwners({ config, account, pairing });
 
-  async function isWeak({ channel, account: id, sender }: Inbound): Promise<boolean> {
+  async function hasWeakId({ channel, account: id, sender }: Inbound): Promise<boolean> {
     return (await account(channel, id)?.identity.isWeak(sender.id)) === true;
   }
 
@@ -128,9 +130,23 @@ export function createGate(options: GateOptions): Gate {
     return verdict instanceof Promise ? verdict.then((found) => refusalOf(found, visit)) : refusalOf(verdict, visit);
   }
 
+  async function refuseCommand(inbound: Inbound, { name, role }: Parameters<Gate["checkCommand"]>[1]): Promise<Refusal | undefined> {
+    if (role === "anyone") return undefined;
+    if (inbound.sender.anonymous === true) return commandForPeople(name);
+    if (role === "allowed") {
+      const place = unlistedPlace(inbound);
+      return place === undefined || (await isOwner(inbound)) ? undefined : commandForListed(name, inbound, place);
+    }
+    if (await isOwner(inbound)) return undefined;
+    if (await hasWeakId(inbound)) return ownerIdWeak(name, inbound);
+    const listed = config().commands.ownerAllowFrom !== undefined;
+    return commandForOwner(name, inbound, listed ? "commands.ownerAllowFrom" : pathsOf(inbound)(["allowFrom"]));
+  }
+
   return {
     isOwner,
     owners,
+    hasWeakId,
     pathsOf,
     check(inbound, visit) {
       const sentBy = options.sentByAccount(inbound);
@@ -151,7 +167,7 @@ export function createGate(options: GateOptions): Gate {
       const { channel, chat, sender } = inbound;
       // Only a message requests a code. Reactions, button presses and edits of strangers are ignored.
       if (refusal.code !== "pairing_required" || inbound.kind !== "message") return refusal;
-      const weak = await isWeak(inbound);
+      const weak = await hasWeakId(inbound);
       const offer = await pairing.request({
         address: { channel, account: inbound.account, chat: chat.id, ...(chat.thread === undefined ? {} : { thread: chat.thread }) },
         senderId: sender.id,
@@ -164,17 +180,12 @@ export function createGate(options: GateOptions): Gate {
       const explained = { ...refusal, hint: `Approve the sender: ${programCommand} pairing approve ${channel} ${offer.code}${limit}` };
       return offer.notify ? { ...explained, notice: pairingNotice(inbound, offer.code) } : explained;
     },
-    async checkCommand(inbound, { name, role }) {
-      if (role === "anyone") return undefined;
-      if (inbound.sender.anonymous === true) return commandForPeople(name);
-      if (role === "allowed") {
-        const place = unlistedPlace(inbound);
-        return place === undefined || (await isOwner(inbound)) ? undefined : commandForListed(name, inbound, place);
-      }
-      if (await isOwner(inbound)) return undefined;
-      if (await isWeak(inbound)) return ownerIdWeak(name, inbound);
-      const listed = config().commands.ownerAllowFrom !== undefined;
-      return commandForOwner(name, inbound, listed ? "commands.ownerAllowFrom" : pathsOf(inbound)(["allowFrom"]));
+    async checkCommand(inbound, command) {
+      const refused = await refuseCommand(inbound, command);
+      if (refused === undefined || inbound.kind !== "press" || inbound.chat.kind === "direct") return refused;
+      // The channel shows the presser a notice at once. A message would reach the whole group, once for each press.
+      const { notice: _, ...silent } = refused;
+      return silent;
     },
   };
 }

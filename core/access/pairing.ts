@@ -12,7 +12,10 @@ const codeLength = 8;
 export const pairingLifetimeMs = 60 * 60_000;
 /** How long the approval of an identity lasts that another person can take over, in milliseconds. */
 const weakApprovalMs = 24 * 60 * 60_000;
-const maxPending = 3;
+/** How many requests of one account are kept. An owner approves by the code that a sender passes on. */
+export const maxPending = 100;
+/** For how long no other request takes the place of one. */
+const protectedMs = 10 * 60_000;
 const resendAfterMs = 10 * 60_000;
 
 export interface PairingRequest {
@@ -49,7 +52,8 @@ export type ApproveResult =
 export interface Pairing {
   /**
    * Returns a code for this sender; the same one until it expires. `notify` is true if `unit` must send the code, for example because an
-   * earlier send failed. `null` when too many requests are pending.
+   * earlier send failed. If too many requests are pending, the oldest one gives way, so that strangers cannot keep out a sender for long. It
+   * keeps its place for ten minutes, so that strangers cannot push out a request that an owner is about to approve; `null` if all are younger.
    */
   request(who: {
     readonly address: Address;
@@ -89,6 +93,11 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
     ((value as unknown as Pending | null) ?? []).filter((request) => request.createdAt + pairingLifetimeMs > now());
   const save = (pending: Pending): Json | null => (pending.length === 0 ? null : (pending as unknown as Json));
 
+  /** `null` if the oldest request is still protected. They are in the order in which they were made. */
+  function withoutOldest([oldest, ...rest]: Pending): Pending | null {
+    return oldest !== undefined && oldest.createdAt + protectedMs <= now() ? rest : null;
+  }
+
   async function accounts(channel: string, account?: string): Promise<readonly Pending[]> {
     if (account !== undefined) return [alive(await store.get(pairingNamespace(channel), pendingKey(account)))];
     const rows = await store.list(pairingNamespace(channel), { prefix: "pending:" });
@@ -126,7 +135,8 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
           const sent = { ...known, toldAt: now(), toldBy: unit };
           return again ? save(pending.map((request) => (request === known ? sent : request))) : undefined;
         }
-        if (pending.length >= maxPending) {
+        const room = pending.length < maxPending ? pending : withoutOldest(pending);
+        if (room === null) {
           result = null;
           return undefined;
         }
@@ -143,7 +153,7 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
           toldBy: unit,
           ...(weak && { weak }),
         };
-        return save([...pending, request]);
+        return save([...room, request]);
       });
       return result;
     },

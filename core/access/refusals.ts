@@ -1,5 +1,6 @@
 /** The text of each refusal: the option that caused it, its configuration path, and how to change it. */
 import { type Inbound, type InboundSender, product, programCommand, type Refusal } from "../contract/index.ts";
+import { maxPending } from "./pairing.ts";
 import type { PathOf, PlaceSettings } from "./place.ts";
 
 const nobody = "Messages sent on behalf of a chat cannot be attributed to a user.";
@@ -166,7 +167,7 @@ export const commandForListed = (name: string, { sender }: Inbound, { pathTo }: 
 export const pairingFull = ({ channel, sender }: Inbound, refusal: Refusal): Refusal => ({
   ...refusal,
   code: "pairing_full",
-  detail: `Sender ${sender.id} is not paired, and three others wait for approval.`,
+  detail: `Sender ${sender.id} is not paired, and ${maxPending} others asked for approval within the last ten minutes.`,
   hint: `Approve or deny them: ${programCommand} pairing list ${channel}`,
 });
 

@@ -61,6 +61,9 @@ export function readUpdate(account: Receiving | undefined, raw: Json, { log, isC
   }
 }
 
+/** A button that answers a request for approval says what it is for, and so may its notice. */
+const ownersOnly = "Only an owner of this bot can answer this.";
+
 /** A refused sender learns only that; the rule that applied is in the trace. */
 export async function checkUpdate(
   parsed: CompleteParsed,
@@ -71,7 +74,7 @@ export async function checkUpdate(
   }
   const refused = await check({ ...parsed, ...of, authority: "channel" });
   if (refused === undefined) return { allowed: true };
-  return { allowed: false, code: refused.code, notice: "You may not use this here." };
+  return { allowed: false, code: refused.code, notice: refused.code === "owner_required" ? ownersOnly : "You may not use this here." };
 }
 
 /** Why an event needs no reply, if that is known already. */

@@ -1,6 +1,7 @@
 /** `pairing`: who may write to the agent in direct chats. Works on the store, and makes a running gateway look for the changes. */
 import { approvedText, namesOwner } from "../access/approving.ts";
 import { createPairing, type PairedSender, type Pairing, type PairingRequest, pairingLifetimeMs } from "../access/pairing.ts";
+import { withdrawGrants } from "../agents/tools/tool-grants.ts";
 import { channelAccounts, normalizeAccountId } from "../config/checking/merge.ts";
 import type { GatewayConfig } from "../config/schema.ts";
 import { programCommand } from "../contract/command.ts";
@@ -182,7 +183,15 @@ export async function revokePairing(
   [channel, id]: readonly [string, string],
   options: PairingOptions,
 ): Promise<number> {
-  const revoked = await withPairing(context, (pairing) => pairing.revoke(channel, id, accountOf(options)));
+  const account = accountOf(options);
+  const revoked = await withPairing(context, async (pairing, store) => {
+    // An approval that is given again later does not bring back what the person was allowed before.
+    await withdrawGrants(
+      store,
+      (grant) => grant.channel === channel && grant.senderId === id && (account ?? grant.account) === grant.account,
+    );
+    return await pairing.revoke(channel, id, account);
+  });
   if (!revoked) {
     warnUnknown(context, (await context.load()).config, channel, options);
     throw new HostError("pairing_sender_unknown", { channel, id });

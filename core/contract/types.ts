@@ -207,8 +207,10 @@ export interface Silent {
 
 /** A validated request of a hook or heartbeat. */
 export interface TurnRequest {
-  /** Human-readable hook name; the summary begins with it. */
+  /** Human-readable hook name; the summary begins with it. A mapping may take it from the payload. */
   readonly name?: string;
+  /** The webhook by the configuration's name for it: the id of its mapping or preset, or `agent`. Set by the gateway alone. */
+  readonly hook?: string;
   readonly agentId?: string;
   readonly sessionKey?: string;
   /** `isolated`: starts with an empty transcript. `persistent`: continues the session's transcript. */

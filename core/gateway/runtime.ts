@@ -144,7 +144,11 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     stateDirectory: options.stateDirectory,
     ...{ store, log, now, newId },
     receive: (event, { silent }) => path.receive(event, silent === undefined ? {} : { silent }),
-    check: async (inbound) => gate.check(await placed(inbound)),
+    async check(inbound) {
+      const found = await placed(inbound);
+      const command = found.kind === "press" ? commandIn(found) : undefined;
+      return (await gate.check(found)) ?? (command === undefined ? undefined : await gate.checkCommand(found, command));
+    },
     trustedProxies: () => config().gateway.trustedProxies,
     debounceMs: () => config().messages.inbound.debounceMs,
     room: () => path.lanes.room(),

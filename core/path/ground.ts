@@ -6,6 +6,7 @@ import type { Path } from "./door.ts";
 import type { Trace } from "./endings/ending.ts";
 import type { Lanes } from "./lanes/lanes.ts";
 import type { Leases } from "./lanes/leases.ts";
+import type { SessionPlace } from "./lanes/session-place.ts";
 import type { SessionTurns } from "./lanes/session-turns.ts";
 import type { TurnSlot } from "./lanes/turn-slots.ts";
 import type { PathOptions } from "./options.ts";
@@ -23,6 +24,8 @@ export interface Walk {
   readonly signal: AbortSignal;
   /** Set when its turn begins in that session. */
   sessionKey?: string;
+  /** The place of its turn in that session; absent for commands that wait for no turn. */
+  place?: SessionPlace;
 }
 
 export interface Ground extends Pick<PathOptions, "hooks" | "store" | "accounts" | "gate" | "agents" | "clock"> {

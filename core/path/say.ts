@@ -13,7 +13,7 @@ import type { Said } from "./said.ts";
 /** If there is nothing to say, nothing is written yet. */
 export async function say(
   ground: Ground,
-  { unit, trace, visit, signal }: Walk,
+  { unit, trace, visit, signal, place }: Walk,
   said: {
     readonly ending: Ending;
     readonly sayings: readonly Saying[];
@@ -41,7 +41,7 @@ export async function say(
   // The next turn reads again what an interrupted one has read besides its message.
   const isRead = reply !== undefined;
   const messages =
-    inbound === undefined || route === undefined || kept === undefined
+    inbound === undefined || route === undefined || kept === undefined || place?.isOver === true
       ? []
       : agents.transcript({ inbound, route, reply: kept, visit, at, withContext: isRead });
   const tookQueued = agents.tookQueued(visit);

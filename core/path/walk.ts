@@ -11,7 +11,7 @@ import { formatting, renderNotice, type Saying } from "./formatting.ts";
 import { gating } from "./gating.ts";
 import type { Ground, Walk } from "./ground.ts";
 import { ingress } from "./ingress.ts";
-import { enterOnAllNodes } from "./lanes/session-on-nodes.ts";
+import { enterSession } from "./lanes/session-place.ts";
 import { routing } from "./routing.ts";
 import type { Said } from "./said.ts";
 import { say } from "./say.ts";
@@ -34,14 +34,14 @@ export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
   }
   // A command such as `/stop` never waits for a turn.
   if (unit.lane.endsWith(controlSuffix)) return await answer(ground, walk, { inbound, route });
-  const entering = ground.sessions.enter(route.sessionKey, { lane: unit.lane, slot: walk.slot });
-  const leave = entering instanceof Promise ? await entering : entering;
+  const { sessions, store } = ground;
+  const place = await enterSession({ sessions, store, walk, route });
   walk.sessionKey = route.sessionKey;
+  walk.place = place;
   try {
-    await enterOnAllNodes(ground.store, walk, route);
     return await answer(ground, walk, { inbound, route });
   } finally {
-    leave();
+    place.leave();
   }
 }
 
@@ -77,6 +77,8 @@ async function answer(
   const { silence, guardStream, refusalFor, completeReply, keepGenerated } = agents;
   // A process that was stopped may wake here before it learns that its lease has ended, and that another node has the unit.
   if (signal.aborted || store.nodes?.leaseLeft() === 0) throw new Interrupted();
+  // The session before the slot: a turn that has a slot and waits for its session would keep the others from ending.
+  if (walk.place !== undefined) addHold(visit, walk.place);
   addHold(visit, { pause: () => walk.slot.pause(), resume: () => walk.slot.take() });
   const { pathsOf } = gate;
   const ofAgents = { silence, asSent, guardStream, refusalFor, keepGenerated };
@@ -90,6 +92,8 @@ async function answer(
   const previews = closing instanceof Promise ? await closing : closing;
   if (signal.aborted) throw new Interrupted();
   walk.slot.release();
+  // A turn that was stopped while it waited for a person ends in its session like any other.
+  if (walk.place?.isAway === true) await walk.place.resume();
   const place = { sessionKey: route.sessionKey, agentId: route.agentId };
   const pipe = { hooks, trace, visit, previews, account: accounts.get, silence, asSent, completeReply, signal };
   const formatted = isStop(result) ? result : await formatting(result.reply, { inbound, route }, pipe);

@@ -856,7 +856,8 @@ export interface ChannelAccount<O = Readonly<Record<string, unknown>>> {
    * - `lane`: channel, account, chat and thread, such as `irc:default:#room`. Events of one lane run one at a time; control
    *   commands such as `/stop` get a separate lane. Ids may contain colons: if the lane names the chat of `parse`, the host encodes them.
    *   Default: the lane of the chat and thread that `parse` returns.
-   * - `gather`: events that belong together (an album) and are handled as one; `parse` receives all of them.
+   * - `gather`: events of one sender that belong together (an album) and are handled as one; `parse` receives all of them. Never gather
+   *   events of several senders: access and rights are those of the one sender that `parse` returns.
    * - `silent`: the reason why the event needs no reply, if that is known already; the event is stored and ends with this reason.
    *
    * @example

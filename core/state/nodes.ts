@@ -68,6 +68,11 @@ export interface Nodes {
     options: { readonly sessionKey: string; readonly signal: AbortSignal; readonly onWait: () => void },
   ): Promise<boolean>;
   /**
+   * Ends the place of a unit that this node runs in its session, because its turn waits for a person. Turns that asked later may run.
+   * `enterSession` gives it a new place, behind them. A store without it keeps the place until the turn ends.
+   */
+  leaveSession?(unitId: string): Promise<void>;
+  /**
    * Binds a unit that this node runs to this node, because only it has the files to be sent: no other node sends the unit until this one
    * has been without a lease for ten minutes.
    */

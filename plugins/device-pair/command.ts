@@ -78,9 +78,12 @@ export function pairCommand(options: {
   };
 }
 
-/** The message in the chat in which the code was requested. */
+/** The message in the chat in which the code was requested. The device chose its name, so the name is on a line of its own. */
 export function announcement({ id, name, from }: { readonly id: string; readonly name: string; readonly from: string }): string {
-  return `${describe({ id, name })} asks to use the gateway, from \`${from}\`. \`/pair approve ${id}\` approves it, \`/pair revoke ${id}\` denies it.`;
+  return [
+    `A device asks to use the gateway, from \`${from}\`. \`/pair approve ${id}\` approves it, \`/pair revoke ${id}\` denies it.`,
+    `The name it gives: \`"${name}"\``,
+  ].join("\n");
 }
 
 const describe = ({ id, name }: Pick<Device, "id" | "name">): string => `\`${name}\` (\`${id}\`)`;

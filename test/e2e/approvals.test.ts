@@ -49,8 +49,13 @@ test("the owner is asked in their own chat, a stranger's press does nothing, and
     if (found === undefined) throw new Error("not asked yet");
     return found;
   });
-  expect(question.text).toMatch(/asks to use light_stove.*Bela.*"plate": "left \*front\*"/s);
-  expect(question.reply_markup?.inline_keyboard.flat().map(({ text }) => text)).toEqual(["Allow once", "Deny", "Allow until /new"]);
+  expect(question.text).toMatch(/asks to use light_stove \(stove\), for the sender 1002\.\nThe name given there: "Bela Varga[^"\n]*"\n/);
+  expect(question.text).toContain('"plate": "left *front*"');
+  expect(question.reply_markup?.inline_keyboard.flat().map(({ text }) => text)).toEqual([
+    "Allow once",
+    "Deny",
+    "Allow for Bela Varga until /new",
+  ]);
   const allow = question.reply_markup?.inline_keyboard[0]?.[0]?.callback_data ?? "";
   // An agent can make a button with any value, but does not know the code.
   expect(allow).toMatch(/^\/approve [A-Z2-9]{8}$/);
@@ -62,4 +67,31 @@ test("the owner is asked in their own chat, a stranger's press does nothing, and
   expect(conversation.said(ada)).toHaveLength(2);
   expect(conversation.said(ada)[1]?.reply_markup).toBeUndefined();
   await until(() => expect(conversation.said(kitchen).at(-1)?.text).toBe('"It is on."'));
+});
+
+test("in a group, a stranger who presses gets a notice of their own, and the group reads nothing of it", async () => {
+  runs.length = 0;
+  const conversation = await converse({
+    plugins: [stove],
+    config: { commands: { ownerAllowFrom: [1001] } },
+    channel: { groups: { "*": { requireMention: false } }, capabilities: { inlineButtons: "all" } },
+    async answer({ tools }) {
+      const light = tools.find(({ name }) => name === "light_stove");
+      return JSON.stringify(await light?.run({ plate: "left" }, new AbortController().signal));
+    },
+  });
+  const { platform, ada, bela } = conversation;
+  await conversation.start();
+  platform.act.say(ada, kitchen, "Light the stove, please.");
+  const question = await until(() => conversation.said(kitchen)[0] ?? expect.fail("not asked yet"));
+  const [allow, , lasting] = question.reply_markup?.inline_keyboard.flat().map((button) => button.callback_data ?? "") ?? [];
+  for (const pressed of [allow, lasting]) platform.act.press(bela, kitchen, question.message_id, pressed ?? "");
+  await until(() => expect(conversation.notices()).toHaveLength(2));
+  expect(conversation.notices().map(({ text }) => text)).toEqual(Array(2).fill("Only an owner of this bot can answer this."));
+  expect((await conversation.ended(2)).filter((line) => line.includes("refused owner_required"))).toHaveLength(2);
+  expect(conversation.said(kitchen)).toHaveLength(1);
+  platform.act.press(ada, kitchen, question.message_id, allow ?? "");
+  await until(() => expect(runs).toEqual(["left"]));
+  await until(() => expect(conversation.notices()).toHaveLength(3));
+  expect(conversation.notices()[2]?.text).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Chance } from "../../plugins/playground/platform/index.ts";
 import { start } from "../core/cli/command.ts";
-import { type Answer, say } from "../openai-server/answers.ts";
+import { type Answer, callTools, say } from "../openai-server/answers.ts";
 import { usePostgres } from "../support/postgres.ts";
 import { answered, answers, createNodeGroup, hookToken, type Node, type NodeGroup, personOf, postHook, startPair } from "./node-group.ts";
 
@@ -19,7 +19,8 @@ let other: Node;
 beforeAll(async () => {
   const hooks = { enabled: true, token: hookToken, allowRequestSessionKey: true, allowedSessionKeyPrefixes: ["agent:main:"] };
   const channel = { dmPolicy: "pairing", allowFrom: ["1001", "1002"], limits: { perBotPerSecond: 0, perChatPerSecond: 0 } };
-  group = await createNodeGroup(database, (end) => void ends.push(end), { hooks, channel });
+  const agents = { defaults: { model: "local/test-model", heartbeat: { every: "0" }, tools: { approve: ["send"] } } };
+  group = await createNodeGroup(database, (end) => void ends.push(end), { hooks, channel, agents });
   [holder, other] = await startPair(group);
 });
 
@@ -107,6 +108,23 @@ test("turns of one session that two nodes run never overlap, and each one reads 
   expect(seen.map(({ length }) => length)).toEqual(numbers);
   expect(seen.at(-1)?.toSorted()).toEqual(numbers.map((number) => `message ${number}`));
   for (const [index, each] of seen.entries()) expect(seen[index + 1]?.slice(0, -1) ?? each).toEqual(each);
+});
+
+test("a turn that waits for an owner's answer lets turns of its session run on the other node, and then goes on", async () => {
+  const { platform, model } = group;
+  const ada = personOf(platform);
+  model.script(callTools([{ name: "send", args: { text: "hello" } }]), say("from the other node"), say("back again"));
+  const before = asked();
+  platform.act.say(ada, ada, "send a greeting");
+  await answered(platform, ada, /asks to use send/);
+  const message = { message: "meanwhile", sessionKey: "agent:main:main", deliver: false, wakeMode: "next-heartbeat" };
+  expect((await postHook(other, "agent", message)).status).toBe(202);
+  await expect.poll(asked).toBe(before + 2);
+  await expect.poll(() => runningOn(other)).toBe(0);
+  const question = answers(platform, ada).findLast((text) => text.includes("asks to use send")) ?? "";
+  platform.act.say(ada, ada, `/deny ${/[A-Z2-9]{8}/.exec(question)?.[0]}`);
+  await answered(platform, ada, "back again");
+  expect(asked()).toBe(before + 3);
 });
 
 test("a sender whom one node approves or removes is known to the other at once", async () => {

@@ -35,6 +35,9 @@ interface News {
 
 const news = carried<News>("news");
 
+/** Whether the turn reads events of its session's queue, such as wakes and summaries of webhooks. */
+export const tookQueuedEvents = (visit: Visit): boolean => (visit.get(news)?.queued.length ?? 0) > 0;
+
 export function createTurnContext({
   waiting,
   group,
@@ -66,7 +69,7 @@ export function createTurnContext({
       return text;
     },
     of: (visit) => visit.get(news)?.text ?? "",
-    tookQueued: (visit) => (visit.get(news)?.queued.length ?? 0) > 0,
+    tookQueued: tookQueuedEvents,
     markRead(inbound, { sessionKey }, visit) {
       const { events = [], said = false, queued = [] } = visit.get(news) ?? {};
       const leftOut = queued[0]?.leftOut;

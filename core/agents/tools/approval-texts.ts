@@ -1,17 +1,16 @@
 /** What an owner reads who is asked whether a tool may run, and the end of it. */
 import type { Button, Json } from "../../contract/index.ts";
+import type { NamedRequester } from "./requester.ts";
 
 /** A call of a tool that an owner is asked about. */
-export interface AskedCall {
+export interface AskedCall extends NamedRequester {
   readonly tool: string;
   readonly plugin: string;
   /** Distinguishes the tool from another one with its name, and from what it becomes when its plugin describes it differently. */
   readonly definition: string;
   readonly args: Json;
   readonly agentId: string;
-  /** Who caused the turn, as people know them. */
-  readonly requester: string;
-  /** Why the tool asks. */
+  /** Why the tool asks, in its own words. */
   readonly reason?: string;
 }
 
@@ -30,9 +29,12 @@ const visible = (text: string): string => text.replace(deceptive, (character) =>
 
 const longestInSentence = 500;
 
-/** A text of others inside a sentence: on one line, and never markup. It may repeat what the model wrote. */
+/** A text on one line, and never markup. */
 const inSentence = (text: string): string =>
   visible(text.replace(/\s+/g, " ").trim().slice(0, longestInSentence)).replace(/[\\*_~|`[\]<>#]/g, "\\$&");
+
+/** Words that came from outside, on a line of their own and in quotes, so that they cannot read as the gateway's. */
+const quotedLine = (label: string, text: string): string => `${label}: "${inSentence(text.replaceAll('"', "'"))}"`;
 
 export const writtenArguments = (args: Json): string => visible(JSON.stringify(args, null, 2));
 
@@ -45,14 +47,15 @@ function fenced(text: string): string {
 
 export function approvalQuestion(
   code: string,
-  { tool, plugin, args, agentId, requester, reason }: AskedCall,
-  minutes: number,
+  { tool, plugin, args, agentId, requester, requesterName, reason }: AskedCall,
+  { minutes, holder }: { readonly minutes: number; readonly holder?: string | undefined },
 ): { readonly text: string; readonly buttons: readonly (readonly Button[])[] } {
   const written = writtenArguments(args);
   const short = written.length <= mostCharactersWithButton;
   const text = [
     `**The agent ${agentId} asks to use \`${tool}\`** (${plugin}), for ${inSentence(requester)}.`,
-    ...(reason === undefined ? [] : [inSentence(reason)]),
+    ...(requesterName === undefined ? [] : [quotedLine("The name given there", requesterName)]),
+    ...(reason === undefined ? [] : [quotedLine("The reason given by the tool", reason)]),
     "",
     fenced(written),
     "",
@@ -60,14 +63,20 @@ export function approvalQuestion(
   ].join("\n");
   const deny: Button = { text: "Deny", value: `/deny ${code}` };
   if (!short) return { text, buttons: [[deny]] };
-  return {
-    text,
-    buttons: [[{ text: "Allow once", value: `/approve ${code}` }, deny], [{ text: "Allow until /new", value: `/approve ${code} session` }]],
-  };
+  const lasting = holder === undefined ? [] : [[{ text: `Allow for ${holder} until /new`, value: `/approve ${code} session` }]];
+  return { text, buttons: [[{ text: "Allow once", value: `/approve ${code}` }, deny], ...lasting] };
 }
 
 export const answeredText = (verdict: "Allowed" | "Denied", by: string, until = ""): string => `${verdict} by ${inSentence(by)}${until}.`;
 
+/** To whom a tool is allowed for the rest of a conversation. */
+export const grantedText = ({ name, senderId }: { readonly name: string; readonly senderId: string }): string =>
+  ` for ${inSentence(name === senderId ? senderId : `${name} (${senderId})`)} until /new in that conversation, whatever its arguments`;
+
 /** The message of the request, once it is answered or over. */
 export const approvalEnded = ({ tool, agentId, args }: AskedCall, end: string): string =>
   [`**The agent ${agentId} asked to use \`${tool}\`**`, "", fenced(writtenArguments(args)), "", end].join("\n");
+
+/** For an owner who was asked too often. */
+export const tooOftenText = (most: number, until: string): string =>
+  `I have asked you ${most} times within an hour whether a tool may run. Until ${until}, I deny further calls of others without a question.`;

@@ -2,19 +2,30 @@
 import { type Address, EngineError, type Inbound } from "../../contract/index.ts";
 import type { PluginLog, ToolTurn } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
-import { plainId, plainName } from "../conversation/envelope.ts";
-import { type ApprovalRequest, createApprovalRequests } from "./approval-requests.ts";
-import { type AskedCall, answeredText, approvalEnded, approvalQuestion, mostCharacters, writtenArguments } from "./approval-texts.ts";
+import type { Visit } from "../../stations/index.ts";
+import { createApprovalLimits, mostAnHour, mostOpen } from "./approval-limits.ts";
+import { type ApprovalPlacesOptions, createApprovalPlaces } from "./approval-places.ts";
+import { type ApprovalRequest, createApprovalRequests, type GrantHolder } from "./approval-requests.ts";
+import {
+  type AskedCall,
+  answeredText,
+  approvalEnded,
+  approvalQuestion,
+  grantedText,
+  mostCharacters,
+  writtenArguments,
+} from "./approval-texts.ts";
+import { countedAs, nameOf, type Person, personOf, shortName } from "./requester.ts";
+import { createToolGrants } from "./tool-grants.ts";
 
 const minutes = 10;
-const mostOwners = 5;
 /** Of one turn: a model that keeps asking must not fill the owner's chat. */
 const mostQuestions = 10;
 
 export interface Verdict {
   readonly allowed: boolean;
   /** For the trace. */
-  readonly code: "approval_allowed" | "approval_denied" | "approval_expired" | "approval_unasked";
+  readonly code: "approval_allowed" | "approval_denied" | "approval_expired" | "approval_limited" | "approval_unasked";
   readonly detail: string;
 }
 
@@ -23,6 +34,8 @@ export interface CallToAllow extends AskedCall {
   /** Identifies the call, also in a turn that is run again. */
   readonly key: string;
   readonly turn: ToolTurn;
+  /** What the turn has read beside its message. */
+  readonly visit?: Visit;
   readonly signal: AbortSignal;
   /** Counts the questions of the turn. */
   readonly questions: { count: number };
@@ -37,7 +50,7 @@ export interface Approvals {
   answer(code: string, verdict: "once" | "session" | "deny", by: Inbound): Promise<string>;
 }
 
-export interface ApprovalsOptions {
+export interface ApprovalsOptions extends ApprovalPlacesOptions {
   readonly store: Pick<Store, "get" | "set" | "update" | "session" | "sentBy" | "findSent" | "event">;
   /** Sends a text through the outbox; of two with one key, one. Resolves with the id of the event. `replaces`: the message that it edits. */
   readonly say: (
@@ -49,24 +62,12 @@ export interface ApprovalsOptions {
     },
     key: string,
   ) => Promise<string>;
-  readonly isOwner: (inbound: Inbound) => Promise<boolean>;
-  /** Ids of the owners of an account. */
-  readonly owners: (at: Pick<Inbound, "channel" | "account">) => Promise<readonly string[]>;
-  /** The address of `channel:chat`; `undefined` if there is no such account. */
-  readonly placeAt: (place: string) => Promise<Address | undefined>;
+  /** Whether another person can take the sender's id over. */
+  readonly hasWeakId: (inbound: Inbound) => Promise<boolean>;
   /** Whether messages of the account can be edited. */
   readonly edits: (at: Pick<Address, "channel" | "account">) => boolean;
   readonly log: Pick<PluginLog, "info" | "warn">;
   readonly now: () => number;
-}
-
-/** A person as people know them; for another turn, what caused it. */
-export function nameOf({ sender, authority, request }: Inbound): string {
-  if (authority !== "channel") return plainName(request?.name ?? "") || "a turn that no person began";
-  const username = plainId(sender.username ?? "");
-  const shown = [plainName(sender.name ?? ""), username === "" ? "" : `@${username}`].filter((one) => one !== "").join(" ");
-  const id = plainId(sender.id);
-  return shown === "" ? id : `${shown} (${id})`;
 }
 
 const isSameChat = (one: Address, other: Address): boolean =>
@@ -75,25 +76,43 @@ const isSameChat = (one: Address, other: Address): boolean =>
 export function createApprovals(options: ApprovalsOptions): Approvals {
   const { say, now, log } = options;
   const requests = createApprovalRequests(options);
+  const grants = createToolGrants(options);
+  const limits = createApprovalLimits(options);
+  const places = createApprovalPlaces(options, limits);
   const tell = tellEnd(options);
 
-  /** Where owners are asked; empty if none can be. */
-  async function places({ inbound, to }: ToolTurn, place: string | undefined): Promise<readonly Address[]> {
-    if (inbound.authority === "channel") {
-      if (to !== null && (await options.isOwner(inbound))) return [to];
-      const owners = await options.owners(inbound);
-      const direct = owners.slice(0, mostOwners).map((chat) => ({ channel: inbound.channel, account: inbound.account, chat }));
-      if (direct.length > 0) return direct;
-    }
-    const named = place === undefined ? undefined : await options.placeAt(place);
-    return named === undefined ? [] : [named];
+  /** Who may be allowed to call the tool until /new. Another person could take over an id that is weak, and the grant with it. */
+  async function holderOf({ turn: { inbound }, visit }: CallToAllow): Promise<GrantHolder | undefined> {
+    const person = personOf(inbound, visit);
+    return person === undefined || (await options.hasWeakId(inbound)) ? undefined : { ...person, name: shortName(inbound) };
   }
 
-  async function open({ key, turn, place, signal: _, questions, ...call }: CallToAllow): Promise<ApprovalRequest | null> {
+  /** Who allowed the tool to the person of the turn. A grant ends with the right of the owner who gave it. */
+  async function granted(holder: GrantHolder | undefined, { turn, ...call }: CallToAllow): Promise<string | undefined> {
+    const grant = holder === undefined ? undefined : await grants.of(holder, turn.sessionKey, call);
+    if (grant?.byOwner === undefined) return undefined;
+    return (await options.owners(grant.byOwner)).includes(grant.byOwner.senderId) ? grant.by : undefined;
+  }
+
+  /** The request, or why none was opened. */
+  async function open(
+    { key, turn, place, visit: _visit, signal: _signal, questions, ...call }: CallToAllow,
+    holder: GrantHolder | undefined,
+  ): Promise<ApprovalRequest | Verdict> {
     questions.count += 1;
-    const at = await places(turn, place);
-    if (at.length === 0) return null;
-    const opened = await requests.open(key, { call, sessionKey: turn.sessionKey, at, until: now() + minutes * 60_000 });
+    const all = await places.of(turn, place);
+    if (all.length === 0) return verdictOf("approval_unasked", "no owner can be asked in this turn");
+    const until = now() + minutes * 60_000;
+    const requester = countedAs(turn.inbound);
+    if (!(await limits.open(requester, { key, until })))
+      return verdictOf("approval_limited", `${mostOpen} questions of this requester already wait for an owner's answer`);
+    const at = await places.withRoom(all, key);
+    if (at.length === 0) {
+      await limits.close(requester, key);
+      return verdictOf("approval_limited", `owners were already asked ${mostAnHour} times within an hour`);
+    }
+    const { sessionKey } = turn;
+    const opened = await requests.open(key, { call, countedAs: requester, ...(holder && { holder }), sessionKey, at, until });
     log.info(
       { tool: call.tool, plugin: call.plugin, agent: call.agentId, request: opened.code },
       "an owner is asked whether a tool may run",
@@ -101,9 +120,17 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     return opened;
   }
 
+  /** The requester may have another question open. */
+  async function close(key: string, ended: ApprovalRequest | null): Promise<ApprovalRequest | null> {
+    if (ended?.countedAs !== undefined) await limits.close(ended.countedAs, key);
+    return ended;
+  }
+
+  const end = async (key: string, how: Parameters<typeof requests.end>[1]) => close(key, await requests.end(key, how));
+
   /** Sends the question. After a crash the same again: the outbox knows what it has already taken. */
-  async function send({ code, call, at }: ApprovalRequest, { key, turn: { to, inbound } }: CallToAllow): Promise<void> {
-    const question = approvalQuestion(code, call, minutes);
+  async function send({ code, call, at, holder }: ApprovalRequest, { key, turn: { to, inbound } }: CallToAllow): Promise<void> {
+    const question = approvalQuestion(code, call, { minutes, holder: holder?.name });
     const events = await Promise.all(at.map((address, index) => say({ address, ...question }, `approval:${key}:${index}`)));
     await requests.asked(key, events);
     if (to === null || inbound.authority !== "channel" || at.some((one) => isSameChat(one, to))) return;
@@ -120,7 +147,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   }
 
   async function expire(key: string): Promise<ApprovalRequest | null> {
-    const ended = await requests.end(key, { state: "expired" });
+    const ended = await end(key, { state: "expired" });
     if (ended?.state === "expired") await tell(key, ended, "There was no answer in time, so the agent must do without.");
     return ended;
   }
@@ -135,13 +162,13 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   async function wait(key: string, signal: AbortSignal): Promise<ApprovalRequest | null> {
     for (;;) {
       const request = await requests.read(key);
-      if (request?.state !== "waiting") return request;
+      if (request?.state !== "waiting") return await close(key, request);
       if (now() >= request.until) return await expire(key);
-      if (await isUndelivered(request)) return await requests.end(key, { state: "undelivered" });
+      if (await isUndelivered(request)) return await end(key, { state: "undelivered" });
       await requests.pause(key, request.until, signal);
       // A gateway that closes leaves the request open: the turn is run again, and finds it.
       if (signal.reason instanceof EngineError && signal.reason.reason === "stopped") {
-        const ended = await requests.end(key, { state: "withdrawn" });
+        const ended = await end(key, { state: "withdrawn" });
         if (ended?.state === "withdrawn") await tell(key, ended, "The turn was stopped, so the question is void.");
       }
       signal.throwIfAborted();
@@ -150,20 +177,21 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
   return {
     async ask(call) {
-      const { key, turn, args, signal } = call;
-      const granted = await requests.grantedBy(turn.sessionKey, call);
-      if (granted !== undefined) return verdictOf("approval_allowed", `allowed until /new by ${granted}`);
+      const { key, args, signal } = call;
+      const holder = await holderOf(call);
+      const by = await granted(holder, call);
+      if (by !== undefined) return verdictOf("approval_allowed", `allowed until /new by ${by}`);
       if (writtenArguments(args).length > mostCharacters)
         return verdictOf("approval_unasked", "the arguments are too long to show them to an owner");
       const known = await requests.read(key);
       if (known === null && call.questions.count >= mostQuestions)
         return verdictOf("approval_unasked", `the turn has already asked an owner ${mostQuestions} times`);
-      const request = known ?? (await open(call));
-      if (request === null) return verdictOf("approval_unasked", "no owner can be asked in this turn");
+      const request = known ?? (await open(call, holder));
+      if ("allowed" in request) return request;
       if (request.state === "waiting" && request.events.length === 0) await send(request, call);
       const ended = await wait(key, signal);
       // Before the tool runs: the next call of the turn must find it.
-      if (ended?.state === "allowed" && ended.lasting === true) await requests.grant(ended);
+      if (ended?.state === "allowed" && ended.lasting === true) await grants.give(ended);
       if (ended?.state === "allowed") return verdictOf("approval_allowed", `allowed by ${ended.by}`);
       if (ended?.state === "denied") return verdictOf("approval_denied", `denied by ${ended.by}`);
       if (ended?.state === "undelivered") return verdictOf("approval_unasked", "the question could not be delivered to an owner");
@@ -177,12 +205,16 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       if (by.kind === "press" && !(await isOwnButton(request, by))) return "That button is not one of a request for approval.";
       // If the gateway did not run when the time was up, nothing has ended the request.
       if (request.state === "waiting" && now() >= request.until) return overText((await expire(key)) ?? request);
+      if (verdict === "session" && request.state === "waiting" && request.holder === undefined)
+        return `That call can be allowed once only, with \`/approve ${request.code}\`: a tool is allowed until /new to a person, for what that person writes.`;
       const owner = nameOf(by);
       const state = verdict === "deny" ? "denied" : "allowed";
-      const ended = await requests.end(key, { state, by: owner, answer: by.id, ...(verdict === "session" && { lasting: true }) });
+      const byOwner: Person = { channel: by.channel, account: by.account, senderId: by.sender.id };
+      // The turn that waits closes the question: its reply must not overtake this one.
+      const ended = await requests.end(key, { state, by: owner, byOwner, answer: by.id, ...(verdict === "session" && { lasting: true }) });
       if (ended?.answer !== by.id) return overText(ended ?? request);
       log.info({ tool: ended.call.tool, request: ended.code, verdict }, "an owner has answered whether a tool may run");
-      const until = verdict === "session" ? " until /new in that conversation, whatever its arguments" : "";
+      const until = verdict === "session" && ended.holder !== undefined ? grantedText(ended.holder) : "";
       const text = answeredText(verdict === "deny" ? "Denied" : "Allowed", owner, until);
       await tell(key, ended, text);
       return by.kind === "press" && options.edits(by) ? "" : text;

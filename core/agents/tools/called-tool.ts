@@ -6,11 +6,13 @@ import { type Json, PluginError, reasonOf } from "../../contract/index.ts";
 import { callPlugin, isObject, pluginDeadlines } from "../../host/index.ts";
 import type { EngineTool, PluginLog, SourcedTool, ToolTurn } from "../../sdk/contract.ts";
 import { carried, type ToolUse, toolCalls, type Visit, whileHeld } from "../../stations/index.ts";
-import { type Approvals, nameOf } from "./approvals.ts";
+import type { Approvals } from "./approvals.ts";
+import { requesterOf } from "./requester.ts";
 import { isNamed } from "./tool-names.ts";
 import { shownResult } from "./tool-result.ts";
 
 const deniedText = "An owner has denied this call. Do not try it again, and say so.";
+const limitedAdvice = "Say so, and do not try it again before those questions are answered.";
 const defaultTimeoutSeconds = 60;
 /** What is left to a tool that obeys its signal. */
 const graceMs = 6_000;
@@ -119,14 +121,16 @@ export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) =>
     const began = now();
     const { approveAt: place } = settings;
     const about = { tool: name, plugin, definition: definitionOf(tool) };
-    const call = { ...about, args, agentId: turn.agentId, requester: nameOf(turn.inbound), ...asked };
+    const call = { ...about, args, agentId: turn.agentId, ...requesterOf(turn.inbound), ...asked };
     const questions = visit.get(askedQuestions) ?? { count: 0 };
     visit.set(askedQuestions, questions);
-    const request = { ...call, questions, key, turn, signal, ...(place !== undefined && { place }) };
+    const request = { ...call, questions, key, turn, visit, signal, ...(place !== undefined && { place }) };
     const { allowed, code, detail } = await whileHeld(visit, () => calls.approvals.ask(request));
     const waited = now() - began;
     note({ plugin: "core", ms: waited, code, detail });
     if (allowed) return { waited };
+    // The same call may be asked about once earlier questions are answered.
+    if (code === "approval_limited") return { refused: refusal(code, `It was not allowed: ${detail}. ${limitedAdvice}`), waited };
     denied.add(written);
     const text = code === "approval_denied" ? deniedText : `It was not allowed: ${detail}. Do not try it again.`;
     return { refused: refusal("denied", text), waited };

@@ -2,6 +2,7 @@
 import { rm } from "node:fs/promises";
 import { createPairing } from "../../access/pairing.ts";
 import { createWaitingEvents } from "../../agents/conversation/waiting-events.ts";
+import { withdrawGrants } from "../../agents/tools/tool-grants.ts";
 import type { Person } from "../../state/removals.ts";
 import type { Store } from "../../state/store.ts";
 import { isEmbedded } from "../../stores/place.ts";
@@ -136,6 +137,12 @@ async function erase({ store, person, found }: Looked, now: () => number): Promi
   for (const { code, senderId } of await pairing.pending(person.channel))
     if (senderId === person.id) await pairing.deny(person.channel, code);
   await pairing.revoke(person.channel, person.id);
+  // Also those that the person gave to others as an owner, and those of conversations that are deleted.
+  await withdrawGrants(
+    store,
+    ({ sessionKey, byOwner, ...holder }) =>
+      found.sessions.includes(sessionKey) || [holder, byOwner].some((one) => one?.channel === person.channel && one.senderId === person.id),
+  );
   for (const { namespace, key } of found.rows) await store.delete(namespace, key);
   const waiting = createWaitingEvents({ store, now });
   for (const { session, events } of found.reactions) await waiting.remove(session, events);

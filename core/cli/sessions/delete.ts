@@ -1,4 +1,5 @@
 /** `sessions delete`: removes a conversation permanently. */
+import { withdrawGrants } from "../../agents/tools/tool-grants.ts";
 import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
 import type { CommandContext } from "../context.ts";
@@ -19,6 +20,8 @@ export async function deleteSession(
     if (found.key !== key) throw new HostError("session_not_whole", { session: key, key: found.key });
     const { messages } = await store.deleteSession(key);
     for (const namespace of waitingNamespaces) await store.delete(namespace, key);
+    // A new conversation with this key has the same generation, and would find them.
+    await withdrawGrants(store, ({ sessionKey }) => sessionKey === key);
     if (json === true) terminal.json({ deleted: key, messages });
     else {
       terminal.line(`${key} is deleted, with ${messages} ${messages === 1 ? "message" : "messages"}.`);

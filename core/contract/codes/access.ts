@@ -99,7 +99,7 @@ export const accessCodes = {
     outcome: "refused",
   },
   pairing_full: {
-    meaning: "The sender is not paired, and the list of waiting pairing requests is full.",
+    meaning: "The sender is not paired, and 100 others asked for approval within the last ten minutes.",
     hint: "Approve or deny the waiting requests: `{command} pairing list`.",
     outcome: "refused",
   },

@@ -9,6 +9,10 @@ export const engineCodes = {
     meaning: "A tool needed an owner's permission, and there was no answer within ten minutes.",
     hint: "Answer sooner, or take the tool out of `agents.*.tools.approve`.",
   },
+  approval_limited: {
+    meaning: "A tool needed an owner's permission, and too many questions were open, or had been asked within an hour.",
+    hint: "Answer the open questions. A requester has at most three at a time, an owner gets at most 20 within an hour.",
+  },
   approval_unasked: {
     meaning: "A tool needs an owner's permission, and none could be asked.",
     hint: "Name an owner in `commands.ownerAllowFrom`. For turns that no person began, set `agents.*.tools.approveAt`.",

@@ -18,7 +18,7 @@ export function createGatewayApprovals({
   readonly store: Store;
   /** Created after the approvals, because the tools of a turn need these. */
   readonly accounts: () => Accounts;
-  readonly gate: () => Pick<Gate, "isOwner" | "owners">;
+  readonly gate: () => Pick<Gate, "hasWeakId" | "isOwner" | "owners">;
   readonly receive: Path["receive"];
   readonly log: Log;
   readonly now: () => number;
@@ -27,6 +27,7 @@ export function createGatewayApprovals({
     ...{ store, log, now },
     say: async (saying, key) => (await receive(sayingEvent(saying, key))).eventId,
     isOwner: (inbound) => gate().isOwner(inbound),
+    hasWeakId: (inbound) => gate().hasWeakId(inbound),
     owners: (at) => gate().owners(at),
     async placeAt(place) {
       const [, channel = "", target = ""] = /^([^:]+):(.+)$/.exec(place) ?? [];

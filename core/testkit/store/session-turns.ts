@@ -53,6 +53,35 @@ export function sessionTurnRules(withNodes: WithNodes): void {
   );
 
   test(
+    "a turn that waits for a person leaves its session to those that asked later, and asks again behind them",
+    withNodes(async ({ one, two }) => {
+      for (const [store, id] of [
+        [one, "a"],
+        [two, "b"],
+        [one, "c"],
+      ] as const)
+        await runUnit(store, id);
+      if (one.nodes?.leaveSession === undefined) return;
+      expect(await ask(one, "a").entered).toBe(true);
+      const second = ask(two, "b");
+      await expect.poll(second.waits).toBe(true);
+      await one.nodes.leaveSession("a");
+      expect(await second.entered).toBe(true);
+      const third = ask(one, "c");
+      await expect.poll(third.waits).toBe(true);
+      const again = ask(one, "a");
+      await expect.poll(again.waits).toBe(true);
+      await settle(two, "b");
+      expect(await third.entered).toBe(true);
+      await settle(one, "c");
+      expect(await again.entered).toBe(true);
+      await settle(one, "a");
+      // Of a unit that does not run, there is nothing to leave.
+      await expect(one.nodes.leaveSession("a")).rejects.toThrow();
+    }),
+  );
+
+  test(
     "a turn whose node lost its lease leaves its session, and a turn that gives up its wait holds up no other",
     withNodes(async ({ one, two, endLease, look }) => {
       for (const [store, id] of [

@@ -7,7 +7,9 @@ import type { AbsentField } from "../mapping/absent-fields.ts";
 /** `undefined` if the event is not a hook run. Wakes belong to the heartbeat. */
 export function parseHookEvent(event: StoredEvent): Inbound | undefined {
   if (event.source !== "hooks" || event.kind !== "agent") return undefined;
-  const { request, message } = event.body as unknown as { readonly request: TurnRequest; readonly message: string };
+  const body = event.body as unknown as { readonly request: TurnRequest; readonly message: string; readonly mapping?: unknown };
+  const { message } = body;
+  const request = { ...body.request, hook: typeof body.mapping === "string" ? body.mapping : "agent" };
   const name = request.name ?? "Hook";
   return {
     id: event.id,

@@ -2,7 +2,7 @@
 import type { ImapFlow } from "imapflow";
 import { type DraftFolder, SourceError } from "../source.ts";
 import { withoutStall } from "./deadline.ts";
-import { faultOf } from "./faults.ts";
+import { faultOf, quoted } from "./faults.ts";
 
 export function createDraftFolder({
   host,
@@ -49,7 +49,7 @@ export function createDraftFolder({
         } catch (error) {
           const { responseStatus, responseText = "" } = error as { readonly responseStatus?: string; readonly responseText?: string };
           if (responseStatus !== "NO" && responseStatus !== "BAD") throw error;
-          const reason = responseText === "" ? "" : ` (${responseText.slice(0, 200)})`;
+          const reason = responseText === "" ? "" : ` (${quoted(responseText)})`;
           throw new SourceError(
             "setup",
             `${host} does not accept a draft in ${path}${reason}.`,

@@ -2,6 +2,9 @@
 import { SourceError } from "../source.ts";
 import { oneLine } from "../text.ts";
 
+/** The words of a server. */
+export const quoted = (text: string): string => `"${oneLine(text).slice(0, 200).replaceAll('"', "'")}"`;
+
 export function faultOf(error: unknown, host: string): SourceError {
   if (error instanceof SourceError) return error;
   const { code, authenticationFailed, oauthError, tlsFailed, message, responseStatus, responseText } = (error ?? {}) as {
@@ -40,7 +43,7 @@ export function faultOf(error: unknown, host: string): SourceError {
   if (code !== undefined && /CERT|SELF_SIGNED|TLS|SSL|UNABLE_TO_VERIFY/.test(code))
     return new SourceError("outage", `The certificate of ${host} cannot be trusted (${code}).`, "Check host and tls.");
   if (responseStatus !== undefined && responseText !== undefined && responseText !== "")
-    return new SourceError("outage", `${host} refused a command: ${oneLine(responseText).slice(0, 200)}`, "It is retried automatically.");
+    return new SourceError("outage", `${host} refused a command: ${quoted(responseText)}.`, "It is retried automatically.");
   return new SourceError(
     "outage",
     `The connection to ${host} failed: ${message ?? code ?? "unknown error"}.`,

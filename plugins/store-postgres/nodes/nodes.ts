@@ -95,6 +95,7 @@ export function createNodes(database: Database, { node, now, clock, lease }: Nod
     },
     leaseLeft: () => lease().left(),
     enterSession: turns.enter,
+    leaveSession: turns.leave,
     async bindUnit(unitId) {
       await database.call("bind_unit", [...lease().values(), unitId]);
     },

@@ -1,6 +1,7 @@
 /** Turns that wait until their session is free on all nodes. */
 import type { Nodes } from "service-gateway/sdk/store";
 import type { Database } from "../pool.ts";
+import { turnChannel } from "../schema/session-turns.ts";
 import type { Lease } from "./lease.ts";
 
 /** Notifications end a wait at once. These are for those that were missed; a short turn ends before the first ones. */
@@ -9,9 +10,21 @@ const longestLookMs = 1_000;
 
 export interface SessionTurns {
   enter: Nodes["enterSession"];
+  leave: NonNullable<Nodes["leaveSession"]>;
   /** The turn of a unit may run now. */
   heard(unitId: string): void;
 }
+
+/**
+ * A turn that goes on running leaves its session, which the trigger for turns that end does not see. A statement and no function of the
+ * schema, so that a database which an earlier version has set up needs no migration.
+ */
+const leaving = `WITH runs AS (SELECT id, turn_session, turn_number FROM @running_unit($1, $2, $3)),
+left_session AS (UPDATE @units u SET turn_session = NULL, turn_number = NULL FROM runs WHERE u.id = runs.id),
+following AS (
+  SELECT u.event_id FROM @units u, runs WHERE u.turn_session = runs.turn_session AND u.turn_number > runs.turn_number
+  ORDER BY u.turn_number LIMIT 1)
+SELECT pg_notify($4, event_id) FROM following`;
 
 export function createSessionTurns(database: Database, lease: () => Lease): SessionTurns {
   /** Ends the pause of each waiting unit. */
@@ -33,6 +46,13 @@ export function createSessionTurns(database: Database, lease: () => Lease): Sess
 
   return {
     heard: (unitId) => waiting.get(unitId)?.(),
+    async leave(unitId) {
+      await database.transaction(async (query) => {
+        // What functions that are called by others only rely on.
+        await query(`SET LOCAL search_path TO ${database.schema}, pg_temp`);
+        await query(leaving, [...lease().values(), unitId, turnChannel]);
+      });
+    },
     async enter(unitId, { sessionKey, signal, onWait }) {
       for (let ms = firstLookMs; !signal.aborted; ms = Math.min(2 * ms, longestLookMs)) {
         const [row] = await database.call<{ enter_session: boolean }>("enter_session", [...lease().values(), unitId, sessionKey]);

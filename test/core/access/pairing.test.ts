@@ -66,12 +66,27 @@ describe("pairing", () => {
     expect(await codeOf("1")).not.toBe(code);
   });
 
-  test("three may wait for one account; another account has its own three", async () => {
-    await codeOf("1");
-    await codeOf("2");
-    await codeOf("3");
-    expect(await pairing.request(who("4"))).toBeNull();
-    expect(await pairing.request(who("4", "work"))).not.toBeNull();
+  test("three strangers who wait do not keep out a fourth, and their codes stay valid", async () => {
+    const codes = [await codeOf("1"), await codeOf("2"), await codeOf("3")];
+    const fourth = await codeOf("4");
+    expect(await pairing.approve("botchat", fourth)).toMatchObject({ ok: true, request: { senderId: "4" } });
+    for (const [index, code] of codes.entries())
+      expect(await pairing.approve("botchat", code)).toMatchObject({ ok: true, request: { senderId: String(index + 1) } });
+  });
+
+  test("of a hundred who wait, the oldest gives way, but not within ten minutes of its message", async () => {
+    const first = await codeOf("friend");
+    for (let count = 1; count < 100; count += 1) await codeOf(`stranger-${count}`);
+    expect(await pairing.request(who("one more"))).toBeNull();
+    expect(await pairing.request(who("one more", "work"))).not.toBeNull();
+    clock += 10 * minute - 1;
+    expect(await pairing.request(who("one more"))).toBeNull();
+    // The same sender keeps the code, and is in no queue again.
+    expect(await codeOf("friend")).toBe(first);
+    clock += 1;
+    expect(await pairing.request(who("one more"))).toMatchObject({ notify: true });
+    expect(await pairing.pending("botchat", "default")).toHaveLength(100);
+    expect(await pairing.approve("botchat", first)).toEqual({ ok: false, reason: "unknown_code" });
   });
 
   test("an approval holds in any case, once, and for that account only", async () => {

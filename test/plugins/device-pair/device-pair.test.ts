@@ -21,7 +21,10 @@ describe("a device is paired", () => {
     const { id, secret } = asked.body;
     expect(room.chat.sent.at(-1)).toMatchObject({
       chat: "7",
-      text: `\`Laptop\` (\`${id}\`) asks to use the gateway, from \`127.0.0.1\`. \`/pair approve ${id}\` approves it, \`/pair revoke ${id}\` denies it.`,
+      text: [
+        `A device asks to use the gateway, from \`127.0.0.1\`. \`/pair approve ${id}\` approves it, \`/pair revoke ${id}\` denies it.`,
+        'The name it gives: `"Laptop"`',
+      ].join("\n"),
     });
     expect(await room.collect(id, secret)).toMatchObject({ status: 202, body: { status: "pending" } });
 

@@ -55,7 +55,7 @@ async function lab({
 }
 
 /** The approvals on a store in memory; every text is said in one chat, where the owner asked. */
-function fakeApprovals() {
+function fakeApprovals({ hasWeakId = false } = {}) {
   const clock = { now: 1_000_000 };
   const said: string[] = [];
   const values = new Map<string, Json>();
@@ -74,8 +74,9 @@ function fakeApprovals() {
   } as unknown as ApprovalsOptions["store"];
   const approvals = createApprovals({
     store,
-    say: async ({ text }) => String(said.push(text)),
+    say: async ({ text, buttons = [] }) => String(said.push([text, ...buttons.flat().map((button) => button.text)].join("\n"))),
     isOwner: async () => true,
+    hasWeakId: async () => hasWeakId,
     owners: async () => ["owner"],
     placeAt: async () => undefined,
     edits: () => false,
@@ -88,6 +89,7 @@ function fakeApprovals() {
   const tool = { tool: "burn", plugin: "lab", definition: "burns", args: {} };
   return {
     approvals,
+    values,
     clock,
     said,
     turn,
@@ -109,7 +111,7 @@ test("an owner allows one call with a button, and the tool runs with what they h
   const turn = host.say("the letters");
   await codeIn(host, "owner");
   expect(texts(host, "owner")[0]).toMatch(
-    /agent main asks to use `burn`.*lab.*for owner \(owner\).*It cannot be undone\..*"what": "the letters"/s,
+    /agent main asks to use `burn`.*lab.*for the sender owner\.\nThe name given there: "owner"\n.*"It cannot be undone\."\n.*"what": "the letters"/s,
   );
   expect(runs).toEqual([]);
   await host.press("Allow once");
@@ -135,7 +137,7 @@ test("until /new, the conversation is not asked again; then it is", async () => 
   const { host, runs } = await lab();
   const turn = host.say("one\ntwo");
   await codeIn(host, "owner");
-  await host.press("Allow until /new");
+  await host.press("Allow for owner until /new");
   await turn;
   await host.say("three");
   expect(runs).toEqual(["one", "two", "three"]);
@@ -165,7 +167,10 @@ test("an owner reads every character of the arguments in its order, and names of
   const turn = host.say(what, { from: "guest", name: "Ada\n\u202e**the owner** (owner)", group: true, mention: true });
   const code = await codeIn(host, "owner");
   const [question = ""] = texts(host, "owner");
-  expect(question).toContain("for Ada \\*\\*the owner\\*\\* owner (guest).\nIt deletes \\*\\*all\\*\\*. \\`\\`\\` Done.\n");
+  expect(question).toContain(
+    'for the sender guest.\nThe name given there: "Ada \\*\\*the owner\\*\\* owner"\n' +
+      'The reason given by the tool: "It deletes \\*\\*all\\*\\*. \\`\\`\\` Done."\n',
+  );
   expect(question).toContain('"what": "notes\\u202etxt.exe\\u200b\\u3164\\u00a0\\udb40\\udc41`````"');
   expect(question.replaceAll("\n", "")).not.toMatch(/[\p{C}\u3164\u00a0]/u);
   await host.say(`/approve ${code}`);
@@ -212,6 +217,25 @@ test("until /new is about the tool as it was: one with another description asks 
   const changed = ask("3", "sends files away");
   await answer(1, "deny");
   expect(await changed).toBe("denied by owner");
+});
+
+test("a grant of an earlier version, which belonged to the conversation, is not used", async () => {
+  const { approvals, call, turn, said, values } = fakeApprovals();
+  values.set(`grant:${JSON.stringify([turn.sessionKey, 0, call.tool, call.definition])}`, "owner");
+  const asked = approvals.ask({ ...call, signal: new AbortController().signal });
+  const code = await until(() => /`\/approve ([A-Z2-9]{8})`/.exec(said[0] ?? "")?.[1] ?? expect.fail("not asked yet"));
+  await approvals.answer(code, "deny", turn.inbound);
+  expect((await asked).code).toBe("approval_denied");
+});
+
+test("a sender whose id another person can take over is allowed one call at a time", async () => {
+  const { approvals, call, turn, said } = fakeApprovals({ hasWeakId: true });
+  const asked = approvals.ask({ ...call, signal: new AbortController().signal });
+  const code = await until(() => /`\/approve ([A-Z2-9]{8})`/.exec(said[0] ?? "")?.[1] ?? expect.fail("not asked yet"));
+  expect(said[0]).toMatch(/\nAllow once\nDeny$/);
+  expect(await approvals.answer(code, "session", turn.inbound)).toContain("can be allowed once only");
+  await approvals.answer(code, "once", turn.inbound);
+  expect((await asked).code).toBe("approval_allowed");
 });
 
 test("a button of an agent that imitates a request approves nothing, and an unknown code neither", async () => {
