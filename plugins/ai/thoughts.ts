@@ -1,111 +1,234 @@
-/** Separates the reasoning that local servers leave in a model's text, between `<think>` and `</think>`, from its answer. */
-import type { Library, Model, ModelPart, ModelStream } from "./library.ts";
+/**
+ * Separates the reasoning that local servers leave in a model's text from its answer. This is the one place that knows their marks: pairs
+ * such as `<think>` and `</think>`, Gemma's and harmony's channels, and a closing mark alone, whose opening one is in the prompt.
+ *
+ * Only marks at the beginning of a text enclose reasoning. A closing mark alone is one if it stands where a thought ends, outside code.
+ * The result does not depend on where the text is cut into pieces.
+ */
+import { type ChannelPiece, Channels, startsChannel } from "./channels.ts";
+import { type Ending, judgeClosing } from "./closing-mark.ts";
 
-const opening = "<think>";
-const closing = "</think>";
+/** A piece of a text. `void`: the text so far is no answer; the reasoning in it follows. */
+export type Piece = { readonly kind: "text" | "reasoning"; readonly delta: string } | { readonly kind: "void" };
 
-/** How many characters at the end of the text may begin the tag. */
-function begunTag(text: string, tag: string): number {
-  for (let length = Math.min(tag.length - 1, text.length); length > 0; length -= 1) if (text.endsWith(tag.slice(0, length))) return length;
+interface Mark {
+  readonly opening: string;
+  readonly closing: string;
+}
+
+/** The marks of Qwen, DeepSeek and others, of prompts for Claude, of Gemini and EXAONE, Magistral, Seed, Kimi, and Gemma. */
+const marks: readonly Mark[] = [
+  { opening: "<think>", closing: "</think>" },
+  { opening: "<thinking>", closing: "</thinking>" },
+  { opening: "<thought>", closing: "</thought>" },
+  { opening: "[THINK]", closing: "[/THINK]" },
+  { opening: "<seed:think>", closing: "</seed:think>" },
+  { opening: "◁think▷", closing: "◁/think▷" },
+  { opening: "<|channel>thought", closing: "<channel|>" },
+];
+const closings = marks.map(({ closing }) => closing);
+
+/** A preview waits for so many characters before it shows a text that may turn out to be reasoning. */
+const heldCharacters = 200;
+
+/** A text with more closing marks that are text is about them. */
+const mostJudged = 20;
+/** Longer than any mark with the space before it. */
+const longestBeginning = 4_096;
+
+function firstOf(text: string, wanted: readonly string[], from: number): { readonly mark: string; readonly at: number } | undefined {
+  return wanted
+    .map((mark) => ({ mark, at: text.indexOf(mark, from) }))
+    .filter(({ at }) => at !== -1)
+    .toSorted((one, other) => one.at - other.at)[0];
+}
+
+/** How many characters at the end of the text may begin one of the marks. */
+function begunMark(text: string, of: readonly string[]): number {
+  const longest = Math.max(...of.map(({ length }) => length));
+  for (let length = Math.min(longest - 1, text.length); length > 0; length -= 1) {
+    const end = text.slice(-length);
+    if (of.some((mark) => mark.length > length && mark.startsWith(end))) return length;
+  }
   return 0;
 }
 
-/**
- * Reads one text of a model. Only tags at its beginning enclose reasoning. Behind them the answer has begun, and a tag in it is a part of
- * the answer, such as an explanation of these tags.
- */
-class Thoughts {
-  readonly #id: string;
-  readonly #start: ModelPart;
-  #state: "undecided" | "thinking" | "answering" = "undecided";
-  #pending = "";
-  #reasonings = 0;
+type State = "beginning" | "thought" | "channels" | "unsure" | "assumed" | "answer";
 
-  constructor(start: Extract<ModelPart, { readonly type: "text-start" }>) {
-    this.#id = start.id;
-    this.#start = start;
+export interface ThoughtsOptions {
+  /** False: a closing mark alone is text, because the server has sent the reasoning apart. */
+  readonly lone?: boolean;
+  /** The model's earlier texts began with reasoning that has only a closing mark, so this one is held to be reasoning until there is one. */
+  readonly assumed?: boolean;
+}
+
+/** Reads one text of a model. */
+export class Thoughts {
+  readonly #options: ThoughtsOptions;
+  #state: State = "beginning";
+  /** What is not decided. */
+  #pending = "";
+  /** The text before it, in the states `unsure` and `assumed`. In pieces: joining them for each new one would take ever longer. */
+  readonly #head: string[] = [];
+  #length = 0;
+  /** The end of it that has not been handed on. */
+  #unshown = "";
+  #hasShown = false;
+  /** How many closing marks were text. */
+  #judged = 0;
+  #closing = "";
+  #thoughts = 0;
+  #expired = false;
+  #channels: Channels | undefined;
+  #lone: boolean | undefined;
+
+  constructor(options: ThoughtsOptions = {}) {
+    this.#options = options;
   }
 
-  *read(delta: string): Generator<ModelPart> {
+  /** Whether a text is held back that `expire` would show. */
+  get holds(): boolean {
+    return this.#state === "unsure" && !this.#expired && !this.#hasShown && this.#unshown.trim() !== "";
+  }
+
+  /** After the end: whether the text began with reasoning that has only a closing mark; `undefined` if it had marks of another kind. */
+  get lone(): boolean | undefined {
+    return this.#lone;
+  }
+
+  *read(delta: string): Generator<Piece> {
     this.#pending += delta;
-    while (this.#pending !== "") {
-      if (this.#state === "answering") {
-        yield { type: "text-delta", id: this.#id, delta: this.#pending };
-        this.#pending = "";
-      } else if (this.#state === "thinking") {
-        const end = this.#pending.indexOf(closing);
-        const length = end === -1 ? this.#pending.length - begunTag(this.#pending, closing) : end;
-        if (length > 0) yield { type: "reasoning-delta", id: this.#reasoningId(), delta: this.#pending.slice(0, length) };
-        if (end === -1) {
-          this.#pending = this.#pending.slice(length);
-          return;
-        }
-        this.#pending = this.#pending.slice(end + closing.length);
-        yield* this.#endThought();
-      } else {
-        const begun = this.#pending.trimStart();
-        if (begun.startsWith(opening)) {
-          this.#pending = begun.slice(opening.length);
-          this.#state = "thinking";
-          yield { type: "reasoning-start", id: this.#reasoningId() };
-        } else if (opening.startsWith(begun)) return;
-        else yield* this.#answer();
+    yield* this.#go("more");
+  }
+
+  /** The held text is shown, although it may turn out to be reasoning. */
+  *expire(): Generator<Piece> {
+    this.#expired = true;
+    yield* this.#go("more");
+  }
+
+  *end(): Generator<Piece> {
+    yield* this.#go("over");
+  }
+
+  *#go(ending: Ending): Generator<Piece> {
+    for (let before: State | undefined; before !== this.#state; ) {
+      before = this.#state;
+      if (this.#state === "beginning") yield* this.#begin(ending);
+      else if (this.#state === "thought") yield* this.#think(ending);
+      else if (this.#state === "channels") yield* this.#readChannels(ending);
+      else if (this.#state === "unsure" || this.#state === "assumed") yield* this.#search(ending);
+      else yield* this.#say();
+    }
+  }
+
+  *#begin(ending: Ending): Generator<Piece> {
+    const begun = this.#pending.trimStart();
+    const mark = marks.find(({ opening }) => begun.startsWith(opening));
+    if (mark !== undefined) {
+      this.#pending = begun.slice(mark.opening.length);
+      this.#closing = mark.closing;
+      this.#state = "thought";
+      return;
+    }
+    const channel = startsChannel(begun);
+    if (channel === "yes") {
+      this.#channels = new Channels();
+      this.#pending = begun;
+      this.#state = "channels";
+      return;
+    }
+    const mayBegin = channel === "perhaps" || marks.some(({ opening }) => opening.startsWith(begun));
+    if (mayBegin && ending === "more" && this.#pending.length < longestBeginning) return;
+    // The blank lines between the reasoning and the answer belong to neither.
+    if (this.#thoughts > 0) this.#pending = begun;
+    const searches = this.#thoughts === 0 && this.#options.lone !== false;
+    this.#state = !searches ? "answer" : this.#options.assumed === true ? "assumed" : "unsure";
+  }
+
+  *#think(ending: Ending): Generator<Piece> {
+    const end = this.#pending.indexOf(this.#closing);
+    const kept = end === -1 && ending === "more" ? begunMark(this.#pending, [this.#closing]) : 0;
+    const length = end === -1 ? this.#pending.length - kept : end;
+    if (length > 0) yield { kind: "reasoning", delta: this.#pending.slice(0, length) };
+    this.#pending = this.#pending.slice(end === -1 ? length : end + this.#closing.length);
+    if (end === -1) return;
+    this.#thoughts += 1;
+    this.#state = "beginning";
+  }
+
+  *#readChannels(ending: Ending): Generator<Piece> {
+    const pieces: readonly ChannelPiece[] = this.#channels?.read(this.#pending, ending) ?? [];
+    this.#pending = "";
+    for (const piece of pieces) {
+      if (piece.kind !== "rest") yield piece;
+      else {
+        this.#pending = piece.delta;
+        this.#thoughts += 1;
+        this.#state = "beginning";
       }
     }
   }
 
-  *end(part: ModelPart): Generator<ModelPart> {
-    if (this.#state === "thinking") {
-      if (this.#pending !== "") yield { type: "reasoning-delta", id: this.#reasoningId(), delta: this.#pending };
-      this.#pending = "";
-      yield* this.#endThought();
+  /** Looks for a closing mark whose opening one the model was given. Until there is one, the text is shown, or held to be reasoning. */
+  *#search(ending: Ending): Generator<Piece> {
+    const text = this.#pending;
+    let certain = text.length - (ending === "more" ? begunMark(text, closings) : 0);
+    for (let from = 0; this.#judged < mostJudged; ) {
+      const found = firstOf(text, closings, from);
+      if (found === undefined) break;
+      const { mark: closing, at } = found;
+      const opening = marks.find((mark) => mark.closing === closing)?.opening ?? "";
+      const next = at + closing.length;
+      const before = this.#head.join("") + text.slice(0, at);
+      const verdict = judgeClosing({ before, after: text.slice(next), opening, ending });
+      if (verdict === "unknown") {
+        certain = at;
+        break;
+      }
+      if (verdict === "mark") {
+        yield* this.#endLone(before, next);
+        return;
+      }
+      this.#judged += 1;
+      from = next;
     }
-    if (this.#state === "undecided") {
-      yield* this.#answer();
-      if (this.#pending !== "") yield { type: "text-delta", id: this.#id, delta: this.#pending };
-    }
-    yield part;
+    yield* this.#advance(certain, ending);
   }
 
-  /** The blank lines between the reasoning and the answer belong to neither. */
-  *#answer(): Generator<ModelPart> {
-    if (this.#reasonings > 0) this.#pending = this.#pending.trimStart();
-    this.#state = "answering";
-    yield this.#start;
+  /** Hands on what is certain. */
+  *#advance(certain: number, ending: Ending): Generator<Piece> {
+    const passed = this.#pending.slice(0, certain);
+    this.#pending = this.#pending.slice(certain);
+    this.#head.push(passed);
+    this.#length += passed.length;
+    this.#unshown += passed;
+    if (this.#state === "assumed" && ending === "over") {
+      // There was no reasoning after all.
+      this.#lone = false;
+      if (this.#hasShown) yield { kind: "void" };
+      this.#unshown = this.#head.join("");
+    } else if (this.#state === "unsure" && ending === "more" && !this.#expired && this.#length < heldCharacters) return;
+    if (this.#unshown === "") return;
+    yield { kind: this.#state === "assumed" && ending === "more" ? "reasoning" : "text", delta: this.#unshown };
+    this.#unshown = "";
+    this.#hasShown = true;
   }
 
-  *#endThought(): Generator<ModelPart> {
-    yield { type: "reasoning-end", id: this.#reasoningId() };
-    this.#state = "undecided";
-    this.#reasonings += 1;
+  /** The text before a closing mark alone is reasoning. */
+  *#endLone(before: string, next: number): Generator<Piece> {
+    const wasAssumed = this.#state === "assumed";
+    if (!wasAssumed && this.#hasShown) yield { kind: "void" };
+    const thought = wasAssumed ? before.slice(this.#length - this.#unshown.length) : before;
+    if (thought !== "") yield { kind: "reasoning", delta: thought };
+    this.#lone = true;
+    this.#thoughts += 1;
+    this.#pending = this.#pending.slice(next);
+    this.#state = "beginning";
   }
 
-  #reasoningId(): string {
-    return `${this.#id} reasoning ${this.#reasonings}`;
+  *#say(): Generator<Piece> {
+    if (this.#pending !== "") yield { kind: "text", delta: this.#pending };
+    this.#pending = "";
   }
-}
-
-async function* apart(stream: ModelStream["stream"]): AsyncGenerator<ModelPart> {
-  const texts = new Map<string, Thoughts>();
-  for await (const part of stream) {
-    const text = "id" in part && part.id !== undefined ? texts.get(part.id) : undefined;
-    if (part.type === "text-start") texts.set(part.id, new Thoughts(part));
-    else if (part.type === "text-delta" && text !== undefined) yield* text.read(part.delta);
-    else if (part.type === "text-end" && text !== undefined) yield* text.end(part);
-    else yield part;
-  }
-}
-
-/** The model with its reasoning apart from its answer. */
-export function withThoughtsApart(library: Pick<Library, "wrapLanguageModel">, model: Model): Model {
-  return library.wrapLanguageModel({
-    model,
-    middleware: {
-      specificationVersion: "v4",
-      async wrapStream({ doStream }) {
-        const answer = await doStream();
-        return { ...answer, stream: ReadableStream.from(apart(answer.stream)) };
-      },
-    },
-  });
 }

@@ -1,7 +1,7 @@
 import { EngineError, type EngineProvider, type EngineTool, type EngineTurn, type TurnEvent } from "service-gateway/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { createCooldowns } from "../../../plugins/ai/cooldowns.ts";
-import { askInOrder } from "../../../plugins/ai/order.ts";
+import { Step } from "../../../plugins/ai/order.ts";
 import { findTarget } from "../../../plugins/ai/provider.ts";
 import { skippedModels } from "../../../plugins/ai/skipped.ts";
 import { type Answer, hang, refuse, say, stall } from "../../openai-server/answers.ts";
@@ -261,7 +261,7 @@ test("a refusal of the budget asks no other model and pauses none", async () => 
   const contestants = ["first/a", "second/b"].map((name) => ({ name, facts: {}, target: () => findTarget(name, providers) }));
   const cooldowns = createCooldowns({ now: () => 0 });
   const asked: number[] = [];
-  const refused = askInOrder({
+  const step = new Step({
     contestants,
     call: { prompt: [] },
     cooldowns,
@@ -271,7 +271,7 @@ test("a refusal of the budget asks no other model and pauses none", async () => 
       throw new EngineError("budget_exceeded");
     },
   });
-  await expect(refused).rejects.toMatchObject({ reason: "budget_exceeded" });
+  await expect(step.run()).rejects.toMatchObject({ reason: "budget_exceeded" });
   expect(asked).toEqual([0]);
   expect(skippedModels({ ...chain, providers }, cooldowns)).toEqual([]);
 });
