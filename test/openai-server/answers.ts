@@ -154,6 +154,18 @@ export function cut(text: string): Answer {
   };
 }
 
+/** A complete call of a tool; then the connection breaks, or the stream ends without a finish reason. */
+export function cutTools(name: string, args: string, { how }: { readonly how: "destroy" | "end" }): Answer {
+  return async (exchange) => {
+    open(exchange);
+    const call = { index: 0, id: "call-0", type: "function", function: { name, arguments: args } };
+    chunk(exchange, { delta: { tool_calls: [call] } });
+    await delay(20);
+    if (how === "end") exchange.response.end();
+    else exchange.response.destroy();
+  };
+}
+
 /** Ends the stream properly, but without a finish reason. */
 export function endEarly(text: string): Answer {
   return async (exchange) => {

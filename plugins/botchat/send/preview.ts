@@ -45,7 +45,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
     // Handles any error: no caller waits for this call, and a preview must not make a turn fail.
     const { reason, retryAfterMs, fate } =
       error instanceof ChannelError ? error : { reason: "failed", retryAfterMs: undefined, fate: "unknown" as const };
-    if (reason === "message_not_modified") {
+    if (reason === "message_not_modified" || (reason === "message_gone" && change.payload === null)) {
       messages.confirm(change);
       return everyMs;
     }
