@@ -145,10 +145,13 @@ export function stall(text: string): Answer {
 }
 
 /** Cuts the connection after some text. */
-export function cut(text: string): Answer {
+export function cut(text: string, { delayMs = 0 } = {}): Answer {
   return async (exchange) => {
     open(exchange);
-    for (const word of words(text)) chunk(exchange, { delta: { content: word } });
+    for (const word of words(text)) {
+      chunk(exchange, { delta: { content: word } });
+      if (delayMs > 0) await delay(delayMs);
+    }
     await delay(20);
     exchange.response.destroy();
   };

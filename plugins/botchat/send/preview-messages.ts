@@ -34,7 +34,7 @@ type Payload = { readonly [key: string]: Json };
 export interface Change {
   /** The first message that does not show what it should. */
   readonly index: number;
-  /** What it should show; `null`: the text begins anew and needs this message no more. */
+  /** What it should show; `null`: the message goes, because the text begins anew. */
   readonly payload: Payload | null;
 }
 
@@ -68,6 +68,8 @@ export interface PreviewMessages {
   apply(change: Change, signal: AbortSignal): Promise<void>;
   /** The platform reported that the message already shows it. */
   confirm(change: Change): void;
+  /** Removes what an earlier text has left behind its first message, at the end of a text that began anew. */
+  clear(text: string, signal: AbortSignal): Promise<void>;
   /** Passes on what the messages show, and returns their ids. */
   keep(): readonly string[];
 }
@@ -92,10 +94,17 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
     return blocks;
   }
 
-  /** The last message of an earlier text, which a shorter one does not need. It goes first: people must not read two texts as one. */
+  /** A text that begins anew keeps the first message only. The others go first: people must not read two texts as one. */
   function surplus(messages: readonly Payload[]): Change | undefined {
     const isAnew = messages.length > 0 && shown[0] !== undefined && !continues(messages[0], shown[0]);
-    return isAnew && ids.length > messages.length ? { index: ids.length - 1, payload: null } : undefined;
+    return isAnew && ids.length > 1 ? { index: ids.length - 1, payload: null } : undefined;
+  }
+
+  async function remove(index: number, signal: AbortSignal): Promise<void> {
+    const messageId = ids[index];
+    const api = await options.api();
+    if (messageId !== undefined) await api.call("deleteMessage", { chat_id: address.chat, message_id: Number(messageId) }, signal);
+    forget(index);
   }
 
   function forget(index: number): void {
@@ -121,13 +130,9 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
     },
     sends: ({ index }) => ids[index] === undefined,
     async apply({ index, payload }, signal) {
+      if (payload === null) return await remove(index, signal);
       const api = await options.api();
       const existing = ids[index];
-      if (payload === null) {
-        if (existing !== undefined) await api.call("deleteMessage", { chat_id: address.chat, message_id: Number(existing) }, signal);
-        forget(index);
-        return;
-      }
       shown[index] = undefined;
       if (existing !== undefined) {
         await api.call("editMessageText", { ...payload, chat_id: address.chat, message_id: Number(existing) } as never, signal);
@@ -145,6 +150,11 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
     confirm({ index, payload }) {
       if (payload === null) forget(index);
       else shown[index] = payload;
+    },
+    async clear(text, signal) {
+      if (ids.length < 2 || text === "") return;
+      const messages = messagesOf(text);
+      for (let left = surplus(messages); left !== undefined; left = surplus(messages)) await remove(left.index, signal);
     },
     keep() {
       for (const [index, messageId] of ids.entries()) {

@@ -116,6 +116,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
       // Awaited: an edit that arrives late would overwrite the reply, and the id of a send is needed.
       const grace = setTimeout(() => stop.abort(), closeGraceMs);
       await running.catch(() => {});
+      await messages.clear(wanted, stop.signal).catch(() => {});
       clearTimeout(grace);
       return messages.keep();
     },

@@ -206,7 +206,7 @@ describe.concurrent("a text that begins anew, such as that of the next model", (
   test.each([
     ["partial", {}],
     ["block", { streamMode: "block", draftChunk: { minChars: 20, maxChars: 60 } }],
-  ])("%s: takes the place of the earlier one, and the messages that it does not need go", async (_, options) => {
+  ])("%s: takes the place of the earlier one, and the other messages go first", async (_, options) => {
     const { platform, preview, told } = await startPreview({ textChunkLimit: 100, ...options });
     preview.update(words(40));
     await until(() => told.at(-1)?.length === 3, "the third message");
