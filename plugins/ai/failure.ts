@@ -128,6 +128,10 @@ function saysQuota(said: string): boolean {
   return waitIn(said) === undefined && /quota|billing|credit/i.test(said.replace(/https?:\/\/\S+/g, ""));
 }
 
+/** The words are the reason: a content filter, a moderation or a policy. */
+const saysContent =
+  /content[ _-]?(?:filter|management|moderation|policy)|safety (?:system|polic|setting|reason)|usage polic|flagged|\bmoderation\b|prohibited[ _]content|violat\w*\b.{0,60}\bpolic|blocked\b.{0,40}\b(?:safety|polic|filter)|responsible ?ai/i;
+
 const saysContextFull = /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i;
 
 function contextFull(detail: string): EngineError {
@@ -148,6 +152,11 @@ function byStatus(status: number, said: string, target: Target): EngineError {
   const because = said === "" ? "" : `: ${said}`;
   const settings = `models.providers.${providerId}`;
   const isMalformed = status === 400 || status === 422;
+  // A provider of many models reports the moderation of one of them by 403.
+  if ((isMalformed || status === 403 || status === 451) && saysContent.test(said)) {
+    const hint = "Write the message in other words, or choose another model.";
+    return new EngineError("model_content_refused", { detail: `${at} refused the content of the request (${status})${because}`, hint });
+  }
   if (status === 401 || status === 403 || (isMalformed && saysKeyWrong.test(said))) {
     return new EngineError("model_unauthorized", {
       detail: `${at} rejects the key (${status})${because}`,
