@@ -242,10 +242,14 @@ function replyOf({ text, media, buttons, reasoning, usage, model }: Collected): 
   };
 }
 
+/** Where a model takes no tools at all, the others are counted. */
+const mostNamedTools = 5;
+
 /** What the trace adds about the models: beginnings that are void, tools that were left out, and why the first model did not answer. */
 function insteadOf({ model, restarts, refusedTools }: Collected): string {
   const begun = restarts.length === 0 ? "" : `; begun anew after ${restarts.join(", ")}`;
-  const without = refusedTools.length === 0 ? "" : `; without the tools ${refusedTools.join(", ")}`;
+  const more = refusedTools.length > mostNamedTools ? ` and ${refusedTools.length - mostNamedTools} others` : "";
+  const without = refusedTools.length === 0 ? "" : `; without the tools ${refusedTools.slice(0, mostNamedTools).join(", ")}${more}`;
   if (model === undefined || model.skipped.length === 0) return begun + without;
   const why = model.skipped.map((one) => `${one.model} (${one.reason}: ${one.detail.replace(/\.$/, "")})`);
   return `${begun}${without}; ${model.model} answered in place of ${why.join(", ")}`;
