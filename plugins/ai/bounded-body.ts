@@ -1,4 +1,5 @@
 /** Reads the bodies of model servers with a bound for each kind, before the SDK collects them: a server may send without end. */
+import { setImmediate as nextLoop } from "node:timers/promises";
 import { EngineError } from "service-gateway/sdk";
 
 /** What a body may have. */
@@ -42,47 +43,75 @@ export async function beginningOf(body: ReadableStream<Uint8Array>, most: number
   return new Uint8Array(Buffer.concat(chunks).subarray(0, most));
 }
 
+/** What is handed on at once: the SDK handles all events in it without a pause. */
+const mostAtOnce = 4 * 1024;
+/** Others wait at most so long for what handles a body that comes faster than it is read. */
+const mostBusyMs = 5;
+
+/** Collects chunks until their last line is complete. */
+class Lines {
+  readonly #bounds: Bounds;
+  #begun: Uint8Array[] = [];
+  #length = 0;
+  #received = 0;
+
+  constructor(bounds: Bounds) {
+    this.#bounds = bounds;
+  }
+
+  /** The lines that are complete with this chunk. Throws if the body or a line exceeds its bound. */
+  take(chunk: Uint8Array): Uint8Array | undefined {
+    const { line, total } = this.#bounds;
+    const end = chunk.lastIndexOf(newline) + 1;
+    const first = end === 0 ? chunk.length : chunk.indexOf(newline) + 1;
+    this.#received += chunk.length;
+    if (this.#received > total) throw exceeded("a reply", total);
+    if (this.#length + first > line) throw exceeded("a line", line);
+    if (end === 0) {
+      this.#begun.push(chunk);
+      this.#length += chunk.length;
+      return undefined;
+    }
+    const whole = this.#begun.length === 0 ? chunk.subarray(0, end) : Buffer.concat([...this.#begun, chunk.subarray(0, end)]);
+    // A copy: what follows is short, and would keep the whole chunk.
+    this.#begun = end === chunk.length ? [] : [chunk.slice(end)];
+    this.#length = chunk.length - end;
+    return whole;
+  }
+
+  rest(): Uint8Array | undefined {
+    return this.#begun.length === 0 ? undefined : Buffer.concat(this.#begun);
+  }
+}
+
 /**
  * A body in whole lines. The parser behind it would search an unfinished line again with each chunk of it, and keep it as text; here it is
- * kept as bytes, up to the bound.
+ * kept as bytes, up to the bound. Long pieces are handed on in parts, with pauses for whatever else the process has to do.
  */
-export function inLines(body: ReadableStream<Uint8Array>, { line, total }: Bounds): ReadableStream<Uint8Array> {
-  const reader = body.getReader();
-  let begun: Uint8Array[] = [];
-  let length = 0;
-  let received = 0;
-  return new ReadableStream<Uint8Array>({
-    async pull(controller) {
+export function inLines(body: ReadableStream<Uint8Array>, bounds: Bounds): ReadableStream<Uint8Array> {
+  async function* pieces(): AsyncGenerator<Uint8Array> {
+    const lines = new Lines(bounds);
+    let since = performance.now();
+    const reader = body.getReader();
+    try {
       for (;;) {
         const { done, value } = await reader.read();
-        if (done) {
-          if (begun.length > 0) controller.enqueue(Buffer.concat(begun));
-          begun = [];
-          controller.close();
-          return;
+        const whole = done ? lines.rest() : lines.take(value);
+        for (let at = 0; at < (whole?.length ?? 0); at += mostAtOnce) {
+          if (whole !== undefined) yield whole.subarray(at, at + mostAtOnce);
+          if (performance.now() - since < mostBusyMs) continue;
+          await nextLoop();
+          since = performance.now();
         }
-        received += value.length;
-        const end = value.lastIndexOf(newline) + 1;
-        const first = end === 0 ? value.length : value.indexOf(newline) + 1;
-        const fault = received > total ? exceeded("a reply", total) : length + first > line ? exceeded("a line", line) : undefined;
-        if (fault !== undefined) {
-          begun = [];
-          controller.error(fault);
-          await reader.cancel().catch(() => undefined);
-          return;
-        }
-        if (end === 0) {
-          begun.push(value);
-          length += value.length;
-          continue;
-        }
-        const whole = begun.length === 0 ? value.subarray(0, end) : Buffer.concat([...begun, value.subarray(0, end)]);
-        begun = end === value.length ? [] : [value.subarray(end)];
-        length = value.length - end;
-        controller.enqueue(whole);
-        return;
+        if (done) return;
+        if (performance.now() - since < mostBusyMs) continue;
+        await nextLoop();
+        since = performance.now();
       }
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
+    } finally {
+      // A connection that is not read to its end is closed.
+      await reader.cancel().catch(() => undefined);
+    }
+  }
+  return ReadableStream.from(pieces());
 }

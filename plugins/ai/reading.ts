@@ -19,6 +19,14 @@ interface Block {
   readonly source: number;
 }
 
+/** So many pieces are joined to one: each of them has its own memory. */
+const mostPieces = 500;
+
+export function append(pieces: string[], delta: string): void {
+  pieces.push(delta);
+  if (pieces.length % mostPieces === 0) pieces.push(pieces.splice(-mostPieces).join(""));
+}
+
 function tooLong(): EngineError {
   return new EngineError("answer_too_long", { detail: "The answer does not end", hint: "Ask for less at once." });
 }
@@ -163,7 +171,7 @@ export class Reading {
   *#show(kind: Block["kind"], delta: string): Generator<ModelPart> {
     if (delta === "") return;
     const last = this.#blocks.at(-1);
-    if (last?.kind === kind && last.source === this.#source) last.pieces.push(delta);
+    if (last?.kind === kind && last.source === this.#source) append(last.pieces, delta);
     else this.#blocks.push({ kind, pieces: [delta], source: this.#source });
     this.hasShown = true;
     const live: Live = { type: kind, delta };
