@@ -320,7 +320,7 @@ export interface SkippedModel {
 export type TurnEvent =
   | { readonly type: "text"; readonly delta: string }
   /**
-   * The reply begins anew: all text, reasoning, media and buttons so far are void, such as the beginning of a model that broke off. What
+   * The reply starts over: all text, reasoning, media and buttons so far are void, such as the beginning of a model that broke off. What
    * still holds is yielded again. Tool calls and usage remain. `reason`: the code of the cause, such as `model_cut_off`.
    */
   | { readonly type: "restart"; readonly reason: string }

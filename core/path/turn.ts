@@ -30,7 +30,7 @@ interface Collected {
   usage: Reply["usage"];
   /** The model that answers, and those that were passed over. */
   model: Extract<TurnEvent, { readonly type: "model" }> | undefined;
-  /** Why the reply was begun anew, each time. */
+  /** Why the reply started over, each time. */
   readonly restarts: string[];
   /** Tools that the model was asked without, each with the reason. */
   readonly refusedTools: string[];
@@ -247,7 +247,7 @@ const mostNamedTools = 5;
 
 /** What the trace adds about the models: beginnings that are void, tools that were left out, and why the first model did not answer. */
 function insteadOf({ model, restarts, refusedTools }: Collected): string {
-  const begun = restarts.length === 0 ? "" : `; begun anew after ${restarts.join(", ")}`;
+  const begun = restarts.length === 0 ? "" : `; restarted after ${restarts.join(", ")}`;
   const more = refusedTools.length > mostNamedTools ? ` and ${refusedTools.length - mostNamedTools} others` : "";
   const without = refusedTools.length === 0 ? "" : `; without the tools ${refusedTools.slice(0, mostNamedTools).join(", ")}${more}`;
   if (model === undefined || model.skipped.length === 0) return begun + without;

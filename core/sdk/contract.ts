@@ -923,8 +923,8 @@ export type CallerVerdict =
 export interface ChannelPreview {
   /**
    * The whole text so far, as Markdown. It may be called often; the channel keeps to the platform's rate limits. A text that does not begin
-   * like the one before replaces it: the reply begins anew. If that one had several messages, remove all but the first before the new text is
-   * shown, so that nobody reads two texts as one.
+   * like the one before replaces it, because the reply starts over. If that one had several messages, remove all but the first before the new text is
+   * shown, so that two texts are never read as one.
    */
   update(text: string): void;
   /** Stops updating and resolves with the ids of the preview's messages, oldest first; idempotent. */

@@ -91,4 +91,3 @@ export async function begin({ target, model }: Opened, call: ModelCall, patience
     silence.stop();
   }
 }
-

@@ -45,7 +45,7 @@ export async function beginningOf(body: ReadableStream<Uint8Array>, most: number
 
 /** What is handed on at once: the SDK handles all events in it without a pause. */
 const mostAtOnce = 4 * 1024;
-/** Others wait at most so long for what handles a body that comes faster than it is read. */
+/** Longest time without a pause, in milliseconds, while a body arrives faster than it is read. */
 const mostBusyMs = 5;
 
 /** Collects chunks until their last line is complete. */

@@ -49,7 +49,8 @@ function messageIn(value: unknown, depth = 0): string {
 function textsIn(value: unknown, depth = 0): string {
   if (typeof value === "string") return value;
   if (typeof value !== "object" || value === null || depth > 6) return "";
-  if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string" || typeof one === "number")) return value.join(".");
+  if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string" || typeof one === "number"))
+    return value.join(".");
   return Object.values(value)
     .map((one) => textsIn(one, depth + 1))
     .filter((text) => text !== "")

@@ -13,12 +13,3 @@ export function fieldFault({ error, said }: Pick<Failure, "error" | "said">): st
   const text = `${error.message}\n${said ?? ""}`;
   return unknown.test(text) ? optional.find((field) => new RegExp(`(?<![\\w])${field}(?![\\w])`).test(text)) : undefined;
 }
-
-/** The body of a request without these fields. Newer models count the tokens of a reply under another name. */
-export function withoutFields(body: { readonly [field: string]: unknown }, fields: ReadonlySet<string>): { readonly [field: string]: unknown } {
-  if (fields.size === 0) return body;
-  const { max_tokens: most, ...rest } = body;
-  const kept = Object.fromEntries(Object.entries(rest).filter(([field]) => !fields.has(field)));
-  if (most === undefined) return kept;
-  return { ...kept, ...(fields.has("max_tokens") ? { max_completion_tokens: most } : { max_tokens: most }) };
-}

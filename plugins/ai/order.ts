@@ -53,7 +53,9 @@ const operatorMustAct: ReadonlySet<string> = new Set(["model_unauthorized", "mod
 function lackOf({ facts, name, takesNoTools }: Contestant, call: ModelCall): Pick<SkippedModel, "reason" | "detail"> | undefined {
   if (facts.images === false && hasFiles(call)) return { reason: "model_takes_no_files", detail: `${name} accepts no images` };
   const hasTools = (call.tools?.length ?? 0) > 0;
-  return hasTools && (facts.tools === false || takesNoTools?.() === true) ? { reason: "model_takes_no_tools", detail: `${name} calls no tools` } : undefined;
+  return hasTools && (facts.tools === false || takesNoTools?.() === true)
+    ? { reason: "model_takes_no_tools", detail: `${name} calls no tools` }
+    : undefined;
 }
 
 /** Whether the second model is known to have a larger context. */

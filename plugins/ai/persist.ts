@@ -1,8 +1,8 @@
 /** Asks one model until its output begins: repeats the request, without what the model refuses, as long as that may help. */
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type PluginLog } from "service-gateway/sdk";
-import { begin, type Opened, type Patience } from "./attempt.ts";
 import { hasFiles, withoutFiles } from "./attachments.ts";
+import { begin, type Opened, type Patience } from "./attempt.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 import { explain, type Failure, mayMeanFiles, refusesThinking, retryDelay } from "./failure.ts";
 import { fieldFault } from "./field-faults.ts";
@@ -253,7 +253,10 @@ class Persisting {
 const said = ({ error, said: body }: Failure): string => body ?? error.message;
 
 /** How long to wait before another attempt, in milliseconds; `undefined`: there is none. */
-export function waitBefore(failure: Failure, { patience, asking, tries }: Pick<PersistOptions, "patience" | "asking" | "tries">): number | undefined {
+export function waitBefore(
+  failure: Failure,
+  { patience, asking, tries }: Pick<PersistOptions, "patience" | "asking" | "tries">,
+): number | undefined {
   const worthIt = asking.mayRetry && tries.count < patience.retries && !(failure.unreachable && !asking.isLast);
   return worthIt ? retryDelay(failure, tries.count, patience.retryDelayMs) : undefined;
 }

@@ -1,9 +1,9 @@
 /** Creates an AI SDK model from `provider/model` and the provider's settings. */
 import { EngineError, type EngineProvider, type EngineTurn, type Thinking } from "service-gateway/sdk";
 import { withCacheMarks } from "./cache-marks.ts";
+import { withoutFields } from "./request-fields.ts";
 import { withImages } from "./images.ts";
 import type { Library, Model } from "./library.ts";
-import { withoutFields } from "./field-faults.ts";
 import { fetchStream } from "./unstreamed.ts";
 
 /**

@@ -6,7 +6,7 @@ import { type Piece, Thoughts, type ThoughtsOptions } from "./thoughts.ts";
 
 export type Finish = Extract<ModelPart, { readonly type: "finish" }>;
 
-/** A preview waits so long for what decides whether a text is reasoning. */
+/** Longest time that a preview waits to learn whether a text is reasoning. */
 const holdMs = 2_000;
 /** Longer than any real answer or arguments of a tool; keeps a model that never ends from filling the memory. */
 const mostCharacters = 1_000_000;
@@ -59,7 +59,7 @@ export class Reading {
     this.#options = options;
   }
 
-  /** Neither text nor a tool call nor a file; reasoning alone is no answer. */
+  /** True without text, tool calls and files. Reasoning alone is not an answer. */
   get isEmpty(): boolean {
     const says = this.#blocks.some(({ kind, pieces }) => kind === "text" && pieces.some((piece) => piece.trim() !== ""));
     return !says && !this.#parts.some(({ type }) => type === "tool-call" || type === "file");

@@ -1,6 +1,6 @@
 /**
  * Combines several models into one. Each step of a turn asks the first model, retries if that may help, and then tries the next ones in
- * the order of `order.ts`. An answer that breaks off is void: the step begins anew, and the reply is shown anew. The SDK gets complete answers
+ * the order of `order.ts`. An answer that breaks off is void: the step starts over, and so does the preview. The SDK gets complete answers
  * only, so tools run only for those, and a step never has text of two models.
  */
 import { setTimeout as delay } from "node:timers/promises";
@@ -172,7 +172,7 @@ class SteppedAnswer {
   }
 }
 
-/** What a stream ended with, when it is no failure that `explain` knows: a fault of this program. */
+/** Throws anything that `explain` has not converted, because that is a fault of this program. */
 function asEngineError(thrown: unknown): EngineError {
   if (thrown instanceof EngineError) return thrown;
   throw thrown;

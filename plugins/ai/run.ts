@@ -1,14 +1,14 @@
 /** Runs one turn: converts the AI SDK's stream to the gateway's. */
 import { EngineError, type EngineTurn, type PluginLog, type TurnEvent } from "service-gateway/sdk";
+import type { Patience } from "./attempt.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 import { emptyAnswer, tokensUsedUp } from "./empty.ts";
 import { generatedMedia } from "./images.ts";
 import type { Library } from "./library.ts";
-import { renderMessages, renderTools } from "./prompt.ts";
-import type { Patience } from "./attempt.ts";
 import { liveOf } from "./live.ts";
 import type { Memories } from "./memory.ts";
 import type { Candidate } from "./persist.ts";
+import { renderMessages, renderTools } from "./prompt.ts";
 import { factsOf, findTarget, openModel } from "./provider.ts";
 import { createResilientModel } from "./resilient.ts";
 import { Shown } from "./shown.ts";

@@ -1,4 +1,4 @@
-/** What a turn has yielded of its reply, so that a step that begins anew takes back no more than its own. */
+/** What a turn has yielded of its reply, so that a step that starts over takes back its own part only. */
 import type { TurnEvent } from "service-gateway/sdk";
 import type { Live } from "./live.ts";
 import { append } from "./reading.ts";

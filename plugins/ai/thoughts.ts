@@ -8,7 +8,7 @@
 import { type ChannelPiece, Channels, startsChannel } from "./channels.ts";
 import { type Ending, judgeClosing } from "./closing-mark.ts";
 
-/** A piece of a text. `void`: the text so far is no answer; the reasoning in it follows. */
+/** A piece of a text. `void`: the text so far is not an answer; the reasoning in it follows. */
 export type Piece = { readonly kind: "text" | "reasoning"; readonly delta: string } | { readonly kind: "void" };
 
 interface Mark {

@@ -17,11 +17,11 @@ export type ToolFault =
 /** Failures whose text may say it: a refusal, an error in the stream, and what some servers answer with 404 or 500. */
 const reasons: ReadonlySet<string> = new Set(["model_refused", "model_failed", "model_unknown", "model_unavailable"]);
 
-const tools = String.raw`(?:tools?|tool[ _-]?(?:use|using|calls?|calling)|functions?(?:[ _-]?call(?:s|ing)?)?)`;
+const tools = "(?:tools?|tool[ _-]?(?:use|using|calls?|calling)|functions?(?:[ _-]?call(?:s|ing)?)?)";
 const unsupported = new RegExp(
   String.raw`\b(?:does not|doesn't|do not|don't|cannot|not) support(?:ing)? (?:the use of |any )?${tools}\b|\bsupport tool use\b` +
     String.raw`|\b${tools} (?:is|are) (?:not (?:supported|available|enabled|allowed)|unsupported)\b|\bunsupported (?:parameter|field|feature):? ['"\`]?tools?\b` +
-    String.raw`|enable-auto-tool-choice|tool-call-parser|requires --jinja`,
+    "|enable-auto-tool-choice|tool-call-parser|requires --jinja",
   "i",
 );
 const tooMany = new RegExp(

@@ -89,7 +89,15 @@ export async function listTools(call: CliCall): Promise<CliAnswer> {
   const rows = chosen.flatMap(({ tools }) =>
     tools.map(({ name: tool, description, offered, asks, changed, refused = [] }) => [
       tool,
-      !offered ? "left out" : refused.length > 0 ? `refused by ${refused.map(({ model }) => model).join(", ")}` : changed ? "changed, asks an owner" : asks ? "asks an owner" : "",
+      !offered
+        ? "left out"
+        : refused.length > 0
+          ? `refused by ${refused.map(({ model }) => model).join(", ")}`
+          : changed
+            ? "changed, asks an owner"
+            : asks
+              ? "asks an owner"
+              : "",
       description,
     ]),
   );
@@ -105,7 +113,10 @@ export async function listTools(call: CliCall): Promise<CliAnswer> {
   );
   const missing = chosen.filter(({ state }) => state !== "ready").map((view) => `${view.name} is ${view.state}. ${ended(view.reason)}`);
   const data = chosen.flatMap(({ name: server, tools }) => tools.map((tool) => ({ server, ...tool })));
-  return { lines: [...(rows.length === 0 ? ["There are no tools."] : [["tool", "", ""], ...rows]), ...changes, ...refusals, ...missing], data };
+  return {
+    lines: [...(rows.length === 0 ? ["There are no tools."] : [["tool", "", ""], ...rows]), ...changes, ...refusals, ...missing],
+    data,
+  };
 }
 
 const unknown = (name: string, known: readonly { readonly name: string }[]): string =>

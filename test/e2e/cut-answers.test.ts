@@ -22,7 +22,9 @@ async function servers() {
     await Promise.all([first.close(), second.close()]);
   });
   const config = {
-    agents: { defaults: { model: { primary: "first/a", fallbacks: ["second/b"] }, heartbeat: { every: "0", target: "last" }, timezone: "UTC" } },
+    agents: {
+      defaults: { model: { primary: "first/a", fallbacks: ["second/b"] }, heartbeat: { every: "0", target: "last" }, timezone: "UTC" },
+    },
     models: { providers: { first: provider(first), second: provider(second) } },
     plugins: { entries: { ai: { options: { retries: 1, retryDelayMs: 20, chunkMs: 400 } } } },
   };
@@ -32,7 +34,10 @@ async function servers() {
 const manyTimes = (answer: Answer) => Array.from({ length: 4 }, () => answer);
 const breaks: readonly [string, Answer][] = [
   ["a cut connection", cut(words("void", 40))],
-  ["an error in the stream", errorInStream("the host is gone", { text: words("void", 40), error: { error: { code: 502, message: "dead" } } })],
+  [
+    "an error in the stream",
+    errorInStream("the host is gone", { text: words("void", 40), error: { error: { code: 502, message: "dead" } } }),
+  ],
   ["an end without a finish", endEarly(words("void", 40))],
   ["a stall", stall(words("void", 40))],
   ["a cut after few characters", cut("void void void")],
@@ -156,7 +161,7 @@ describe.concurrent("in a chat with previews there is one message, and it is the
     expect(host.outbox().map(({ text }) => text)).toEqual(["Here is the answer."]);
     expect(JSON.stringify(second.requests[0]?.body.messages)).toContain('{\\"ok\\":true}');
     const turn = (await host.why(eventId)).find(({ code }) => code === "done");
-    expect(turn?.detail).toMatch(/begun anew after model_cut_off.*second\/b answered in place of first\/a \(model_cut_off: /);
+    expect(turn?.detail).toMatch(/restarted after model_cut_off.*second\/b answered in place of first\/a \(model_cut_off: /);
   });
 
   test("a stop while the next model answers ends the turn with what people have read", async () => {
@@ -183,7 +188,10 @@ test("the engine in a worker begins anew, too", async () => {
   const { first, config } = await servers();
   const host = await createTestHost({
     allowErrors: [/the next one is used/],
-    config: { ...config, plugins: { load: [join(root, "plugins", "ai")], entries: { ai: { ...config.plugins.entries.ai, isolation: "worker" } } } },
+    config: {
+      ...config,
+      plugins: { load: [join(root, "plugins", "ai")], entries: { ai: { ...config.plugins.entries.ai, isolation: "worker" } } },
+    },
   });
   onTestFinished(() => host.close());
   first.script(...manyTimes(cut(words("void", 100))));

@@ -31,7 +31,9 @@ require("node:readline").createInterface({ input: process.stdin }).on("line", (l
 
 /** Judges each request as OpenAI does. */
 const judged: Answer = async (exchange) => {
-  const { tools = [] } = exchange.body as { readonly tools?: readonly { readonly function: { readonly name: string; readonly parameters: unknown } }[] };
+  const { tools = [] } = exchange.body as {
+    readonly tools?: readonly { readonly function: { readonly name: string; readonly parameters: unknown } }[];
+  };
   const bad = tools.find((tool) => JSON.stringify(tool.function.parameters).includes('"any"'))?.function.name;
   const message = `Invalid schema for function '${bad}': 'any' is not valid under any of the given schemas.`;
   await (bad === undefined ? say("Here is the answer.") : refuse(400, message, { code: "invalid_function_parameters" }))(exchange);
@@ -72,12 +74,19 @@ test("the turn is answered without the tool; why, doctor, mcp list and mcp tools
   expect(model.requests).toHaveLength(3);
   const reason = "Invalid schema for function 'srv__badtype'";
   const flat = (text: string) => text.replace(/\s+/g, " ");
-  expect(flat(await command("why", "last"))).toContain(`without the tools srv__badtype (fake at ${model.url} refused the request (400): ${reason}`);
+  expect(flat(await command("why", "last"))).toContain(
+    `without the tools srv__badtype (fake at ${model.url} refused the request (400): ${reason}`,
+  );
   const { findings } = JSON.parse(await command("doctor", "--json")) as { readonly findings: readonly { readonly check: string }[] };
   expect(findings.filter(({ check }) => check === "tools")).toMatchObject([
-    { verdict: "warn", reason: expect.stringMatching(/^the server of fake\/test-model does not accept the tool srv__badtype \(mcp\).*Invalid schema/) },
+    {
+      verdict: "warn",
+      reason: expect.stringMatching(/^the server of fake\/test-model does not accept the tool srv__badtype \(mcp\).*Invalid schema/),
+    },
   ]);
-  expect(flat(await command("mcp", "list"))).toContain("srv: srv__badtype is left out for fake/test-model, whose server does not accept it");
+  expect(flat(await command("mcp", "list"))).toContain(
+    "srv: srv__badtype is left out for fake/test-model, whose server does not accept it",
+  );
   expect(flat(await command("mcp", "tools"))).toContain("srv__badtype refused by fake/test-model");
 });
 

@@ -2,8 +2,9 @@
  * A model server that sends too much, as a program of its own: the name of the model says what, `FLOOD_MB` how much. It prints its port, and
  * after each request how many megabytes the client took.
  */
-import { createServer, type ServerResponse } from "node:http";
+
 import { once } from "node:events";
+import { createServer, type ServerResponse } from "node:http";
 
 const megabyte = 1024 * 1024;
 const most = Number(process.env.FLOOD_MB ?? "100") * megabyte;
@@ -27,7 +28,7 @@ const floods: Readonly<Record<string, Flood>> = {
   "no-stream": { type: "application/json", begin: '{"a":"', piece: filler },
   blank: { piece: " ".repeat(64 * 1024) },
   comments: { piece: `: ${"x".repeat(1_000)}\n\n`.repeat(60) },
-  "arguments": {
+  arguments: {
     begin: call({ id: "c", type: "function", function: { name: "send", arguments: '{"message":"' } }),
     piece: call({ function: { arguments: "x".repeat(16 * 1024) } }),
   },

@@ -1,7 +1,7 @@
 /** Remembers which tools the servers of models do not accept, for doctor and for the sources of those tools. */
 import { reasonOf, type TurnEvent } from "../../contract/index.ts";
-import type { PluginLog } from "../../sdk/contract.ts";
 import type { Registry } from "../../host/index.ts";
+import type { PluginLog } from "../../sdk/contract.ts";
 import type { OwnedTool } from "./called-tool.ts";
 
 /** A tool that a model is asked without. */

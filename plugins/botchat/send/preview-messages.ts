@@ -34,7 +34,7 @@ type Payload = { readonly [key: string]: Json };
 export interface Change {
   /** The first message that does not show what it should. */
   readonly index: number;
-  /** What it should show; `null`: the message goes, because the text begins anew. */
+  /** What it should show; `null`: the message is removed, because the text starts over. */
   readonly payload: Payload | null;
 }
 
@@ -68,7 +68,7 @@ export interface PreviewMessages {
   apply(change: Change, signal: AbortSignal): Promise<void>;
   /** The platform reported that the message already shows it. */
   confirm(change: Change): void;
-  /** Removes what an earlier text has left behind its first message, at the end of a text that began anew. */
+  /** Removes what an earlier text has left behind its first message, at the end of a text that started over. */
   clear(text: string, signal: AbortSignal): Promise<void>;
   /** Passes on what the messages show, and returns their ids. */
   keep(): readonly string[];
@@ -94,7 +94,7 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
     return blocks;
   }
 
-  /** A text that begins anew keeps the first message only. The others go first: people must not read two texts as one. */
+  /** A text that starts over keeps the first message only. The others are removed first, so that two texts are never read as one. */
   function surplus(messages: readonly Payload[]): Change | undefined {
     const isAnew = messages.length > 0 && shown[0] !== undefined && !continues(messages[0], shown[0]);
     return isAnew && ids.length > 1 ? { index: ids.length - 1, payload: null } : undefined;

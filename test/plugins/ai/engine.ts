@@ -57,7 +57,10 @@ export async function collect(stream: AsyncIterable<TurnEvent>): Promise<Outcome
   const events: TurnEvent[] = [];
   // What came before a restart is void.
   const left = () => events.slice(events.findLastIndex(({ type }) => type === "restart") + 1);
-  const join = (type: "text" | "reasoning") => left().flatMap((event) => (event.type === type ? [event.delta] : [])).join("");
+  const join = (type: "text" | "reasoning") =>
+    left()
+      .flatMap((event) => (event.type === type ? [event.delta] : []))
+      .join("");
   try {
     for await (const event of stream) events.push(event);
   } catch (error) {

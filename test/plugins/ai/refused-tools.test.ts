@@ -1,5 +1,5 @@
 /** A tool that a server does not accept costs that tool, not the turn: in the words of each kind of server. */
-import { type EngineProvider, type EngineTool, type TurnEvent } from "service-gateway/sdk";
+import type { EngineProvider, EngineTool, TurnEvent } from "service-gateway/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type Answer, cut, errorInStream, refuse, say } from "../../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../../openai-server/index.ts";
@@ -66,16 +66,30 @@ const named: readonly [string, Answer][] = [
   ],
   [
     "Google, with a field that it does not know",
-    refuse(400, `Invalid JSON payload received. Unknown name "exclusiveMinimum" at 'tools[0].function_declarations[9].parameters': Cannot find field.`),
+    refuse(
+      400,
+      `Invalid JSON payload received. Unknown name "exclusiveMinimum" at 'tools[0].function_declarations[9].parameters': Cannot find field.`,
+    ),
   ],
   [
     "vLLM and Mistral",
     refuse(422, "", {
-      body: { detail: [{ type: "enum", loc: ["body", "tools", 9, "function", "parameters"], msg: "Input should be a valid type", input: "any" }] },
+      body: {
+        detail: [{ type: "enum", loc: ["body", "tools", 9, "function", "parameters"], msg: "Input should be a valid type", input: "any" }],
+      },
     }),
   ],
-  ["vLLM, in one text", refuse(400, "[{'type': 'enum', 'loc': ('body', 'tools', 9, 'function', 'parameters'), 'msg': 'Input should be valid'}]")],
-  ["Groq", refuse(400, "invalid JSON schema for tool srv__badtype, tools[9].function.parameters: `/properties/x/type`: value must be one of the types")],
+  [
+    "vLLM, in one text",
+    refuse(400, "[{'type': 'enum', 'loc': ('body', 'tools', 9, 'function', 'parameters'), 'msg': 'Input should be valid'}]"),
+  ],
+  [
+    "Groq",
+    refuse(
+      400,
+      "invalid JSON schema for tool srv__badtype, tools[9].function.parameters: `/properties/x/type`: value must be one of the types",
+    ),
+  ],
   ["LM Studio", refuse(400, "Invalid 'tools.9.function.parameters': expected a type")],
   ["a server that says it in the stream", inStream("Invalid schema for function 'srv__badtype': 'any' is not a type")],
 ];
@@ -142,7 +156,9 @@ describe("a server that says only that a schema is at fault", () => {
 
 describe("refusals that are not about the person's words", () => {
   test("too many tools: as many as the server names are kept", async () => {
-    server.script(refuse(400, "Invalid 'tools': array too long. Expected an array with maximum length 10, but got an array with length 15 instead."));
+    server.script(
+      refuse(400, "Invalid 'tools': array too long. Expected an array with maximum length 10, but got an array with length 15 instead."),
+    );
     const { text, events } = await collect(openEngine().engine.run(turnOf("hi", { providers, tools: fifteen }), never));
     expect(text).toBe("hi");
     expect(offered(1)).toHaveLength(10);

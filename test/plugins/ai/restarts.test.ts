@@ -167,7 +167,8 @@ describe("a model whose texts begin with reasoning and a closing mark alone", ()
       await collect(engine.run(turnOf("hi", { providers }), never)),
       await collect(engine.run(turnOf("hi", { providers }), never)),
     ];
-    for (const { text, reasoning } of [one, two]) expect({ text, reasoning: reasoning.trim() }).toEqual({ text: "It is 42.", reasoning: thought.trim() });
+    for (const { text, reasoning } of [one, two])
+      expect({ text, reasoning: reasoning.trim() }).toEqual({ text: "It is 42.", reasoning: thought.trim() });
     expect(restartsOf(one.events)).toEqual(["reasoning_in_text"]);
     expect(restartsOf(two.events)).toEqual([]);
   });

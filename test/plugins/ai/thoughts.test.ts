@@ -46,7 +46,12 @@ const separated: readonly [string, string, string, string][] = [
   ],
   ["harmony without an answer", "<|channel|>analysis<|message|>Hm.", "Hm.", ""],
   ["two thoughts", "<think>one</think> <think>two</think> Three.", "onetwo", "Three."],
-  ["a closing mark in the answer behind a thought", "Hm.\n</think>\n\nThe mark </think> ends it.\n</think>\n", "Hm.\n", "The mark </think> ends it.\n</think>\n"],
+  [
+    "a closing mark in the answer behind a thought",
+    "Hm.\n</think>\n\nThe mark </think> ends it.\n</think>\n",
+    "Hm.\n",
+    "The mark </think> ends it.\n</think>\n",
+  ],
 ];
 
 const whole: readonly [string, string][] = [

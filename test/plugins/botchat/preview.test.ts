@@ -228,7 +228,14 @@ describe.concurrent("a text that begins anew, such as that of the next model", (
     preview.update(words(40));
     await until(() => told.at(-1)?.length === 3, "the third message");
     preview.update(other(30));
-    await until(() => told.at(-1)?.map((id) => messageIn(platform, id)?.text).join(" ") === other(30), "the new text");
+    await until(
+      () =>
+        told
+          .at(-1)
+          ?.map((id) => messageIn(platform, id)?.text)
+          .join(" ") === other(30),
+      "the new text",
+    );
     expect(told.at(-1)).toHaveLength(3);
   });
 });
