@@ -1,6 +1,6 @@
 /** Answers without text and without a tool call: such a step is repeated once. */
 import { EngineError } from "service-gateway/sdk";
-import type { Finish } from "./reading.ts";
+import type { Finish } from "./answer/reading.ts";
 
 function sum(one: number | undefined, other: number | undefined): number | undefined {
   return one === undefined && other === undefined ? undefined : (one ?? 0) + (other ?? 0);

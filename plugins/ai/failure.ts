@@ -1,7 +1,7 @@
 /** Describes failures of model servers in one sentence without secrets. */
 import { EngineError } from "service-gateway/sdk";
+import { Unstreamed } from "./answer/unstreamed.ts";
 import { shownUrl, type Target } from "./provider.ts";
-import { Unstreamed } from "./unstreamed.ts";
 
 /** Longer waits, in milliseconds, are not worthwhile: the next model is tried, or the turn fails. */
 const longestWaitMs = 20_000;

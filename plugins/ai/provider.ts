@@ -1,10 +1,10 @@
 /** Creates an AI SDK model from `provider/model` and the provider's settings. */
 import { EngineError, type EngineProvider, type EngineTurn, type Thinking } from "service-gateway/sdk";
+import { fetchStream } from "./answer/unstreamed.ts";
 import { withCacheMarks } from "./cache-marks.ts";
-import { withoutFields } from "./request-fields.ts";
 import { withImages } from "./images.ts";
 import type { Library, Model } from "./library.ts";
-import { fetchStream } from "./unstreamed.ts";
+import { withoutFields } from "./request-fields.ts";
 
 /**
  * The vendors' chat-completions endpoints. Anthropic and Google offer one in addition to their own protocol, so that one client serves all.

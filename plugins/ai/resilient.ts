@@ -5,19 +5,19 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type PluginLog } from "service-gateway/sdk";
+import { livePart } from "./answer/live.ts";
+import { type Finish, Reading } from "./answer/reading.ts";
+import type { ThoughtsOptions } from "./answer/thoughts.ts";
 import type { Patience } from "./attempt.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 import { withUsageOf } from "./empty.ts";
 import type { Failure } from "./failure.ts";
 import { History } from "./history.ts";
 import type { Library, Model, ModelCall, ModelPart, ModelStream } from "./library.ts";
-import { livePart } from "./live.ts";
 import type { Memories } from "./memory.ts";
 import { type Answered, type Asking, type SkippedModel, Step } from "./order.ts";
 import { type Candidate, type Learned, type PersistOptions, persist, type Tries, waitBefore } from "./persist.ts";
-import { type Finish, Reading } from "./reading.ts";
 import type { Accounted } from "./spending.ts";
-import type { ThoughtsOptions } from "./thoughts.ts";
 import { withToolFiles } from "./tool-files.ts";
 
 export interface ResilientOptions {

@@ -1,17 +1,17 @@
 /** Runs one turn: converts the AI SDK's stream to the gateway's. */
 import { EngineError, type EngineTurn, type PluginLog, type TurnEvent } from "service-gateway/sdk";
+import { liveOf } from "./answer/live.ts";
+import { Shown } from "./answer/shown.ts";
 import type { Patience } from "./attempt.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 import { emptyAnswer, tokensUsedUp } from "./empty.ts";
 import { generatedMedia } from "./images.ts";
 import type { Library } from "./library.ts";
-import { liveOf } from "./live.ts";
 import type { Memories } from "./memory.ts";
 import type { Candidate } from "./persist.ts";
 import { renderMessages, renderTools } from "./prompt.ts";
 import { factsOf, findTarget, openModel } from "./provider.ts";
 import { createResilientModel } from "./resilient.ts";
-import { Shown } from "./shown.ts";
 import { createAccounted } from "./spending.ts";
 
 export interface RunOptions {
@@ -28,8 +28,6 @@ export interface RunOptions {
 /** The parts of a turn that a model needs. */
 type Asked = Pick<EngineTurn, "model" | "fallbacks" | "providers" | "thinking" | "instructions" | "messages" | "tools" | "spending">;
 
-const nothing: ReadonlySet<string> = new Set();
-
 function candidateOf(name: string, turn: Asked, { library, memories }: Pick<RunOptions, "library" | "memories">): Candidate {
   const target = () => findTarget(name, turn.providers);
   return {
@@ -38,7 +36,7 @@ function candidateOf(name: string, turn: Asked, { library, memories }: Pick<RunO
     target,
     thinks: turn.thinking !== "off",
     takesNoTools: () => memories.of(target()).takesNoTools !== undefined,
-    open({ thinks, without = nothing }) {
+    open({ thinks, without = new Set<string>() }) {
       const opened = target();
       return { target: opened, model: openModel(library, opened, { thinking: thinks ? turn.thinking : "off", without }) };
     },

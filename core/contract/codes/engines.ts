@@ -129,6 +129,10 @@ export const engineCodes = {
     hint: 'Set reactionNotifications to "own" or "all".',
     outcome: "silent",
   },
+  reasoning_in_text: {
+    meaning: "The beginning of the text was reasoning of the model, so the reply started over without it.",
+    hint: "",
+  },
   skill_unknown: { meaning: "The model asked for a skill that does not exist.", hint: "" },
   skill_unreadable: { meaning: "The file of the skill cannot be read.", hint: "Check the file in the agent's workspace." },
   tool_done: { meaning: "The agent called a tool, which returned a result.", hint: "" },

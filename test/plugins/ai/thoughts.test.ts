@@ -1,6 +1,6 @@
 /** Reasoning in a model's text, whatever the pieces in which it comes. */
 import { describe, expect, test } from "vitest";
-import { type Piece, Thoughts, type ThoughtsOptions } from "../../../plugins/ai/thoughts.ts";
+import { type Piece, Thoughts, type ThoughtsOptions } from "../../../plugins/ai/answer/thoughts.ts";
 
 /** What a reader has at the end, and the text that was shown and taken back. */
 function read(pieces: readonly string[], options: ThoughtsOptions = {}) {

@@ -1,6 +1,6 @@
 /** Reads one answer of a model: what is shown of it at once, and its parts for the SDK when it is complete. */
 import { EngineError } from "service-gateway/sdk";
-import type { ModelPart, ModelStream } from "./library.ts";
+import type { ModelPart, ModelStream } from "../library.ts";
 import { type Live, livePart } from "./live.ts";
 import { type Piece, Thoughts, type ThoughtsOptions } from "./thoughts.ts";
 

@@ -2,7 +2,7 @@
  * What is shown of a step while it is under way. It passes through the AI SDK beside the parts of the model, as raw parts: the SDK itself gets
  * a step only when it is complete, so that a beginning that is void is in no later request.
  */
-import type { ModelPart } from "./library.ts";
+import type { ModelPart } from "../library.ts";
 
 export type Live =
   | { readonly type: "text" | "reasoning"; readonly delta: string }
