@@ -27,6 +27,7 @@ import {
   historyLimit,
   type ModelStandings,
   movedSessions,
+  type RefusedTools,
   type Router,
   type RunningOnNodes,
   resolveProviders,
@@ -66,6 +67,7 @@ export interface Runtime {
   readonly spending: Spending;
   readonly owner: OwnerNotices;
   readonly standings: ModelStandings;
+  readonly refusedTools: Pick<RefusedTools, "all">;
   readonly newId: () => string;
   readonly confirm: (url: string) => Promise<void>;
 }
@@ -84,13 +86,14 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const approvals = createGatewayApprovals({ ...{ store, receive, log, now }, accounts: () => accounts, gate: () => gate });
   const owner = createOwnerNotices({ config, pairing, receive, gate: () => gate, accounts: () => accounts, router: () => router });
   const spending = createSpending({ config, store, log, now, newId, notifyOwner: owner.notify });
+  const offered = createOfferedTools({ registry, config, approvals, log, now });
   const { turns, stops, running, describe, standings } = createTurns(options, {
     ...{ engines, registry, spending },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
     tools: (...at) => [...acting.tools(...at), ...replyTools(...at)],
-    offered: createOfferedTools({ registry, config, approvals, log, now }),
+    offered,
     acting: (inbound, route) => acting.hint(inbound, route),
   });
   const waitingEvents = createWaitingEvents({ store, now });
@@ -193,7 +196,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns };
   tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
-  const ofAgents = { owner, commands, turns, stops, running, standings, activation, router, spending };
+  const ofAgents = { owner, commands, turns, stops, running, standings, refusedTools: offered.refused, activation, router, spending };
   return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };
 }
 

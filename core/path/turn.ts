@@ -30,6 +30,10 @@ interface Collected {
   usage: Reply["usage"];
   /** The model that answers, and those that were passed over. */
   model: Extract<TurnEvent, { readonly type: "model" }> | undefined;
+  /** Why the reply started over, each time. */
+  readonly restarts: string[];
+  /** Tools that the model was asked without, each with the reason. */
+  readonly refusedTools: string[];
   /** Usage of each model that was called: a fallback replies if the first model could not. */
   readonly models: Map<string, ModelUsage>;
 }
@@ -60,7 +64,10 @@ export async function turn(
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
-  const found: Collected = { text: "", reasoning: "", media: [], buttons: [], usage: undefined, model: undefined, models: new Map() };
+  const found: Collected = {
+    ...{ text: "", reasoning: "", media: [], buttons: [], usage: undefined, model: undefined },
+    ...{ restarts: [], refusedTools: [], models: new Map() },
+  };
   try {
     const answered = await hooks.turn(inbound, route, signal, visit);
     if (answered === undefined) {
@@ -212,7 +219,9 @@ async function collect(
       if (event.type === "media") found.media.push(await keep(event.media));
       else take(found, event);
       presence.progress();
+      if (event.type === "restart") thoughts = "";
       if (event.type === "reasoning" && event.preview === true) thoughts = renderReasoning(found.reasoning);
+      // After a restart, the void beginning stays visible until there is something to put in its place.
       if (event.type === "text" || thoughts !== "") shown?.grow(found.text, thoughts);
       if (event.type === "done") break;
     }
@@ -233,11 +242,17 @@ function replyOf({ text, media, buttons, reasoning, usage, model }: Collected): 
   };
 }
 
-/** Why the first model did not answer, for the trace; empty if it did. */
-function insteadOf({ model }: Collected): string {
-  if (model === undefined || model.skipped.length === 0) return "";
+/** Where a model takes no tools at all, the others are counted. */
+const mostNamedTools = 5;
+
+/** What the trace adds about the models: beginnings that are void, tools that were left out, and why the first model did not answer. */
+function insteadOf({ model, restarts, refusedTools }: Collected): string {
+  const begun = restarts.length === 0 ? "" : `; restarted after ${restarts.join(", ")}`;
+  const more = refusedTools.length > mostNamedTools ? ` and ${refusedTools.length - mostNamedTools} others` : "";
+  const without = refusedTools.length === 0 ? "" : `; without the tools ${refusedTools.slice(0, mostNamedTools).join(", ")}${more}`;
+  if (model === undefined || model.skipped.length === 0) return begun + without;
   const why = model.skipped.map((one) => `${one.model} (${one.reason}: ${one.detail.replace(/\.$/, "")})`);
-  return `; ${model.model} answered in place of ${why.join(", ")}`;
+  return `${begun}${without}; ${model.model} answered in place of ${why.join(", ")}`;
 }
 
 function take(found: Collected, event: TurnEvent): void {
@@ -247,6 +262,13 @@ function take(found: Collected, event: TurnEvent): void {
       break;
     case "reasoning":
       found.reasoning += event.delta;
+      break;
+    case "restart":
+      Object.assign(found, { text: "", reasoning: "", media: [], buttons: [] });
+      found.restarts.push(event.reason);
+      break;
+    case "tool-refused":
+      found.refusedTools.push(`${event.name} (${event.reason.replace(/\.$/, "")})`);
       break;
     case "buttons":
       found.buttons = event.buttons;

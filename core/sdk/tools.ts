@@ -90,4 +90,9 @@ export interface ToolSource {
    * without its tools.
    */
   offer(turn: ToolTurn): ToolOffer | Promise<ToolOffer>;
+  /**
+   * The server of `model` does not accept the source's tool `name`, such as its schema, so turns go on without it. Show the operator the
+   * reason where the tools of the source are listed. `reason: null`: it is no longer refused.
+   */
+  refused?(refusal: { readonly model: string; readonly name: string; readonly reason: string | null }): void;
 }

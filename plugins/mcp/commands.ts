@@ -67,6 +67,9 @@ export async function listServers(call: CliCall): Promise<CliAnswer> {
             .map(ended)
             .join(" ")}`,
         ]),
+    ...tools.flatMap(({ name: tool, refused = [] }) =>
+      refused.map(({ model, reason }) => `${name}: ${tool} is left out for ${model}, whose server does not accept it: ${ended(reason)}`),
+    ),
     ...(tools.some(({ changed }) => changed) ? [`${name}: it has changed tools. ${call.program} mcp tools ${name} shows them.`] : []),
   ]);
   return {
@@ -84,9 +87,17 @@ export async function listTools(call: CliCall): Promise<CliAnswer> {
   const chosen = views.filter((view) => name === undefined || view.name === name);
   if (chosen.length === 0) return failed(name === undefined ? none : unknown(name, views));
   const rows = chosen.flatMap(({ tools }) =>
-    tools.map(({ name: tool, description, offered, asks, changed }) => [
+    tools.map(({ name: tool, description, offered, asks, changed, refused = [] }) => [
       tool,
-      !offered ? "left out" : changed ? "changed, asks an owner" : asks ? "asks an owner" : "",
+      !offered
+        ? "left out"
+        : refused.length > 0
+          ? `refused by ${refused.map(({ model }) => model).join(", ")}`
+          : changed
+            ? "changed, asks an owner"
+            : asks
+              ? "asks an owner"
+              : "",
       description,
     ]),
   );
@@ -95,9 +106,17 @@ export async function listTools(call: CliCall): Promise<CliAnswer> {
       now === undefined ? [] : [`${tool} is now described as: ${now.description}`, `Its parameters are now: ${now.parameters}`],
     ),
   );
+  const refusals = chosen.flatMap(({ tools }) =>
+    tools.flatMap(({ name: tool, refused = [] }) =>
+      refused.map(({ model, reason }) => `${tool} is left out for ${model}, whose server does not accept it: ${ended(reason)}`),
+    ),
+  );
   const missing = chosen.filter(({ state }) => state !== "ready").map((view) => `${view.name} is ${view.state}. ${ended(view.reason)}`);
   const data = chosen.flatMap(({ name: server, tools }) => tools.map((tool) => ({ server, ...tool })));
-  return { lines: [...(rows.length === 0 ? ["There are no tools."] : [["tool", "", ""], ...rows]), ...changes, ...missing], data };
+  return {
+    lines: [...(rows.length === 0 ? ["There are no tools."] : [["tool", "", ""], ...rows]), ...changes, ...refusals, ...missing],
+    data,
+  };
 }
 
 const unknown = (name: string, known: readonly { readonly name: string }[]): string =>

@@ -5,6 +5,7 @@ import type { ToolOffer, ToolTurn } from "./contract.ts";
 import { createFingerprints, type Fingerprints } from "./fingerprints.ts";
 import { explainServers, statusOf, type Verdict, type Watched } from "./health.ts";
 import { offerOf } from "./offer.ts";
+import { createRefusals, type Refusal } from "./refusals.ts";
 import { Server } from "./server.ts";
 import { definitionOf, keyOf, type ServerSettings, serversIn } from "./settings.ts";
 import type { ServedServer } from "./used-server.ts";
@@ -16,6 +17,8 @@ export interface Serving {
   offer(turn: Pick<ToolTurn, "agentId">): ToolOffer | Promise<ToolOffer>;
   /** What the operator is shown of each server. */
   views(): readonly ServerView[];
+  /** What the server of a model says of a tool. */
+  refused(refusal: Refusal): void;
   status(): readonly Watched[];
   explain(): Verdict;
   /** Both for the servers with the name, and `undefined` if there are none. */
@@ -28,6 +31,7 @@ export interface Serving {
 
 export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, section: Section): Serving {
   const fingerprints = createFingerprints(host.store);
+  const refusals = createRefusals();
   /** By name and definition. */
   const running = new Map<string, Server>();
   const ending = new Set<Promise<void>>();
@@ -97,7 +101,7 @@ export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, s
     return [...found.values()];
   }
 
-  const views = () => all().map((one) => viewOf(one, fingerprints));
+  const views = () => refusals.shown(all().map((one) => viewOf(one, fingerprints)));
 
   async function eachNamed<T>(name: string, work: (served: ServedServer, server: Server) => Promise<T>): Promise<readonly T[] | undefined> {
     const found = all().filter((one) => one.name === name);
@@ -111,6 +115,7 @@ export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, s
       return used.length === 0 ? { tools: [] } : offerOf(used, fingerprints);
     },
     views,
+    refused: refusals.note,
     status: () => views().map(statusOf),
     explain: () => explainServers(views()),
     accept: (name) =>

@@ -35,6 +35,8 @@ export interface ToolView {
   readonly asks: boolean;
   /** Its description or its parameters differ from those that were accepted. */
   readonly changed: boolean;
+  /** Models that are asked without it, because their servers do not accept it; absent if there are none. */
+  readonly refused?: readonly { readonly model: string; readonly reason: string }[];
   /** All that the model reads of a tool that has changed, so that it can be judged before it is accepted. */
   readonly now?: { readonly description: string; readonly parameters: string };
 }

@@ -5,6 +5,7 @@ import { callPlugin, isObject, kindOf, pluginDeadlines, type Registry, registere
 import type { EngineTool, PluginLog, ToolOffer, ToolSource, ToolTurn } from "../../sdk/contract.ts";
 import { isThenable } from "../../stations/index.ts";
 import { type CallsOf, calledTool, createCallKeys, type OwnedTool } from "./called-tool.ts";
+import { createRefusedTools, type RefusedTools } from "./refused-tools.ts";
 import { isAllowed } from "./tool-names.ts";
 
 /** More tools fill the prompt, and models choose badly among them. */
@@ -23,6 +24,8 @@ export interface OfferedTools {
   ofPlugins(turn: ToolTurn): Promise<PluginTools>;
   /** The tools that the agent has of all these. Of two with one name the first is taken. */
   had(all: readonly OwnedTool[], agentId: string): readonly OwnedTool[];
+  /** Which of them the servers of models do not accept. */
+  readonly refused: RefusedTools;
   /** The same, as its engine calls them. */
   of(all: readonly OwnedTool[], calls: Pick<CallsOf, "turn" | "visit">): readonly EngineTool[];
 }
@@ -51,6 +54,7 @@ export function createOfferedTools({
   readonly log: Pick<PluginLog, "warn" | "debug">;
   readonly now: () => number;
 }): OfferedTools {
+  const refused = createRefusedTools({ registry, log });
   /** What was said of a tool that is left out: once is enough. */
   const said = new Set<string>();
   const leaveOut = ({ plugin, name }: Pick<OwnedTool, "plugin" | "name">, reason: string) => {
@@ -113,10 +117,13 @@ export function createOfferedTools({
       return { tools: [...own, ...sources.flatMap(({ tools }) => tools)], notes: sources.flatMap(({ notes }) => notes) };
     },
     had,
+    refused,
     of(all, calls) {
       const keyOf = createCallKeys(calls.turn.inbound.id);
       const { tools: settings = {} } = agentSettings(config(), calls.turn.agentId);
-      return had(all, calls.turn.agentId).map((tool) => calledTool(tool, keyOf, { ...calls, approvals, settings, log, now }));
+      const tools = had(all, calls.turn.agentId);
+      refused.offered(tools);
+      return tools.map((tool) => calledTool(tool, keyOf, { ...calls, approvals, settings, log, now }));
     },
   };
 }

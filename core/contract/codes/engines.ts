@@ -61,6 +61,11 @@ export const engineCodes = {
     hint: "Try again; check the server, and baseUrl of the provider.",
     outcome: "failed",
   },
+  model_content_refused: {
+    meaning: "The model server rejected the words of the request, such as by its content filter.",
+    hint: "Write the message in other words, or choose another model.",
+    outcome: "failed",
+  },
   model_empty: { meaning: "The model replied with nothing, twice.", hint: "Try again, or choose another model.", outcome: "failed" },
   model_failed: { meaning: "The model server reported an error.", hint: "Read the detail, and the log of the server.", outcome: "failed" },
   model_garbled: {
@@ -91,7 +96,7 @@ export const engineCodes = {
     outcome: "failed",
   },
   model_takes_no_tools: {
-    meaning: "The configuration says that the model cannot call tools.",
+    meaning: "The model cannot call tools, as the configuration or its server says.",
     hint: "Choose a model that calls tools, or correct `tools` of the model in models.providers.",
     outcome: "failed",
   },
@@ -123,6 +128,10 @@ export const engineCodes = {
     meaning: "Reactions are switched off for this account.",
     hint: 'Set reactionNotifications to "own" or "all".',
     outcome: "silent",
+  },
+  reasoning_in_text: {
+    meaning: "The beginning of the text was reasoning of the model, so the reply started over without it.",
+    hint: "",
   },
   skill_unknown: { meaning: "The model asked for a skill that does not exist.", hint: "" },
   skill_unreadable: { meaning: "The file of the skill cannot be read.", hint: "Check the file in the agent's workspace." },

@@ -23,7 +23,12 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ["answer_too_long", `Sorry, the answer was too long. ${askLess}`],
   ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message. Please send it again, or in other words."],
   ["model_takes_no_files", "Sorry, the model does not accept this file. Please send it as text, or write what is in it."],
-  ["model_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],
+  ["model_content_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],
+  // The reason may be a tool, a setting or the history, so the person must not look for it in their words.
+  [
+    "model_refused",
+    "Sorry, the server of my model did not accept the request. Your message need not be the reason. Please contact the owner of this bot; /new starts a new conversation, which may help.",
+  ],
   ["model_quota", "Sorry, the model's quota is used up. Please try again later, or contact the owner of this bot."],
   ["budget_run_exceeded", `Sorry, this needs more than I may spend on one answer. ${askLess}`],
   ["budget_unpriced", notSetUp],
