@@ -22,7 +22,7 @@ export { askerOf } from "./spending/asker.ts";
 export { createSpending, type Spending } from "./spending/spending.ts";
 export { parseTarget } from "./target.ts";
 export { createApprovals } from "./tools/approvals.ts";
-export { createOfferedTools } from "./tools/offered-tools.ts";
+export { createOfferedTools, type OfferedTools, type OwnTool } from "./tools/offered-tools.ts";
 export type { RefusedTool, RefusedTools } from "./tools/refused-tools.ts";
 export { createSkills } from "./tools/skills.ts";
 export { acknowledgement, createRefusedAcknowledgements } from "./turn/acknowledgement.ts";

@@ -83,10 +83,11 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const files = createOutboundFiles({ ...options, optionsOf });
   const replyTools = createReplyTools({ account: (channel, account) => accounts.get(channel, account), complete: files.complete });
   const receive: Path["receive"] = (event, how) => path.receive(event, how);
-  const approvals = createGatewayApprovals({ ...{ store, receive, log, now }, accounts: () => accounts, gate: () => gate });
+  const capabilities = (channel: string) => registry.channels.get(channel)?.definition.capabilities;
+  const approvals = createGatewayApprovals({ ...{ store, receive, capabilities, log, now }, accounts: () => accounts, gate: () => gate });
   const owner = createOwnerNotices({ config, pairing, receive, gate: () => gate, accounts: () => accounts, router: () => router });
   const spending = createSpending({ config, store, log, now, newId, notifyOwner: owner.notify });
-  const offered = createOfferedTools({ registry, config, approvals, log, now });
+  const offered = createOfferedTools({ registry, config, approvals, store, log, now });
   const { turns, stops, running, describe, standings } = createTurns(options, {
     ...{ engines, registry, spending },
     account: (channel, account) => accounts.get(channel, account),
@@ -163,7 +164,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     reports: { log, redact: options.redact, onBegin },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
-      ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, files, spending, log, now },
+      ...{ config, accounts, optionsOf, gate, router, turns, offered, context, facts, describe, files, spending, log, now },
       redact: options.redact,
     }),
   });

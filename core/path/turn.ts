@@ -12,9 +12,9 @@ import {
   type TurnEvent,
 } from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
-import { type Hooks, hasActed, replyAdditions, toolCalls, type Visit } from "../stations/index.ts";
+import { type Hooks, hasActed, replyAdditions, type ToolUse, toolCalls, type Visit } from "../stations/index.ts";
 import { withAdditions } from "./additions.ts";
-import { apologyTo } from "./endings/apology.ts";
+import { apologyTo, withDone } from "./endings/apology.ts";
 import { type Stop, silentDecision, type Trace, textReply } from "./endings/ending.ts";
 import type { PathOptions } from "./options.ts";
 import type { Presence } from "./presence/presence.ts";
@@ -132,7 +132,8 @@ export async function turn(
     // The user who stopped the turn knows; an apology would be superfluous.
     const seen = shown?.last();
     if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, stoppedNote);
-    const failure = isRefused ? await refused(inbound, route, refusalFor) : failed(code, inbound, route);
+    const uses = visit.get(toolCalls);
+    const failure = isRefused ? await refused(inbound, route, { refusalFor, uses }) : failed(code, inbound, route, uses);
     return withShown(failure, seen, failure.say?.reply.text ?? interruptedNote);
   }
 }
@@ -140,14 +141,14 @@ export async function turn(
 /** More calls of one turn are counted only: a model that loops must not fill the state. */
 const mostTracedCalls = 50;
 
-function traceTools(trace: Trace, visit: Visit): void {
+export function traceTools(trace: Trace, visit: Visit): void {
   const calls = visit.get(toolCalls) ?? [];
   for (const { name, plugin, ms, code, detail } of calls.slice(0, mostTracedCalls))
     trace.add("turn", {
       plugin,
       verdict: "pass",
       code: code ?? "tool_done",
-      detail: `the tool ${name}, ${detail === undefined ? "" : `${detail}, `}${ms} ms`,
+      detail: [`the tool ${name}`, detail, ms === undefined ? undefined : `${ms} ms`].filter((piece) => piece !== undefined).join(", "),
     });
   const more = calls.length - mostTracedCalls;
   if (more > 0) trace.add("turn", { plugin: "core", verdict: "pass", code: "tool_done", detail: `${more} more calls of tools` });
@@ -162,9 +163,9 @@ function withShown(stop: Stop, seen: ReturnType<ShownText["last"]> | undefined, 
   return seen.spoken.trim() === "" ? shown : { ...shown, spoken: endedText(seen.spoken, inConversation) };
 }
 
-function failed(reason: string, inbound: Inbound, { to }: Route): Stop {
+function failed(reason: string, inbound: Inbound, { to }: Route, uses?: readonly ToolUse[]): Stop {
   const stop = { outcome: "failed", reason } as const;
-  const say = apologyTo(reason, { inbound, to });
+  const say = apologyTo(reason, { inbound, to, uses });
   return say === undefined ? { stop } : { stop, say };
 }
 
@@ -172,10 +173,14 @@ function failed(reason: string, inbound: Inbound, { to }: Route): Stop {
 const overBudget = "budget_exceeded";
 
 /** A heartbeat that a budget refuses is silent. Its events wait for the next one, as after a failure. */
-async function refused(inbound: Inbound, route: Route, refusalFor: PathOptions["agents"]["refusalFor"]): Promise<Stop> {
+async function refused(
+  inbound: Inbound,
+  route: Route,
+  { refusalFor, uses }: Pick<PathOptions["agents"], "refusalFor"> & { readonly uses: readonly ToolUse[] | undefined },
+): Promise<Stop> {
   const stop = { outcome: inbound.request?.heartbeat === undefined ? "refused" : "silent", reason: overBudget } as const;
   const text = route.to === null ? undefined : await refusalFor(inbound, route);
-  return text === undefined || route.to === null ? { stop } : { stop, say: { address: route.to, reply: textReply(text) } };
+  return text === undefined || route.to === null ? { stop } : { stop, say: { address: route.to, reply: textReply(withDone(text, uses)) } };
 }
 
 /** An engine's error carries its own code; an error without one is the engine's mistake. */

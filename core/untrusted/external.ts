@@ -66,14 +66,17 @@ export interface ExternalContent {
   readonly source: string;
   /** The id in both markers. Default: 128 random bits, so that the author of the text cannot know it. */
   readonly id?: string;
+  /** What the model reads before the markers. Default: how to treat the content of a webhook. */
+  readonly notice?: string;
   /** Further facts about the content, which may come from outside, too. Each is shown on one line inside the markers. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
 export function wrapExternal(content: ExternalContent): string {
   const { text, source, id = randomBytes(markBytes).toString("hex"), metadata = {} } = content;
+  const before = content.notice ?? notice;
   const facts = Object.entries({ Source: source, ...metadata }).map(([name, value]) => `${oneLine(name)}: ${oneLine(value)}`);
-  return `${notice}\n${begin(id)}\n${facts.join("\n")}\n---\n${defuseExternal(text)}\n${end(id)}`;
+  return `${before}\n${begin(id)}\n${facts.join("\n")}\n---\n${defuseExternal(text)}\n${end(id)}`;
 }
 
 /** Replaces imitated markers and control tokens; changes nothing else. */

@@ -1,4 +1,5 @@
 /** Requests to a server over HTTP: to its own origin only, and with a word to the server when a call is given up. */
+import { keyed } from "./call-key.ts";
 import { causesOf, oneLine, ServerFault } from "./fault.ts";
 import type { AddressDefinition } from "./settings.ts";
 
@@ -15,7 +16,8 @@ export function fetchFor({ url }: AddressDefinition): Fetch {
       const tell = () => void cancel(target, init, call);
       init.signal?.addEventListener("abort", tell, { once: true });
     }
-    return limited(await fetch(input, { ...init, redirect: "error" }), target.host);
+    const body = call === undefined ? init.body : JSON.stringify(keyed(JSON.parse(init.body as string) as object));
+    return limited(await fetch(input, { ...init, ...(body !== undefined && { body }), redirect: "error" }), target.host);
   };
 }
 

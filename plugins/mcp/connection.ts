@@ -1,6 +1,7 @@
 /** A connection to a server: started, greeted, and asked for its tools. The library is loaded with the first one. */
 import type { MCPClient } from "@ai-sdk/mcp";
 import { addressFault, fetchFor } from "./address.ts";
+import { withKey } from "./call-key.ts";
 import { causesOf, oneLine, ServerFault } from "./fault.ts";
 import { lastWords, ProgramTransport } from "./program.ts";
 import type { ServerResult } from "./result.ts";
@@ -16,6 +17,12 @@ export interface ListedTool {
   readonly readOnly: boolean;
 }
 
+export interface CallOptions {
+  readonly signal: AbortSignal;
+  /** Identifies the call, for the server. */
+  readonly key: string;
+}
+
 export interface Connection {
   readonly server: { readonly name: string; readonly version: string };
   readonly protocol: string;
@@ -23,7 +30,7 @@ export interface Connection {
   readonly pid?: number | undefined;
   list(signal: AbortSignal): Promise<readonly ListedTool[]>;
   /** Rejects with `ServerFault`, or with the error of the server. */
-  call(name: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<ServerResult>;
+  call(name: string, args: Readonly<Record<string, unknown>>, options: CallOptions): Promise<ServerResult>;
   close(): Promise<void>;
 }
 
@@ -82,7 +89,7 @@ function hidingSecrets(connection: Connection, definition: Definition): Connecti
       const tools = await hiding(definition, connection.list(signal));
       return tools.map((tool) => ({ ...tool, description: shown(tool.description) }));
     },
-    call: (tool, args, signal) => hiding(definition, connection.call(tool, args, signal)),
+    call: (tool, args, options) => hiding(definition, connection.call(tool, args, options)),
   };
 }
 
@@ -179,13 +186,14 @@ function connectionOf(
       // In the order of their names: some servers list them in another order each time, and a prompt that stays the same can be cached.
       return found.slice(0, mostTools).sort((a, b) => (a.name < b.name ? -1 : 1));
     },
-    async call(tool, args, signal) {
+    async call(tool, args, { signal, key }) {
       // Of this call alone: that of the caller may be aborted long after the call has ended, and then there is nothing to cancel.
       const call = new AbortController();
       const giveUp = () => call.abort(signal.reason);
       signal.addEventListener("abort", giveUp, { once: true });
       try {
-        return (await client.callTool({ name: tool, arguments: args, options: { signal: call.signal } })) as ServerResult;
+        const options = { signal: call.signal };
+        return (await withKey(key, () => client.callTool({ name: tool, arguments: args, options }))) as ServerResult;
       } catch (thrown) {
         signal.throwIfAborted();
         const fault = faultOf(thrown);

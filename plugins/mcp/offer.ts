@@ -32,7 +32,8 @@ function toolOf(used: UsedServer, server: Server, tool: ListedTool, fingerprints
     parameters: tool.parameters as Json,
     timeoutSeconds: used.settings.timeoutSeconds,
     needsApproval: async () => approvalReason(used, tool, await fingerprints.hasChanged(server, tool.name)),
-    run: ({ args, signal }: Call) => server.call(tool.name, args, signal),
+    readOnly: tool.readOnly,
+    run: ({ args, signal, key }: Call) => server.call(tool.name, args, { signal, key }),
   };
 }
 

@@ -7,6 +7,7 @@ import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, MCPTransport, MCPTransportSendOptions } from "@ai-sdk/mcp";
+import { keyed } from "./call-key.ts";
 import { plain, ServerFault } from "./fault.ts";
 import type { ProgramDefinition } from "./settings.ts";
 import { createTail, type Tail } from "./tail.ts";
@@ -99,7 +100,7 @@ export class ProgramTransport implements MCPTransport {
       const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: message.id, reason: "aborted" } };
       signal?.addEventListener("abort", () => void (this.#fault === undefined && write(cancelled)), { once: true });
     }
-    write(message);
+    write(keyed(message));
   }
 
   /** Resolves when the program and what it started have ended. */

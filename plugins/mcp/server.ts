@@ -1,6 +1,6 @@
 /** One server, kept running: started again when it ends, asked for its tools again, and given up when it ends too often. */
 import type { Json, PluginLog } from "service-gateway/sdk";
-import type { Connection, ConnectionEvents, ListedTool } from "./connection.ts";
+import type { CallOptions, Connection, ConnectionEvents, ListedTool } from "./connection.ts";
 import { oneLine, ServerFault } from "./fault.ts";
 import { shownResult } from "./result.ts";
 import { type Definition, identityOf, withoutSecrets } from "./settings.ts";
@@ -101,8 +101,8 @@ export class Server {
     return this.state() === "ready";
   }
 
-  /** A call of a tool, which is never sent twice. */
-  async call(tool: string, args: Json, signal: AbortSignal): Promise<Json> {
+  /** A call of a tool, which is never sent twice. The server is sent `key`, by which it can recognize a call. */
+  async call(tool: string, args: Json, { signal, key }: CallOptions): Promise<Json> {
     for (let mayRepeat = true; ; mayRepeat = false) {
       const isThere = await this.available(callWaitMs, signal);
       signal.throwIfAborted();
@@ -110,7 +110,7 @@ export class Server {
       if (!isThere || asked === undefined) return this.#down("the call was not sent. Try again later.");
       this.#calls += 1;
       try {
-        return shownResult(this.name, await asked.call(tool, args as Readonly<Record<string, unknown>>, signal));
+        return shownResult(this.name, await asked.call(tool, args as Readonly<Record<string, unknown>>, { signal, key }));
       } catch (thrown) {
         signal.throwIfAborted();
         const unknown = "it ended during the call. It is not known whether the call took effect.";

@@ -6,9 +6,10 @@ import { open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type AgentSettings, expandPath } from "../../config/index.ts";
 import { type Json, reasonOf } from "../../contract/index.ts";
-import type { EngineTool, PluginLog } from "../../sdk/contract.ts";
+import type { PluginLog } from "../../sdk/contract.ts";
 import { plainName } from "../conversation/envelope.ts";
 import { nameBefore } from "../conversation/name-before.ts";
+import type { OwnTool } from "./offered-tools.ts";
 
 export interface Skill {
   readonly name: string;
@@ -149,12 +150,13 @@ export function namedSkill(text: string, skills: readonly Skill[]): string | und
   return word === undefined ? undefined : skills.find(({ name }) => plain(name) === plain(word))?.name;
 }
 
-export function skillTools(skills: readonly Skill[]): readonly EngineTool[] {
+export function skillTools(skills: readonly Skill[]): readonly OwnTool[] {
   if (skills.length === 0) return [];
   const names = skills.map(({ name }) => name);
   return [
     {
       name: "read_skill",
+      readOnly: true,
       description: "Reads one of your skills: instructions for a task.",
       parameters: {
         type: "object",

@@ -118,6 +118,10 @@ export const engineCodes = {
     hint: "",
     outcome: "silent",
   },
+  outcome_unknown: {
+    meaning: "A call of a tool was sent before an interruption, and it is not known whether it took effect. The model read that.",
+    hint: "Look whether it took effect. The agent calls the tool again only after it has read that.",
+  },
   reaction_noted: { meaning: "The reaction was noted; the next turn mentions it.", hint: "", outcome: "silent" },
   reaction_to_others: {
     meaning: "The reaction is to a message that the bot did not send.",
@@ -135,10 +139,22 @@ export const engineCodes = {
   },
   skill_unknown: { meaning: "The model asked for a skill that does not exist.", hint: "" },
   skill_unreadable: { meaning: "The file of the skill cannot be read.", hint: "Check the file in the agent's workspace." },
+  called_before: {
+    meaning: "A call was not made: before an interruption the turn had called the tool with other arguments. The model read that.",
+    hint: "",
+  },
   tool_done: { meaning: "The agent called a tool, which returned a result.", hint: "" },
   tool_failed: {
     meaning: "A tool failed; the model read the reason.",
     hint: "Read the log lines of the plugin: `{command} logs`.",
+  },
+  tool_recorded: {
+    meaning: "The agent called a tool before an interruption. A turn that runs again gets the result that was recorded.",
+    hint: "",
+  },
+  tool_unrecorded: {
+    meaning: "A call was not made, because it could not be recorded first; the model read that.",
+    hint: "Read the log lines around it: `{command} logs`. The state cannot be written.",
   },
   tool_refused: { meaning: "A tool did not do what it was asked; the model read the reason.", hint: "Read the log lines of the plugin." },
   tool_source_down: {

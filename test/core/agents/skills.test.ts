@@ -88,8 +88,8 @@ test("the model is told what they are for, and reads one as it stands now; anoth
   expect(skillsHint(found)).toMatch(/read_skill[\s\S]*\n- bread: Bakes bread\.$/);
   put("bread", bread.replace("ten", "twenty"));
   const [tool] = skillTools(found);
-  expect(await tool?.run({ name: "bread" }, never)).toMatchObject({ ok: true, text: expect.stringContaining("twenty minutes") });
-  expect(await tool?.run({ name: "tea" }, never)).toMatchObject({ ok: false, code: "skill_unknown" });
-  expect(await tool?.run(null, never)).toMatchObject({ ok: false, code: "skill_unknown" });
+  expect(await tool?.run({ name: "bread" }, never, "key")).toMatchObject({ ok: true, text: expect.stringContaining("twenty minutes") });
+  expect(await tool?.run({ name: "tea" }, never, "key")).toMatchObject({ ok: false, code: "skill_unknown" });
+  expect(await tool?.run(null, never, "key")).toMatchObject({ ok: false, code: "skill_unknown" });
   expect([skillsHint([]), skillTools([])]).toEqual([undefined, []]);
 });
