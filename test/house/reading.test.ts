@@ -19,8 +19,7 @@ const allowed: Readonly<Record<string, string>> = {
   "plugins/botchat/wire/transport.ts": "calls of the bot API, whose bodies are `LimitedBody`",
   "plugins/botchat/wire/download.ts": "writes files to disk, within limits",
   "plugins/playground/platform/webhook.ts": "the emulated platform, whose bodies are `LimitedBody`",
-  "plugins/ai/provider.ts": "model servers, which have a reader of their own",
-  "plugins/ai/unstreamed.ts": "model servers, which have a reader of their own",
+  "plugins/ai/answer/unstreamed.ts": "model servers, which have a reader of their own",
 };
 
 /** Server code, which answers requests and sends none. */
