@@ -79,7 +79,7 @@ function readinessOf(
     ...plugins.reports().flatMap((plugin) => (plugin.state === "failed" ? [plugin.reason ?? `The plugin ${plugin.id} failed.`] : [])),
   ];
   const accounts = runtime.accounts.reports().flatMap(({ channel, account, status, standby }) => {
-    if (status.state === "connected" || standby === true) return [];
+    if (status.state === "connected" || (standby === true && status.state !== "failed")) return [];
     const reason = reasonOfStatus(status);
     return [`${channel}:${account} is ${status.state}${reason === undefined ? "" : `: ${reason}`}`];
   });

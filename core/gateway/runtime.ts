@@ -195,7 +195,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const access = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.access;
   const botTurns = createBotTurns({ store, now, access, pathsOf: gate.pathsOf });
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns };
-  tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
+  tapCore(hooks, { ...parts, log, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
   const ofAgents = { owner, commands, turns, stops, running, standings, refusedTools: offered.refused, activation, router, spending };
   return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };

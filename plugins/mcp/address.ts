@@ -1,4 +1,6 @@
 /** Requests to a server over HTTP: to its own origin only, and with a word to the server when a call is given up. */
+
+import { fetchLimited } from "service-gateway/sdk/reading";
 import { keyed } from "./call-key.ts";
 import { causesOf, oneLine, ServerFault } from "./fault.ts";
 import type { AddressDefinition } from "./settings.ts";
@@ -17,34 +19,17 @@ export function fetchFor({ url }: AddressDefinition): Fetch {
       init.signal?.addEventListener("abort", tell, { once: true });
     }
     const body = call === undefined ? init.body : JSON.stringify(keyed(JSON.parse(init.body as string) as object));
-    return limited(await fetch(input, { ...init, ...(body !== undefined && { body }), redirect: "error" }), target.host);
+    return fetchLimited(input, { ...init, ...(body !== undefined && { body }) }, limits);
   };
 }
 
 const mostMegabytes = 32;
 
 /** An answer without an end must not fill the memory. A stream of events carries many answers, so each event counts alone. */
-function limited(response: Response, place: string): Response {
-  if (response.body === null) return response;
-  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const most = mostMegabytes * 1_024 * 1_024;
-  let left = most;
-  const counted = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      // An empty line ends an event. Where it falls between two chunks, the next one is found.
-      if (isStream && hasEmptyLine(chunk)) left = most;
-      left -= chunk.byteLength;
-      if (left >= 0) controller.enqueue(chunk);
-      else controller.error(new ServerFault(`${place} answered with more than ${mostMegabytes} MB`, { fix: "Ask its tools for less." }));
-    },
-  });
-  return new Response(response.body.pipeThrough(counted), response);
-}
-
-function hasEmptyLine(chunk: Uint8Array): boolean {
-  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  return ["\n\n", "\r\n\r\n", "\r\r"].some((line) => bytes.includes(line));
-}
+const limits = {
+  maxBytes: mostMegabytes * 1_024 * 1_024,
+  fault: (host: string) => new ServerFault(`${host} answered with more than ${mostMegabytes} MB`, { fix: "Ask its tools for less." }),
+} as const;
 
 function callIn(body: RequestInit["body"]): string | number | undefined {
   if (typeof body !== "string" || !body.includes('"tools/call"')) return undefined;
@@ -59,7 +44,7 @@ async function cancel(url: URL, { headers }: RequestInit, requestId: string | nu
   const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "aborted" } });
   try {
     const signal = AbortSignal.timeout(cancelPatienceMs);
-    const response = await fetch(url, { method: "POST", body, redirect: "error", signal, ...(headers !== undefined && { headers }) });
+    const response = await fetchLimited(url, { method: "POST", body, signal, ...(headers !== undefined && { headers }) }, limits);
     await response.body?.cancel();
   } catch {
     // It may be away; the call is given up in any case.

@@ -7,6 +7,7 @@ import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import type { JSONRPCMessage, MCPTransport, MCPTransportSendOptions } from "@ai-sdk/mcp";
+import { createLineReader } from "service-gateway/sdk/reading";
 import { keyed } from "./call-key.ts";
 import { plain, ServerFault } from "./fault.ts";
 import type { ProgramDefinition } from "./settings.ts";
@@ -127,17 +128,13 @@ export class ProgramTransport implements MCPTransport {
   }
 
   #reader(): (chunk: string) => void {
-    let begun = "";
-    return (chunk) => {
-      const lines = (begun + chunk).split("\n");
-      begun = lines.pop() ?? "";
-      if (begun.length > longestMessage) {
-        begun = "";
+    return createLineReader((line) => this.#read(line), {
+      maxChars: longestMessage,
+      onTooLong: () => {
         this.#ended(new ServerFault("it wrote a message of more than 32 MB", { fix: "Look at the tool that was called last." }));
         void this.close();
-      }
-      for (const line of lines) this.#read(line);
-    };
+      },
+    });
   }
 
   #read(line: string): void {
