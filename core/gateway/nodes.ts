@@ -5,6 +5,9 @@ import type { Log } from "../log/index.ts";
 import type { Store } from "../state/index.ts";
 import type { Runtime } from "./runtime.ts";
 
+/** A note to look in the store for what an operator has done there. */
+export const lookTopic = "look";
+
 /** Does nothing if the gateway has its store to itself. */
 export function joinNodes({
   store: { nodes },
@@ -21,6 +24,8 @@ export function joinNodes({
       for (const lane of lanes) path.lanes.notify(lane, 0);
     },
     note(note) {
+      const failed = (error: unknown) => log.warn({ error: reasonOf(error) }, "this node could not look for the work of an operator");
+      if (note.topic === lookTopic) path.lanes.rescan().catch(failed);
       stops.hear(note);
       running.hear(note);
       activation.hear(note);

@@ -2,8 +2,10 @@
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
 import { type Identity, type IdentityRecord, openIdentity } from "../../identity.ts";
+import { isLockFree } from "../../lock.ts";
+import { readLeftLog } from "../../log-file.ts";
 import { examineTables } from "../database/examine.ts";
-import { examineIdentity, identify } from "../database/identify.ts";
+import { examineIdentity, examineLog, identify } from "../database/identify.ts";
 import { migrate } from "../database/migrations.ts";
 import { makeShrinkable, prepareForShrinking } from "../database/shrinking.ts";
 import { createStatements } from "../database/statements.ts";
@@ -34,10 +36,15 @@ interface Opened {
   readonly record: IdentityRecord;
 }
 
-function openDatabase({ file, directory, used, owner }: WriterOptions): Opened {
+function openDatabase({ file, directory, used, owner, isAlone }: WriterOptions): Opened {
+  // Beside a running gateway there is nothing left by a killed one.
+  const before = isAlone && (owner || isLockFree(directory)) ? readLeftLog(file) : undefined;
   const db = new DatabaseSync(file, { timeout: busyMs });
   try {
-    if (examineTables(db, { directory, used })) examineIdentity(db, directory);
+    if (examineTables(db, { directory, used })) {
+      examineIdentity(db, directory);
+      examineLog(db, { directory, file, before });
+    }
     prepareForShrinking(db);
     if (db.prepare("PRAGMA journal_mode").get()?.journal_mode !== "wal") db.exec("PRAGMA journal_mode = WAL");
     db.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA synchronous = FULL;
