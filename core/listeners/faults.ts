@@ -9,6 +9,8 @@ export interface SourceFault {
   readonly event: string;
   /** What was wrong, without the content of the message. */
   readonly reason: string;
+  /** What the handler threw. */
+  readonly error?: unknown;
 }
 
 /** Receives each fault of a source. It must not throw; what it throws is written to the standard error. */
@@ -60,10 +62,10 @@ const reasonOf = (error: unknown): string => {
 };
 
 /** Reports a fault. An error of `fault` itself is written to the standard error, so that it ends nothing. */
-export function reportFault(fault: OnFault, what: Omit<SourceFault, "reason">, error: unknown): void {
+export function reportFault(fault: OnFault, what: Omit<SourceFault, "reason" | "error">, error: unknown): void {
   const reason = reasonOf(error);
   try {
-    fault({ ...what, reason });
+    fault({ ...what, reason, ...(what.kind === "handler" && { error }) });
   } catch (failed) {
     process.emitWarning(`${faultText({ ...what, reason })}; reporting that failed: ${reasonOf(failed)}`, { code: "SERVICE_SOURCE_FAULT" });
   }
