@@ -130,7 +130,7 @@ function namesIn(outcome: string | undefined): readonly string[] {
 
 /** Describes an error in terms of the user's own files. Stack frames of the engine and of this program are left out. */
 function describe({ kind, message, where }: TransformError, root: string): NonNullable<Ended["error"]> {
-  const lines = (where ?? "").split("\n").filter((line) => /(?:\(|at )\/.*:\d+/.test(line));
+  const lines = (where ?? "").split("\n").filter((line) => /(?:\(|at )\/\S/.test(line));
   const own = lines.slice(0, whereLines).map((line) => line.trim().replace(/(\(|at )\//, (_, before: string) => `${before}${root}${sep}`));
   return { kind, message, where: own.length === 0 ? undefined : own.join("\n") };
 }

@@ -8,6 +8,7 @@ import type { Meter } from "../meter.ts";
 import type { Files } from "../modules/files.ts";
 import type { Level } from "../printer.ts";
 import { type Call, createCallEffects, newCall, type Outcome } from "./call-effects.ts";
+import { createErrorPlaces } from "./error-place.ts";
 import { failures } from "./failures.ts";
 import { connectGuest } from "./guest-side.ts";
 import type { QuickJs } from "./quickjs.ts";
@@ -44,6 +45,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   const { quickjs, files, entry, memoryMb, print, computing, compiledMs, meter, fetch } = options;
   const { runtime, context } = await quickjs.create(memoryMb);
   const calls = new Map<number, Call>();
+  const placed = createErrorPlaces(files.read);
   /** The call that is currently computing. */
   let current: Call | undefined;
   let enteredAt = 0;
@@ -131,7 +133,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     if (call === undefined || call.settled !== undefined) return;
     if (kind === "value") call.settled = { outcome: text === "" ? undefined : text };
     else if (text === "out of memory") overMemory(call);
-    else call.settled = { outcome: failures.thrown({ kind, text, stack, isRefusal: guest.isRefusal }) };
+    else call.settled = { outcome: failures.thrown({ kind, text, stack: placed(text, stack), isRefusal: guest.isRefusal }) };
   }
 
   function end(call: Call, outcome: Outcome): void {

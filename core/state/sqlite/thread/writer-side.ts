@@ -4,7 +4,7 @@ import { extname } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
 import { onEvent, onMessage } from "../../../listeners/index.ts";
 import { asReply } from "./check-messages.ts";
-import type { Reply, Request, WriterOptions } from "./protocol.ts";
+import type { Request, WriterOptions } from "./protocol.ts";
 
 /** What the queue uses of a writer. It emits `message` for each reply, `error` for what ends it, and `exit` when it has ended. */
 export interface WriterSide extends Pick<EventEmitter, "on" | "once" | "off"> {
