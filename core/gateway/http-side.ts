@@ -1,6 +1,7 @@
 /** The HTTP side of a gateway: the server, the routes of the plugins, the hook endpoints. */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
+import { onEvent } from "../listeners/index.ts";
 import { defaultAgentId, type GatewayConfig, type Secrets } from "../config/index.ts";
 import { type Accepted, PluginError, reasonOf } from "../contract/index.ts";
 import { type Asked, callPlugin, pluginDeadlines, pluginFault, routeAnswerProblem, unusable } from "../host/index.ts";
@@ -63,7 +64,10 @@ function guardRoute(
       if (events !== undefined) return { ...answer, events: guardStream(asked, events, { timed }) };
       if (!(body instanceof Readable)) return answer;
       const guarded = Readable.from(guardStream(asked, body, { timed, ms: pluginDeadlines.route }), { objectMode: false });
-      guarded.once("error", (error) => log.error({ plugin, error: reasonOf(error) }, "a response of a route was cut off"));
+      onEvent<readonly [unknown]>(guarded, "error", {
+        source: `a response of the plugin ${plugin}`,
+        handle: (error) => log.error({ plugin, error: reasonOf(error) }, "a response of a route was cut off"),
+      });
       return { ...answer, body: guarded };
     },
   };

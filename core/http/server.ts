@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
+import { onEvent } from "../listeners/index.ts";
 import type { GatewayConfig } from "../config/index.ts";
 import { cannotStore, reasonOf } from "../contract/index.ts";
 import type { PluginLog, RouteDefinition } from "../sdk/contract.ts";
@@ -93,9 +94,12 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   let closing: Promise<void> | undefined;
   const sockets = new Set<Socket>();
-  app.server.on("connection", (socket) => {
-    sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
+  onEvent<readonly [Socket]>(app.server, "connection", {
+    source: "a client",
+    handle(socket) {
+      sockets.add(socket);
+      onEvent(socket, "close", { source: "a client", handle: () => sockets.delete(socket), once: true });
+    },
   });
   const close = async (): Promise<void> => {
     streams.end();

@@ -36,6 +36,15 @@ export interface EventHandler<Given extends readonly unknown[]> extends Guard {
 const isThenable = (value: unknown): value is PromiseLike<unknown> =>
   typeof value === "object" && value !== null && typeof (value as { readonly then?: unknown }).then === "function";
 
+/** Created with the first fault only, because a handler of each request has one. */
+function warnings(): OnFault {
+  let warn: OnFault | undefined;
+  return (fault) => {
+    warn ??= warnOfFaults();
+    warn(fault);
+  };
+}
+
 /** Runs a handler; what it throws, now or later, is a fault of its source. */
 function run(work: () => unknown, { source, fault }: Required<Guard>, event: string): void {
   const failed = (error: unknown) => reportFault(fault, { source, kind: "handler", event }, error);
@@ -59,8 +68,9 @@ function attach(emitter: Emitter, event: string, listener: Listener): () => void
  */
 export function messageHandler<T>(
   event: string,
-  { source, check, handle, fault = warnOfFaults() }: MessageHandler<T>,
+  { source, check, handle, fault: given }: MessageHandler<T>,
 ): (value: unknown) => void {
+  const fault = given ?? warnings();
   const receive = (value: unknown): unknown => {
     const message = check(value);
     if (message !== undefined) return handle(message);
@@ -90,8 +100,9 @@ export function onMessage<T>(emitter: Emitter, event: string, handler: MessageHa
 export function onEvent<Given extends readonly unknown[] = readonly []>(
   emitter: Emitter,
   event: string,
-  { source, handle, once = false, fault = warnOfFaults() }: EventHandler<Given>,
+  { source, handle, once = false, fault: given }: EventHandler<Given>,
 ): () => void {
+  const fault = given ?? warnings();
   const stop = attach(emitter, event, (...given) => {
     if (once) stop();
     run(() => handle(...(given as unknown as Given)), { source, fault }, event);

@@ -1,6 +1,7 @@
 /** Questions to the person at the terminal. They are printed on standard error, so that standard output contains data only. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
+import { onEvent } from "../../listeners/index.ts";
 import { HostError } from "../../contract/errors.ts";
 import type { CliCall } from "../../sdk/contract.ts";
 
@@ -31,7 +32,10 @@ export function createQuestions(streams: Streams): NonNullable<CliCall["terminal
 function readLine({ stdin, stderr }: Streams, prompt: string, output: NodeJS.WritableStream): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = createInterface({ input: stdin, output, terminal: true });
-    reader.once("close", () => reject(new HostError("usage", { reason: "the input ended before the question was answered" })));
+    onEvent(reader, "close", {
+      source: "the terminal",
+      handle: () => reject(new HostError("usage", { reason: "the input ended before the question was answered" })),
+    });
     // The line editor receives Ctrl+C in place of the terminal.
     reader.once("SIGINT", () => {
       reader.close();

@@ -1,6 +1,7 @@
 /** `gateway`: runs the gateway in the foreground until it is stopped. */
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
+import { onEvent } from "../../listeners/index.ts";
 import type { ConfigLocation } from "../../config/reading/locate.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
 import { programCommand } from "../../contract/command.ts";
@@ -67,12 +68,19 @@ export async function runUntilStopped(
   };
   let gateway: Gateway | undefined;
   // An unhandled rejection in a plugin does not stop the gateway; accepted events are on disk either way.
-  process.on("unhandledRejection", (reason) => {
-    if (gateway === undefined) terminal.note(`error: Unhandled promise rejection: ${reasonOf(reason)}.`);
-    else gateway.logStray(reason, { ending: false });
+  const source = "this process";
+  onEvent<readonly [unknown]>(process, "unhandledRejection", {
+    source,
+    handle(reason) {
+      if (gateway === undefined) terminal.note(`error: Unhandled promise rejection: ${reasonOf(reason)}.`);
+      else gateway.logStray(reason, { ending: false });
+    },
   });
   // After an uncaught exception the state of the process is unknown: it ends, and its supervisor starts it again.
-  process.on("uncaughtExceptionMonitor", (error) => gateway?.logStray(error, { ending: true }));
+  onEvent<readonly [Error]>(process, "uncaughtExceptionMonitor", {
+    source,
+    handle: (error) => gateway?.logStray(error, { ending: true }),
+  });
 
   try {
     const print = process.stdout.isTTY ? "human" : "json";

@@ -1,6 +1,7 @@
 /** Sends the answers of the hook endpoints. Refusals are logged, and stored for the operator. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
+import { onEvent } from "../../listeners/index.ts";
 import { reasonOf } from "../../contract/index.ts";
 import { HttpProblem, jsonType, sendProblem } from "../../http/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
@@ -49,7 +50,7 @@ export function createAnswers(deps: AnswerDeps): Answers {
       sendProblem(call.reply, problem);
     },
     drop(call, problem) {
-      call.reply.raw.once("finish", () => call.request.raw.socket.destroySoon());
+      onEvent(call.reply.raw, "finish", { source: "a client", handle: () => call.request.raw.socket.destroySoon() });
       answers.refuse(call, problem);
     },
     fail(call, error) {

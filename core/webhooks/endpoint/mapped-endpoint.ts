@@ -1,5 +1,6 @@
 /** Handles requests to mappings and presets once their headers have been checked: detects repetitions, and answers. */
 import type { IncomingMessage } from "node:http";
+import { onEvent } from "../../listeners/index.ts";
 import { reasonOf } from "../../contract/index.ts";
 import { clientKey, parseJson } from "../../http/index.ts";
 import type { MappingTable } from "../mapping/mapping.ts";
@@ -91,7 +92,7 @@ export function createMapped(
     answerTest,
     hold(call, drop) {
       const release = pending.begin(clientKey(deps.clientAddress(call.request.raw)), drop);
-      call.reply.raw.once("close", release);
+      onEvent(call.reply.raw, "close", { source: "a client", handle: release });
       return release;
     },
     take(call, target, body) {

@@ -3,6 +3,7 @@ import { existsSync, rmSync } from "node:fs";
 import { mkdtemp, realpath, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { dirname, join, relative, resolve } from "node:path";
+import { onEvent } from "../../../listeners/index.ts";
 import { HostError, reasonOf } from "../../../contract/errors.ts";
 import { product } from "../../../contract/product.ts";
 import { isObject } from "../../../host/answers.ts";
@@ -58,13 +59,13 @@ export async function checkPlugin(
     const at = placeOfText(/\bprocess\.exit\b/, file);
     process.exitCode = report({ findings: [finding("load-failed", "The plugin ended the process, as by process.exit", at)] });
   };
-  process.once("exit", onExit);
+  const stop = onEvent(process, "exit", { source: "the plugin", handle: onExit });
   try {
     const checked = await check(file, { options: given, directory, env: context.env });
-    process.off("exit", onExit);
+    stop();
     return report(checked);
   } finally {
-    process.off("exit", onExit);
+    stop();
     await rm(directory, { recursive: true, force: true });
   }
 }
