@@ -1,11 +1,11 @@
 /** The HTTP side of a gateway: the server, the routes of the plugins, the hook endpoints. */
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
-import { onEvent } from "../listeners/index.ts";
 import { defaultAgentId, type GatewayConfig, type Secrets } from "../config/index.ts";
 import { type Accepted, PluginError, reasonOf } from "../contract/index.ts";
 import { type Asked, callPlugin, pluginDeadlines, pluginFault, routeAnswerProblem, unusable } from "../host/index.ts";
 import { createHttpServer, type HttpServer, routeAddress } from "../http/index.ts";
+import { onEvent } from "../listeners/index.ts";
 import { createRedactor, type Log } from "../log/index.ts";
 import type { RouteDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";

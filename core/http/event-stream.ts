@@ -1,8 +1,8 @@
 /** Server-sent events: writes `data:` lines until the iterable ends, the client disconnects or the server closes. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
-import { onEvent } from "../listeners/index.ts";
 import type { Json } from "../contract/index.ts";
+import { onEvent } from "../listeners/index.ts";
 import { onClientEnd } from "./client-end.ts";
 
 /** A comment at this interval keeps proxies and our own idle timeout from closing a quiet stream. */

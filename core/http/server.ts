@@ -2,9 +2,9 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
-import { onEvent } from "../listeners/index.ts";
 import type { GatewayConfig } from "../config/index.ts";
 import { cannotStore, reasonOf } from "../contract/index.ts";
+import { onEvent } from "../listeners/index.ts";
 import type { PluginLog, RouteDefinition } from "../sdk/contract.ts";
 import { createAccess } from "./access.ts";
 import { createClientAddress } from "./client-address.ts";

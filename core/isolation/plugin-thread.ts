@@ -2,8 +2,8 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { PluginError, reasonOf } from "../contract/index.ts";
-import { createCallMemory, lastCall } from "./current-call.ts";
 import { faultText, onEvent, onMessage } from "../listeners/index.ts";
+import { createCallMemory, lastCall } from "./current-call.ts";
 import { asMessage, createPeer, type Handlers, type Peer } from "./peer.ts";
 import type { Facts, Pulse, ThreadData, ThreadSettings } from "./protocol.ts";
 

@@ -1,9 +1,9 @@
 /** The thread of one plugin: loads it, sets it up, and runs what the main thread asks for. */
 import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { PluginError, reasonOf } from "../contract/index.ts";
-import { onEvent, onMessage } from "../listeners/index.ts";
 import { checkMembers } from "../host/declaration/members.ts";
 import { createLoader } from "../host/load.ts";
+import { onEvent, onMessage } from "../listeners/index.ts";
 import type { PluginDefinition, RouteAnswer, RouteRequest } from "../sdk/contract.ts";
 import { createIds } from "../state/ids.ts";
 import { noteCurrentCall } from "./current-call.ts";

@@ -66,10 +66,7 @@ function attach(emitter: Emitter, event: string, listener: Listener): () => void
  * A handler of messages that do not come by an event emitter, such as rows of a table or a callback of a library. It never throws. `event`
  * names a message in faults.
  */
-export function messageHandler<T>(
-  event: string,
-  { source, check, handle, fault: given }: MessageHandler<T>,
-): (value: unknown) => void {
+export function messageHandler<T>(event: string, { source, check, handle, fault: given }: MessageHandler<T>): (value: unknown) => void {
   const fault = given ?? warnings();
   const receive = (value: unknown): unknown => {
     const message = check(value);

@@ -62,7 +62,10 @@ export function createTrusted({ memoryMb, limits, print, now, size, idleMs }: Tr
   /** The module has sent something over the channel of its process. The call that did so is found as one that ends its process. */
   function spoil(child: Child, fault: SourceFault): void {
     if (child.cause !== undefined) return;
-    child.cause = new TransformError("exit", faultText(fault).replace(/^./, (letter) => letter.toUpperCase()));
+    child.cause = new TransformError(
+      "exit",
+      faultText(fault).replace(/^./, (letter) => letter.toUpperCase()),
+    );
     child.process.kill("SIGKILL");
   }
 

@@ -107,7 +107,10 @@ export function openDatabase(url: string, applicationName: string, connections =
   // A broken connection also rejects the statement that uses it, and without one the next call opens another connection.
   const source = "the database";
   onEvent(pool, "error", { source, handle() {} });
-  onEvent<readonly [pg.PoolClient]>(pool, "connect", { source, handle: (client) => void onEvent(client, "error", { source, handle() {} }) });
+  onEvent<readonly [pg.PoolClient]>(pool, "connect", {
+    source,
+    handle: (client) => void onEvent(client, "error", { source, handle() {} }),
+  });
   let failed: { readonly at: number; readonly reason: string } | undefined;
   let closing: Promise<void> | undefined;
   const texts = new Map<string, string>();

@@ -1,8 +1,8 @@
 /** Questions to the person at the terminal. They are printed on standard error, so that standard output contains data only. */
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
-import { onEvent } from "../../listeners/index.ts";
 import { HostError } from "../../contract/errors.ts";
+import { onEvent } from "../../listeners/index.ts";
 import type { CliCall } from "../../sdk/contract.ts";
 
 type Streams = Pick<NodeJS.Process, "stdin" | "stderr">;

@@ -1,12 +1,12 @@
 /** `gateway`: runs the gateway in the foreground until it is stopped. */
 import { existsSync } from "node:fs";
 import { constants } from "node:os";
-import { onEvent } from "../../listeners/index.ts";
 import type { ConfigLocation } from "../../config/reading/locate.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
 import { programCommand } from "../../contract/command.ts";
 import { type HostError, reasonOf } from "../../contract/errors.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.ts";
+import { onEvent } from "../../listeners/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { keepMemorySmall } from "./memory.ts";

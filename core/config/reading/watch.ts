@@ -5,8 +5,8 @@
 import { type FSWatcher, watch } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
-import { onEvent } from "../../listeners/index.ts";
 import { HostError, reasonOf } from "../../contract/index.ts";
+import { onEvent } from "../../listeners/index.ts";
 import type { Environment } from "../secrets.ts";
 import { digestOf } from "./digest.ts";
 import { readConfigText } from "./file.ts";

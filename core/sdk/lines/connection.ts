@@ -2,8 +2,8 @@
 import { readFileSync } from "node:fs";
 import { isIP, connect as overTcp } from "node:net";
 import { connect as overTls } from "node:tls";
-import { asText, faultText, onEvent, onMessage } from "../../listeners/index.ts";
 import { ChannelError, reasonOf } from "../../contract/index.ts";
+import { asText, faultText, onEvent, onMessage } from "../../listeners/index.ts";
 import { createLineReader } from "../../media/line-reader.ts";
 
 /**

@@ -1,8 +1,8 @@
 /** Detects faults outside the path of an event: unhandled rejections, and errors in the gateway's log. */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { onEvent } from "../../listeners/index.ts";
 import { reasonOf } from "../../contract/index.ts";
+import { onEvent } from "../../listeners/index.ts";
 
 /** The level of `error` in log lines; `fatal` is higher. */
 const errorLevel = 50;

@@ -1,14 +1,12 @@
 /** Reads JavaScript and TypeScript by its tokens only: what is code, and what is a comment or a text. */
 
 /** A slash behind one of these begins a regular expression, and a division behind anything else. */
-const beforeExpression = /(?:^|[([{,;:=!&|?+\-*%^~<>]|\b(?:return|typeof|case|in|of|do|else|void|delete|throw|new|await|yield|instanceof))$/;
+const beforeExpression =
+  /(?:^|[([{,;:=!&|?+\-*%^~<>]|\b(?:return|typeof|case|in|of|do|else|void|delete|throw|new|await|yield|instanceof))$/;
 const spaceOf = (text: string): string => text.replace(/[^\n]/g, " ");
 
 const comments: readonly RegExp[] = [/\/\/[^\n]*/y, /\/\*[\s\S]*?(?:\*\/|$)/y];
-const strings: readonly RegExp[] = [
-  /"(?:[^"\\\n]|\\[\s\S])*"?/y,
-  /'(?:[^'\\\n]|\\[\s\S])*'?/y,
-];
+const strings: readonly RegExp[] = [/"(?:[^"\\\n]|\\[\s\S])*"?/y, /'(?:[^'\\\n]|\\[\s\S])*'?/y];
 const expression = /\/(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/[a-z]*/y;
 /** Text in which nothing can begin. */
 const plain = /[^"'`/{}]+/y;

@@ -1,9 +1,9 @@
 /** Sends the answers of the hook endpoints. Refusals are logged, and stored for the operator. */
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
-import { onEvent } from "../../listeners/index.ts";
 import { reasonOf } from "../../contract/index.ts";
 import { HttpProblem, jsonType, sendProblem } from "../../http/index.ts";
+import { onEvent } from "../../listeners/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import { findInjection } from "../../untrusted/index.ts";
 import { SignatureProblem } from "../signature/signature-faults.ts";

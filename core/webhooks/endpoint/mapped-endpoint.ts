@@ -1,8 +1,8 @@
 /** Handles requests to mappings and presets once their headers have been checked: detects repetitions, and answers. */
 import type { IncomingMessage } from "node:http";
-import { onEvent } from "../../listeners/index.ts";
 import { reasonOf } from "../../contract/index.ts";
 import { clientKey, parseJson } from "../../http/index.ts";
+import { onEvent } from "../../listeners/index.ts";
 import type { MappingTable } from "../mapping/mapping.ts";
 import { readQuery, visibleHeaders } from "../mapping/webhook-delivery.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";

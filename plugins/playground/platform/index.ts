@@ -135,19 +135,22 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const files = createFileRoute({ core, faults, bots: byToken });
   const pageApi = createPageApi({ core, act, faults, calls, on, approve: options.approve });
 
-  const take = (request: IncomingMessage, response: ServerResponse): void => {
+  const take = (request: IncomingMessage, response: ServerResponse): Promise<void> | undefined => {
     const target = request.url ?? "/";
     const mark = target.indexOf("?");
     const path = mark === -1 ? target : target.slice(0, mark);
     const query = mark === -1 ? "" : target.slice(mark + 1);
     const refused = /^\/(?:file\/)?bot/.test(path) ? callRefusal(request.headers) : undefined;
-    if (refused !== undefined) return refuseCall(response, refused);
+    if (refused !== undefined) {
+      refuseCall(response, refused);
+      return undefined;
+    }
     const done = path.startsWith("/bot")
       ? calling.call(path, query, request, response)
       : path.startsWith("/file/bot")
         ? files.send(path, response)
         : pageApi.handle(path, query, request, response);
-    done.catch(() => response.destroy());
+    return done.catch(() => void response.destroy());
   };
   const server = createServer({ keepAliveTimeout: 30_000 });
   onEvent(server, "request", { source: "a client of the playground", handle: take });

@@ -7,13 +7,33 @@ import { openWorkshop } from "./workshop.ts";
 const cases: readonly (readonly [rule: string, file: string, code: string, place: string])[] = [
   ["a property of undefined", "a.js", "export default (c) => {\n  const a = c.payload;\n  return { message: a.x.y };\n};\n", "a.js:3"],
   ["after a call", "b.js", "export default (c) => {\n  String(c);\n  const a = c.payload;\n\n  return { message: a.x.y };\n};\n", "b.js:5"],
-  ["in TypeScript", "c.ts", "interface P {\n  x?: { y: string };\n}\nexport default (c: { payload: P }) => {\n  return { message: c.payload.x!.y };\n};\n", "c.ts:5"],
+  [
+    "in TypeScript",
+    "c.ts",
+    "interface P {\n  x?: { y: string };\n}\nexport default (c: { payload: P }) => {\n  return { message: c.payload.x!.y };\n};\n",
+    "c.ts:5",
+  ],
   ["of null, by its name in brackets", "d.js", 'export default (c) => {\n  const a = null;\n  return { message: a["y"] };\n};\n', "d.js:3"],
   ["that is set", "e.js", "export default (c) => {\n  let a;\n  a.y = 5;\n};\n", "e.js:3"],
   ["in a template", "f.js", "export default (c) => {\n  const a = c.payload;\n  return { message: `${a.x.y}` };\n};\n", "f.js:3"],
-  ["in a file that has it in comments and texts too", "g.js", '// c.x.y\nconst text = "a.y"; /* .y */ const t = `b.y`;\nexport default (c) => {\n\n  return { message: c.x.y + text + t };\n};\n', "g.js:5"],
-  ["of a variable that does not exist", "h.js", "export default () => {\n  const a = 1;\n  return { message: missing + a };\n};\n", "h.js:3"],
-  ["in a function of another name", "i.js", "function inner(a) {\n  const b = a;\n  return b.x.y;\n}\nexport default (c) => ({ message: inner(c) });\n", "i.js:3"],
+  [
+    "in a file that has it in comments and texts too",
+    "g.js",
+    '// c.x.y\nconst text = "a.y"; /* .y */ const t = `b.y`;\nexport default (c) => {\n\n  return { message: c.x.y + text + t };\n};\n',
+    "g.js:5",
+  ],
+  [
+    "of a variable that does not exist",
+    "h.js",
+    "export default () => {\n  const a = 1;\n  return { message: missing + a };\n};\n",
+    "h.js:3",
+  ],
+  [
+    "in a function of another name",
+    "i.js",
+    "function inner(a) {\n  const b = a;\n  return b.x.y;\n}\nexport default (c) => ({ message: inner(c) });\n",
+    "i.js:3",
+  ],
   [
     "at one of two lines",
     "j.js",
@@ -41,9 +61,15 @@ describe("an error is reported where it is", () => {
   });
 
   test("the same for each of its calls, and for a call that fails elsewhere", async () => {
-    const own = openWorkshop({ "a.js": "export default (c) => {\n  const a = c.payload;\n  if (a.q) return a.x.z;\n  return a.x.y;\n};\n" });
+    const own = openWorkshop({
+      "a.js": "export default (c) => {\n  const a = c.payload;\n  if (a.q) return a.x.z;\n  return a.x.y;\n};\n",
+    });
     try {
-      for (const [payload, line] of [[{}, 4], [{ q: 1 }, 3], [{}, 4]] as const) {
+      for (const [payload, line] of [
+        [{}, 4],
+        [{ q: 1 }, 3],
+        [{}, 4],
+      ] as const) {
         expect((await own.fault("a.js", payload)).where).toContain(`a.js:${line})`);
       }
     } finally {

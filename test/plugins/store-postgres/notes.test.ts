@@ -124,7 +124,16 @@ describe("a role without rights", () => {
     const note = (topic: string, body: unknown) => JSON.stringify({ schema, from: "x", topic, body });
     const bodies = [null, 1, "text", {}, { sessionKey: "agent:main:x", mode: "always" }];
     const topics = ["stop", "stopped", "activation", "running", "running-here"];
-    return ["", "null", "1", '"text"', "{}", "not json", "[".repeat(7_900), ...topics.flatMap((topic) => bodies.map((body) => note(topic, body)))];
+    return [
+      "",
+      "null",
+      "1",
+      '"text"',
+      "{}",
+      "not json",
+      "[".repeat(7_900),
+      ...topics.flatMap((topic) => bodies.map((body) => note(topic, body))),
+    ];
   };
 
   test("may not read or write notes", async () => {
