@@ -177,7 +177,7 @@ module.exports = {
       comment: "What is fetched for whoever asks is judged by rules that know neither agents, channels nor configuration.",
       severity: "error",
       from: { path: "^core/media/" },
-      to: { path: "^core/", pathNot: "^core/(media/|contract/)" },
+      to: { path: "^core/", pathNot: "^core/(media/|contract/|listeners/)" },
     },
     {
       name: "media-is-wired-once",

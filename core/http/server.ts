@@ -94,13 +94,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   let closing: Promise<void> | undefined;
   const sockets = new Set<Socket>();
-  onEvent<readonly [Socket]>(app.server, "connection", {
-    source: "a client",
-    handle(socket) {
-      sockets.add(socket);
-      onEvent(socket, "close", { source: "a client", handle: () => sockets.delete(socket), once: true });
-    },
-  });
+  const keep = (socket: Socket): void => {
+    sockets.add(socket);
+    onEvent(socket, "close", { source: "a client", handle: () => sockets.delete(socket), once: true });
+  };
+  onEvent(app.server, "connection", { source: "a client", handle: keep });
   const close = async (): Promise<void> => {
     streams.end();
     // Node considers a connection busy if nothing was ever sent on it, and would wait for it.

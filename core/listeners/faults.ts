@@ -1,5 +1,6 @@
 /** Faults of sources: what another process, thread or client sent that could not be handled. */
 
+/** What a source did that could not be handled. */
 export interface SourceFault {
   /** The source, as an operator would name it: `the process of the transform a.ts`. */
   readonly source: string;

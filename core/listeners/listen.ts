@@ -107,6 +107,7 @@ export function onEvent<Given extends readonly unknown[] = readonly []>(
   return stop;
 }
 
-/** Checks for `data`: a chunk of bytes, or of text after `setEncoding`. */
+/** The check of `data` that is bytes. */
 export const asBytes = (value: unknown): Buffer | undefined => (Buffer.isBuffer(value) ? value : undefined);
+/** The check of `data` that is text, as after `setEncoding`. */
 export const asText = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);

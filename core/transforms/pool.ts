@@ -4,6 +4,7 @@ import type { Computing } from "./meter.ts";
 import type { Level } from "./printer.ts";
 import type { Batch, CallRequest, Ended, Report, WorkerSettings } from "./protocol.ts";
 import { Thread, type ThreadEnd } from "./thread.ts";
+import { createThreadWatch } from "./thread-watch.ts";
 import { createWaitingCalls } from "./waiting-calls.ts";
 
 export type PoolCall = Omit<CallRequest, "id">;
@@ -38,11 +39,6 @@ const patienceMs = 50;
  */
 const silentMs = 40_000;
 const sweepMs = 5_000;
-/** How often computing threads are looked at, and how long one may go on after its limit until it is ended from outside. */
-const watchMs = 25;
-const graceMs = 40;
-/** After this time without a computing thread, they are not looked at until the next call. */
-const restMs = 1_000;
 
 export function createPool({ settings, limits, print, now, size, idleMs }: PoolOptions): Pool {
   const threads = new Set<Thread>();
@@ -54,8 +50,13 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
   let dispatching: NodeJS.Immediate | undefined;
   let patience: NodeJS.Timeout | undefined;
   let sweep: NodeJS.Timeout | undefined;
-  let watching: NodeJS.Timeout | undefined;
-  let computedAt = Number.NEGATIVE_INFINITY;
+  const watch = createThreadWatch({
+    ...{ threads, now },
+    onLate(thread, computing) {
+      leave(thread, computing, new TransformError("timeout", `It computed for more than ${limits().cpuMs} ms (hooks.transforms.cpuMs)`));
+      void thread.end();
+    },
+  });
 
   const isSlow = (module: string): boolean => now() - (exceeded.get(module) ?? Number.NEGATIVE_INFINITY) < exceededMs;
   const busyWith = (test: (module: string) => boolean): number =>
@@ -126,21 +127,6 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     if (!closed) dispatch();
   }
 
-  /** Ends threads from outside whose code does not come to the engine's own check of the time. */
-  function watch(): void {
-    for (const thread of threads) {
-      if (!thread.free) computedAt = now();
-      const guilty = thread.overLimit(graceMs);
-      if (guilty === undefined) continue;
-      const message = `It computed for more than ${limits().cpuMs} ms (hooks.transforms.cpuMs)`;
-      leave(thread, guilty, new TransformError("timeout", message));
-      void thread.end();
-    }
-    if (now() - computedAt < restMs) return;
-    clearInterval(watching);
-    watching = undefined;
-  }
-
   /** Sends the calls that may run now to threads. */
   function dispatch(isBlocked = false): void {
     dispatching = undefined;
@@ -154,7 +140,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
         (threads.size === 0 || (late && threads.size < size) ? startThread() : undefined);
       if (thread === undefined) break;
       thread.send(waiting.take(module, together), { module, limits: limits(), at: now() });
-      watching ??= setInterval(watch, watchMs).unref();
+      watch.start();
     }
     if (waiting.modules().length > 0 && threads.size < size) {
       patience ??= setTimeout(() => {
@@ -190,7 +176,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
       clearImmediate(dispatching);
       clearTimeout(patience);
       clearInterval(sweep);
-      clearInterval(watching);
+      watch.end();
       const pending = [...waiting.takeAll(), ...[...threads].flatMap(({ sent }) => [...sent.values()])];
       for (const { reject } of pending) reject(new TransformError("refused", "The gateway closes"));
       await Promise.all([...threads].map((thread) => thread.end()));

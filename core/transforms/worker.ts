@@ -70,10 +70,11 @@ function serve(port: MessagePort, { meter, ...settings }: WorkerData): void {
     try {
       const engine = await one.engine;
       const done = (outcome: Outcome): void => {
-        if (outcome instanceof TransformError) return settle(outcome);
-        one.ready = engine;
-        one.exports = namesIn(outcome);
-        settle();
+        if (!(outcome instanceof TransformError)) {
+          one.ready = engine;
+          one.exports = namesIn(outcome);
+        }
+        settle(outcome instanceof TransformError ? outcome : undefined);
       };
       engine.load({ request, limits, done });
     } catch (error) {

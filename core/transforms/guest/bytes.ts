@@ -28,7 +28,7 @@ const isPairSplit = (text: string, at: number): boolean => {
 const isByteInside = (binary: string, at: number): boolean => (binary.charCodeAt(at) & 0xc0) === 0x80;
 
 /** Computes a long text part by part. `isInside` says that a character must not be split at a place; four bytes are the longest one. */
-export function inParts(
+function inParts(
   text: string,
   compute: (text: string, isFirst: boolean) => string,
   isInside: (text: string, at: number) => boolean = () => false,

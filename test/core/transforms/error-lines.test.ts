@@ -82,7 +82,7 @@ describe("decorators", () => {
   test.each(["ts", "js"])("are refused with a sentence that names them, in .%s", async (ending) => {
     const type = ending === "ts" ? ": any" : "";
     const code = `function deco()${type} { return () => 42; }\n/** @param x */\nclass D { @deco m() { return 1; } }\nexport default () => ({ message: String(new D().m()) });\n`;
-    const own = openWorkshop({ [`dec.${ending}`]: code, [`enum.ts`]: `enum E { A }\n@deco class C {}\nexport default () => null;\n` });
+    const own = openWorkshop({ [`dec.${ending}`]: code, "enum.ts": `enum E { A }\n@deco class C {}\nexport default () => null;\n` });
     try {
       expect((await own.fault(`dec.${ending}`)).message).toBe(
         `dec.${ending}:3: transforms have no decorators. Call the function yourself, or compile the file to JavaScript first`,
