@@ -1,7 +1,7 @@
 /** Makes a gateway one of the nodes of its store: it hears of work and of notes, and begins again if it loses its lease. */
 
 import { reasonOf } from "../contract/index.ts";
-import { createFaultLog, messageHandler } from "../listeners/index.ts";
+import { createSourceFaultLog, messageHandler } from "../listeners/index.ts";
 import type { Log } from "../log/index.ts";
 import type { NodeNote, Store } from "../state/index.ts";
 import type { Runtime } from "./runtime.ts";
@@ -18,7 +18,7 @@ export function joinNodes({
 }): void {
   if (nodes === undefined) return;
   const source = "another node of the store";
-  const fault = createFaultLog(log);
+  const fault = createSourceFaultLog(log);
   const hear = [stops, running, activation].map((part) => messageHandler("note", { source, check: asNote, handle: part.hear, fault }));
   nodes.watch({
     work(lanes) {

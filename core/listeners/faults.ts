@@ -35,12 +35,12 @@ export function described(value: unknown): string {
   return `an object with the fields ${shown.join(", ")}${names.length > maxNames ? ", ..." : ""}`;
 }
 
-/** A fault as a sentence without a full stop: `the process of a.ts sent null, which is no message of it`. */
+/** A fault as a sentence without a full stop: `the process of a.ts sent null, which is not a valid message`. */
 export const faultText = ({ source, kind, event, reason }: SourceFault): string =>
   kind === "shape" ? `${source} sent ${reason}, which is not a valid ${event}` : `a ${event} of ${source} could not be handled: ${reason}`;
 
 /** Logs the first fault of each source and kind, and then each tenfold of it with the count, so that a flood fills no log. */
-export function createFaultLog(log: { warn(fields: object, message: string): void }): OnFault {
+export function createSourceFaultLog(log: { warn(fields: object, message: string): void }): OnFault {
   const counts = new Map<string, number>();
   return (fault) => {
     const key = `${fault.kind} ${fault.event} ${fault.source}`;
@@ -55,7 +55,7 @@ export function createFaultLog(log: { warn(fields: object, message: string): voi
 
 /** For a source without a log: Node prints the warnings to the standard error. */
 export const warnOfFaults = (): OnFault =>
-  createFaultLog({ warn: (_fields, message) => process.emitWarning(message, { code: "SERVICE_SOURCE_FAULT" }) });
+  createSourceFaultLog({ warn: (_fields, message) => process.emitWarning(message, { code: "SERVICE_SOURCE_FAULT" }) });
 
 const reasonOf = (error: unknown): string => {
   if (typeof error === "string") return error;

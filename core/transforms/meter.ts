@@ -24,7 +24,7 @@ export type MeterMemory = Int32Array<SharedArrayBuffer>;
 
 export const createMeterMemory = (): MeterMemory => new Int32Array(new SharedArrayBuffer(4 * Int32Array.BYTES_PER_ELEMENT));
 
-export function createMeter(memory: MeterMemory): Meter {
+export function createComputingMeter(memory: MeterMemory): Meter {
   let turn = 0;
   const show = () => {
     turn = turn === 2 ** 31 - 1 ? 1 : turn + 1;

@@ -6,7 +6,7 @@ import { onMessage } from "../listeners/index.ts";
 import type { Outcome } from "./engine/call-effects.ts";
 import { TransformError } from "./error.ts";
 import { createLoadedModules, type LoadedModule } from "./loaded-modules.ts";
-import { createMeter } from "./meter.ts";
+import { createComputingMeter } from "./meter.ts";
 import type { Batch, CallRequest, Ended, Report, WorkerData } from "./protocol.ts";
 
 const whereLines = 5;
@@ -14,7 +14,7 @@ const whereLines = 5;
 /** Serves the calls that arrive on a port. */
 function serve(port: MessagePort, { meter, ...settings }: WorkerData): void {
   const modules = createLoadedModules(settings, {
-    meter: createMeter(meter),
+    meter: createComputingMeter(meter),
     print: (module, level, line) => post({ module, level, line }),
     takesLong: giveBack,
     requests: (call) => post({ requests: call }),

@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Json } from "service-gateway/sdk";
-import { type ChannelAccount, ChannelError, type ChannelStatus, createFaultLog, onEvent } from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, type ChannelStatus, createSourceFaultLog, onEvent } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import { number, record } from "./fields.ts";
 import type { Gatherer } from "./gather.ts";
@@ -106,7 +106,7 @@ function createListeningServer(options: ListenerOptions, onTaken: (failure?: unk
   const server = createServer({ requestTimeout: bodyTimeMs, headersTimeout: 10_000 });
   onEvent<readonly [IncomingMessage, ServerResponse]>(server, "request", {
     source: "a caller of the webhook",
-    fault: createFaultLog(account.log),
+    fault: createSourceFaultLog(account.log),
     handle: (request, response) =>
       take(request, response).catch(() => {
         // Not committed: the platform keeps the update and sends it again.

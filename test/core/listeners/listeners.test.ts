@@ -2,7 +2,7 @@
 import { EventEmitter } from "node:events";
 import { MessageChannel } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createFaultLog, messageHandler, onEvent, onMessage, type SourceFault } from "../../../core/listeners/index.ts";
+import { createSourceFaultLog, messageHandler, onEvent, onMessage, type SourceFault } from "../../../core/listeners/index.ts";
 import { junk } from "./junk.ts";
 
 const asGood = (value: unknown) =>
@@ -66,7 +66,7 @@ describe("a message of another thread", () => {
     const lines: string[] = [];
     const hear = messageHandler("note", {
       ...{ source: "a node", check: asGood, handle() {} },
-      fault: createFaultLog({ warn: (fields, message) => lines.push(`${(fields as { count: number }).count} ${message}`) }),
+      fault: createSourceFaultLog({ warn: (fields, message) => lines.push(`${(fields as { count: number }).count} ${message}`) }),
     });
     for (let number = 0; number < 10_000; number += 1) hear(null);
     expect(lines).toEqual([1, 10, 100, 1_000, 10_000].map((count) => `${count} a node sent null, which is not a valid note`));
