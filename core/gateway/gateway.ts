@@ -182,7 +182,7 @@ function registerRoutes(
   const poke = async () => {
     await runtime.path.lanes.rescan();
     // What an operator has done in the store concerns every node of it.
-    await store.nodes?.send({ topic: lookTopic, body: null });
+    await store.nodes?.send({ topic: lookTopic, body: {} });
   };
   registerManagement(server, { poke, describe });
   registerPairing(server, { store, config, now, receive: runtime.path.receive });
