@@ -25,8 +25,8 @@ const told = async (gateway: Running, ...args: readonly string[]) =>
   (await run([...args, "--config", gateway.file], { home: gateway.home })).out;
 
 const hooks = { enabled: true, token: hookToken };
-/** No turn ends before the gateway is killed. */
-const endless = { entries: { echo: { options: { delayMs: 60_000 } } } };
+/** No turn ends before the gateway is killed. Echo waits for ten seconds at most. */
+const endless = { entries: { echo: { options: { delayMs: 10_000 } } } };
 const slow = { entries: { echo: { options: { delayMs: 6_000 } } } };
 
 interface Missing {
