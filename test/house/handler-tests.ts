@@ -1,8 +1,8 @@
 /** All handlers of what others send, by the file that attaches them: the events, and the test below `test/` in which the source misbehaves. */
 export const handlerTests: Readonly<Record<string, { readonly events: string; readonly by: string }>> = {
+  "core/cli/output/questions.ts": { events: "close", by: "core/cli/plugin-call.test.ts" },
   "core/cli/output/terminal.ts": { events: "error", by: "core/cli/terminal.test.ts" },
   "core/cli/plugins/check/plugin-check.ts": { events: "exit", by: "core/cli/plugin-check.test.ts" },
-  "core/cli/plugins/questions.ts": { events: "close", by: "core/cli/plugin-call.test.ts" },
   "core/cli/start/gateway.ts": { events: "uncaughtExceptionMonitor unhandledRejection", by: "core/cli/gateway-command.test.ts" },
   "core/cli/start/watch-folder.ts": { events: "close error", by: "e2e/dev-plugin.test.ts" },
   "core/config/reading/watch.ts": { events: "error", by: "core/config/watch.test.ts" },
@@ -32,6 +32,7 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
   "plugins/botchat/intake/webhook.ts": { events: "error request", by: "plugins/botchat/webhook.test.ts" },
   "plugins/mail/imap/connection.ts": { events: "error", by: "plugins/mail/imap-faults.test.ts" },
   "plugins/mail/imap/open-folders.ts": { events: "close error exists", by: "plugins/mail/imap-faults.test.ts" },
+  "plugins/mail/imap/paced-socket.ts": { events: "close data end error timeout", by: "plugins/mail/imap-faults.test.ts" },
   "plugins/mail/setup/gmail/consent.ts": { events: "error request", by: "plugins/mail/setup-gmail.test.ts" },
   "plugins/mail/setup/imap/certificate.ts": { events: "timeout", by: "plugins/mail/setup-imap.test.ts" },
   "plugins/mail/setup/imap/checks.ts": { events: "connect error timeout", by: "plugins/mail/setup-imap.test.ts" },

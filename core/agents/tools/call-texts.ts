@@ -5,7 +5,7 @@ import type { CallRecord } from "./call-records.ts";
 
 const mostListed = 20;
 
-export function brief(value: Json, most: number): string {
+function brief(value: Json, most: number): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.length <= most ? text : `${text.slice(0, most)}…`.toWellFormed();
 }
