@@ -1,7 +1,29 @@
-/** Shared by the command line and the management route: decides whether an approved sender becomes an owner, and what the sender reads. */
+/**
+ * Shared by the command line and the management route: decides whether an approved sender becomes an owner, and answers what the sender
+ * wrote before the approval.
+ */
 import { channelAccounts, type GatewayConfig } from "../config/index.ts";
+import type { Store } from "../state/index.ts";
+import type { PairingRequest } from "./pairing.ts";
 
-export const approvedText = "You are approved. Write to me whenever you like.";
+const approvedText = "You are approved.";
+
+/**
+ * Greets an approved sender, then runs the newest message that the sender wrote while waiting. Resolves with whether there is one. A
+ * message that is still being refused is not run: its sender only reads the greeting.
+ */
+export async function welcome(
+  { newest }: Pick<PairingRequest, "newest">,
+  {
+    store,
+    now,
+    say,
+  }: { readonly store: Pick<Store, "event" | "replay">; readonly now: () => number; readonly say: (text: string) => Promise<unknown> },
+): Promise<boolean> {
+  const runs = newest !== undefined && (await store.event(newest))?.state === "settled";
+  await say(`${approvedText} ${runs ? "I answer your last message now." : "Write to me whenever you like."}`);
+  return runs && (await store.replay(newest, now()));
+}
 
 /** Whether the configuration names an owner. If so, a paired sender becomes a guest unless the operator says otherwise. */
 export function namesOwner(config: GatewayConfig, channel: string, account: string): boolean {

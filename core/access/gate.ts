@@ -19,6 +19,7 @@ import {
   ownerIdWeak,
   pairingFull,
   pairingNotice,
+  pairingWaits,
   weakApproval,
 } from "./refusals.ts";
 import { settingPath } from "./setting-path.ts";
@@ -178,7 +179,8 @@ export function createGate(options: GateOptions): Gate {
       if (offer === null) return pairingFull(inbound, refusal);
       const limit = weak ? weakApproval : "";
       const explained = { ...refusal, hint: `Approve the sender: ${programCommand} pairing approve ${channel} ${offer.code}${limit}` };
-      return offer.notify ? { ...explained, notice: pairingNotice(inbound, offer.code) } : explained;
+      if (offer.notify) return { ...explained, notice: pairingNotice(inbound, offer.code) };
+      return offer.waits === true ? { ...explained, notice: pairingWaits } : explained;
     },
     async checkCommand(inbound, command) {
       const refused = await refuseCommand(inbound, command);

@@ -1,7 +1,7 @@
 /** Access control: who may write, where, and with which role. */
 
 export { configuredForms, ignoredEntries, misnamedGroups, parseAllowlist, parseAllowlistEntry } from "./allowlist.ts";
-export { approvedText, namesOwner } from "./approving.ts";
+export { namesOwner, welcome } from "./approving.ts";
 export { type BotTurns, createBotTurns } from "./bot-turns.ts";
 export { buttonScope } from "./button-scope.ts";
 export { createGate, type Gate } from "./gate.ts";

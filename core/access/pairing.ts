@@ -32,6 +32,10 @@ export interface PairingRequest {
    * crash between the two.
    */
   readonly toldBy: string;
+  /** The event of the sender's newest message, which the approval runs. Absent in requests of earlier versions. */
+  readonly newest?: string;
+  /** The unit that told the sender that the request waits for an owner. */
+  readonly waitToldBy?: string;
   /** Another person can take the sender's id over. */
   readonly weak?: true;
 }
@@ -49,10 +53,17 @@ export type ApproveResult =
   | { readonly ok: true; readonly request: PairingRequest; readonly madeOwner: boolean; readonly expiresAt?: number }
   | { readonly ok: false; readonly reason: "unknown_code" | "locked" };
 
+export interface PairingOffer {
+  readonly code: string;
+  readonly notify: boolean;
+  readonly waits?: true;
+}
+
 export interface Pairing {
   /**
    * Returns a code for this sender; the same one until it expires. `notify` is true if `unit` must send the code, for example because an
-   * earlier send failed. If too many requests are pending, the oldest one gives way, so that strangers cannot keep out a sender for long. It
+   * earlier send failed; `waits` if it must say, once, that the request waits for an owner. `unit` is the newest message of the sender, which
+   * the approval runs. If too many requests are pending, the oldest one gives way, so that strangers cannot keep out a sender for long. It
    * keeps its place for ten minutes, so that strangers cannot push out a request that an owner is about to approve; `null` if all are younger.
    */
   request(who: {
@@ -61,7 +72,7 @@ export interface Pairing {
     readonly unit: string;
     readonly senderName?: string;
     readonly weak?: boolean;
-  }): Promise<{ readonly code: string; readonly notify: boolean } | null>;
+  }): Promise<PairingOffer | null>;
   pending(channel: string, account?: string): Promise<readonly PairingRequest[]>;
   paired(channel: string, account?: string): Promise<readonly PairedSender[]>;
   isPaired(channel: string, account: string, senderId: string): Promise<boolean>;
@@ -120,7 +131,7 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
 
   return {
     async request({ address, senderId, senderName, unit, weak = false }) {
-      let result: { code: string; notify: boolean } | null = null;
+      let result: PairingOffer | null = null;
       const before = alive(await store.get(pairingNamespace(address.channel), pendingKey(address.account))).find(
         (one) => one.senderId === senderId,
       );
@@ -131,9 +142,12 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
         const known = pending.find((request) => request.senderId === senderId);
         if (known !== undefined) {
           const again = known.toldBy === lost || known.toldAt + resendAfterMs <= now();
-          result = { code: known.code, notify: again || known.toldBy === unit };
-          const sent = { ...known, toldAt: now(), toldBy: unit };
-          return again ? save(pending.map((request) => (request === known ? sent : request))) : undefined;
+          const notify = again || known.toldBy === unit;
+          const waits = !notify && (known.waitToldBy === undefined || known.waitToldBy === unit);
+          result = { code: known.code, notify, ...(waits && { waits }) };
+          const told = again ? { toldAt: now(), toldBy: unit } : waits ? { waitToldBy: unit } : {};
+          const next = { ...known, ...told, newest: unit };
+          return save(pending.map((request) => (request === known ? next : request)));
         }
         const room = pending.length < maxPending ? pending : withoutOldest(pending);
         if (room === null) {
@@ -151,6 +165,7 @@ export function createPairing({ store, now }: { readonly store: Store; readonly 
           createdAt: now(),
           toldAt: now(),
           toldBy: unit,
+          newest: unit,
           ...(weak && { weak }),
         };
         return save([...room, request]);

@@ -171,6 +171,10 @@ export const pairingFull = ({ channel, sender }: Inbound, refusal: Refusal): Ref
   hint: `Approve or deny them: ${programCommand} pairing list ${channel}`,
 });
 
+/** What a stranger reads who writes again before the approval. */
+export const pairingWaits =
+  "I wait for the owner's approval. When you are approved, I answer the last message that you wrote within the hour.";
+
 /** The text that a stranger reads. The code and the command are on their own lines, so that they can be copied. */
 export function pairingNotice({ channel, account, sender }: Inbound, code: string): string {
   const named = account === "default" ? "" : ` --account ${account}`;

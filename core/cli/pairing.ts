@@ -1,5 +1,5 @@
 /** `pairing`: who may write to the agent in direct chats. Works on the store, and makes a running gateway look for the changes. */
-import { approvedText, namesOwner } from "../access/approving.ts";
+import { namesOwner, welcome } from "../access/approving.ts";
 import { createPairing, type PairedSender, type Pairing, type PairingRequest, pairingLifetimeMs } from "../access/pairing.ts";
 import { withdrawGrants } from "../agents/tools/tool-grants.ts";
 import { channelAccounts, normalizeAccountId } from "../config/checking/merge.ts";
@@ -141,8 +141,9 @@ export async function approvePairing(
     }
     if (!notify) return result;
     // The gateway delivers it through the account that received the request, through the outbox like any reply.
-    const event = noticeEvent({ address: result.request.address, text: approvedText });
-    await store.accept({ id: createIds(context.now)(), at: context.now(), event });
+    const { address } = result.request;
+    const say = (text: string) => store.accept({ id: createIds(context.now)(), at: context.now(), event: noticeEvent({ address, text }) });
+    await welcome(result.request, { store, now: context.now, say });
     return result;
   });
   const notified = notify && (await (await context.gateway())?.poke()) === true;

@@ -185,7 +185,7 @@ function registerRoutes(
     await store.nodes?.send({ topic: lookTopic, body: {} });
   };
   registerManagement(server, { poke, describe });
-  registerPairing(server, { store, config, now, receive: runtime.path.receive });
+  registerPairing(server, { store, config, now, receive: runtime.path.receive, poke });
   registerActions(server, { actions: runtime.actions, clean });
   registerControl(server, {
     reload: () => following.reload(),

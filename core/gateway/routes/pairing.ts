@@ -1,5 +1,5 @@
 /** Approval of a pairing code over HTTP, for a page or a program of the operator. */
-import { approvedText, createPairing, namesOwner } from "../../access/index.ts";
+import { createPairing, namesOwner, welcome } from "../../access/index.ts";
 import type { GatewayConfig } from "../../config/index.ts";
 import { HostError, type RawEvent } from "../../contract/index.ts";
 import { noticeEvent } from "../../host/index.ts";
@@ -12,12 +12,14 @@ export interface PairingRouteDeps {
   readonly config: () => GatewayConfig;
   readonly now: () => number;
   readonly receive: (event: RawEvent) => Promise<unknown>;
+  /** Looks in the store for work that was put there beside the path. */
+  readonly poke: () => Promise<unknown>;
 }
 
 const headers = { "cache-control": "no-store" };
 
 /** Not for devices: a holder of the gateway token decides who may write. */
-export function registerPairing(server: Pick<HttpServer, "manage">, { store, config, now, receive }: PairingRouteDeps): void {
+export function registerPairing(server: Pick<HttpServer, "manage">, { store, config, now, receive, poke }: PairingRouteDeps): void {
   const pairing = createPairing({ store, now });
   const route: RouteDefinition = {
     method: "POST",
@@ -41,7 +43,8 @@ export function registerPairing(server: Pick<HttpServer, "manage">, { store, con
         return refused(result.reason === "locked" ? 429 : 404, error.code, error.message, error.hint);
       }
       const { request, madeOwner, expiresAt } = result;
-      await receive(noticeEvent({ address: request.address, text: approvedText }));
+      const say = (text: string) => receive(noticeEvent({ address: request.address, text }));
+      if (await welcome(request, { store, now, say })) await poke();
       const approved = { channel, account: request.account, senderId: request.senderId, owner: madeOwner };
       return { headers, body: { ok: true, approved: { ...approved, ...(expiresAt !== undefined && { expiresAt }) } } };
     },

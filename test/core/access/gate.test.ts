@@ -153,7 +153,8 @@ describe("an offer", () => {
     const gate = gateFor({});
     const first = message("x", { id: "first" });
     expect((await offerTo(gate, first))?.notice).toBeDefined();
-    expect((await offerTo(gate, message("x", { id: "second" })))?.notice).toBeUndefined();
+    expect((await offerTo(gate, message("x", { id: "second" })))?.notice).toContain("I wait for the owner's approval");
+    expect((await offerTo(gate, message("x", { id: "third" })))?.notice).toBeUndefined();
     expect((await offerTo(gate, first))?.notice).toBeDefined();
   });
 });

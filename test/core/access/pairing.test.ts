@@ -41,7 +41,7 @@ describe("pairing", () => {
     const first = await pairing.request(who("1"));
     expect(first?.notify).toBe(true);
     clock += 9 * minute;
-    expect(await pairing.request(who("1"))).toEqual({ code: first?.code, notify: false });
+    expect(await pairing.request(who("1"))).toMatchObject({ code: first?.code, notify: false });
     clock += minute;
     expect(await pairing.request(who("1"))).toEqual({ code: first?.code, notify: true });
   });
@@ -50,7 +50,8 @@ describe("pairing", () => {
     const first = await pairing.request(who("1", "default", "unit-a"));
     expect(first?.notify).toBe(true);
     expect(await pairing.request(who("1", "default", "unit-a"))).toEqual(first);
-    expect(await pairing.request(who("1", "default", "unit-b"))).toEqual({ code: first?.code, notify: false });
+    expect(await pairing.request(who("1", "default", "unit-b"))).toEqual({ code: first?.code, notify: false, waits: true });
+    expect(await pairing.request(who("1", "default", "unit-c")), "once").toEqual({ code: first?.code, notify: false });
     clock += 10 * minute;
     expect(await pairing.request(who("1", "default", "unit-b"))).toMatchObject({ notify: true });
     expect(await pairing.request(who("1", "default", "unit-b")), "and so does the one that told it the second time").toMatchObject({
