@@ -2,7 +2,7 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { HostError } from "../../contract/errors.ts";
-import { onEvent } from "../../listeners/index.ts";
+import { onEvent } from "../../listeners/listen.ts";
 import type { CliCall } from "../../sdk/contract.ts";
 
 type Streams = Pick<NodeJS.Process, "stdin" | "stderr">;

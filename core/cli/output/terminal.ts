@@ -1,7 +1,7 @@
 /** Output of the commands: colours only on a terminal, and one format for errors. */
 import { stripVTControlCharacters, styleText } from "node:util";
 import { HostError, reasonOf } from "../../contract/errors.ts";
-import { onEvent } from "../../listeners/index.ts";
+import { onEvent } from "../../listeners/listen.ts";
 import { visible, visibleJson } from "../../log/visible.ts";
 
 export type Style = Parameters<typeof styleText>[0];

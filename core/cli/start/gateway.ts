@@ -6,7 +6,7 @@ import type { GatewayConfig } from "../../config/schema.ts";
 import { programCommand } from "../../contract/command.ts";
 import { type HostError, reasonOf } from "../../contract/errors.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.ts";
-import { onEvent } from "../../listeners/index.ts";
+import { onEvent } from "../../listeners/listen.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { keepMemorySmall } from "./memory.ts";

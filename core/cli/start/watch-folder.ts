@@ -2,7 +2,7 @@
 import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
-import { onEvent } from "../../listeners/index.ts";
+import { onEvent } from "../../listeners/listen.ts";
 
 /** Editors write a file in several steps. */
 const debounceMs = 30;

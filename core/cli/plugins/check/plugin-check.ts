@@ -9,7 +9,7 @@ import { isObject } from "../../../host/answers.ts";
 import { checkDeclaration } from "../../../host/declare.ts";
 import { namedPlugin } from "../../../host/find.ts";
 import { createLoader } from "../../../host/load.ts";
-import { onEvent } from "../../../listeners/index.ts";
+import { onEvent } from "../../../listeners/listen.ts";
 import type { PluginDefinition } from "../../../sdk/contract.ts";
 import type { CommandContext } from "../../context.ts";
 import { fromGateway, type Listed, showPlugins } from "../plugins.ts";
