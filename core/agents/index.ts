@@ -13,7 +13,7 @@ export { reactionNotifications, unheardReaction } from "./conversation/reactions
 export { agentFor, movedSessions, sessionKeyFor } from "./conversation/sessions.ts";
 export { eventQueue, followUps } from "./conversation/system-events.ts";
 export { turnMessages } from "./conversation/transcript.ts";
-export { createTurnContext, leftOutHint, leftOutLine, type TurnContext } from "./conversation/turn-context.ts";
+export { createTurnContext, type TurnContext } from "./conversation/turn-context.ts";
 export { createWaitingEvents, type WaitingEvents } from "./conversation/waiting-events.ts";
 export { parseDuration } from "./heartbeat/duration.ts";
 export { createHeartbeat, type Heartbeat, parseHeartbeat } from "./heartbeat/heartbeat.ts";

@@ -1,5 +1,6 @@
 /** The stations of an event, and the table of their hook points. */
 export { type HookName, hookNames } from "./hook-names.ts";
+export { logLeftOut } from "./left-out.ts";
 export { replaced } from "./replaced.ts";
 export {
   createHooks,

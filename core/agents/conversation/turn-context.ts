@@ -3,7 +3,7 @@
 import type { Inbound, Route } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { Store, StoredEvent } from "../../state/index.ts";
-import { carried, type Visit } from "../../stations/index.ts";
+import { carried, logLeftOut, type Visit } from "../../stations/index.ts";
 import { defuseLines, plainId, renderTime } from "./envelope.ts";
 import { type GroupContext, renderGroupContext } from "./group-context.ts";
 import { isPluginTurn } from "./plugin-turn.ts";
@@ -24,10 +24,6 @@ export interface TurnContext {
   /** Drops earlier events, because this message begins a new conversation. */
   forget(inbound: Inbound, route: Route): Promise<unknown>;
 }
-
-/** The log of a turn that events were left out of. */
-export const leftOutLine = "events were left out of a turn: more waited than one turn takes";
-export const leftOutHint = "Send fewer, or let heartbeats run more often (agents.defaults.heartbeat.every).";
 
 interface News {
   readonly text: string;
@@ -81,7 +77,7 @@ export function createTurnContext({
       const { events = [], said = false, queued = [] } = visit.get(news) ?? {};
       const leftOut = queued[0]?.leftOut;
       if (events.length === 0 && !said && leftOut === undefined) return undefined;
-      if (leftOut !== undefined) log.warn({ event: inbound.id, session: sessionKey, leftOut, hint: leftOutHint }, leftOutLine);
+      if (leftOut !== undefined) logLeftOut(log, { event: inbound.id, session: sessionKey, leftOut });
       return Promise.all([
         events.length > 0 && waiting.remove(sessionKey, events),
         said && group.markSeen(inbound, sessionKey),

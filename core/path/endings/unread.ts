@@ -1,9 +1,9 @@
 /** Queued events: which ends of a turn remove them from the queue, and how many were dropped. */
 
-import { leftOutHint, leftOutLine } from "../../agents/index.ts";
 import type { Inbound, Reply } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
 import { type Ending, isQueueKey, type Store, type Unit } from "../../state/index.ts";
+import { logLeftOut } from "../../stations/index.ts";
 import { exhausted } from "./exhausted.ts";
 
 /** Only a turn that finished removes events from a queue; a failed model call, a refusal or `/stop` does not. */
@@ -24,6 +24,6 @@ export function reportLeftOut(
 ): Promise<void> | undefined {
   const { leftOut, gather } = leader ?? {};
   if (leftOut === undefined || gather === undefined) return undefined;
-  log.warn({ event: id, lane, leftOut, hint: leftOutHint }, leftOutLine);
+  logLeftOut(log, { event: id, lane, leftOut });
   return store.leftOutReported(gather.key, leftOut);
 }
