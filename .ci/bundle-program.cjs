@@ -12,6 +12,7 @@ const entries = [
   "core/sdk/index",
   "core/sdk/channel",
   "core/sdk/store",
+  "core/sdk/tools",
   "core/testkit/index",
   "core/isolation/worker",
   "core/transforms/modules/compiler",
@@ -72,7 +73,7 @@ function ownName(from) {
   return {
     name: "own-name",
     resolveId(id) {
-      const [, name] = /^service-gateway\/(sdk|sdk\/channel|sdk\/store|testkit)$/.exec(id) ?? [];
+      const [, name] = /^service-gateway\/(sdk|sdk\/channel|sdk\/store|sdk\/tools|testkit)$/.exec(id) ?? [];
       return name && join(from, "core", `${name.includes("/") ? name : `${name}/index`}.ts`);
     },
   };

@@ -4,7 +4,7 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
-import { exactDigits } from "./exact-json.ts";
+import { exactDigits } from "../contract/index.ts";
 import { HttpProblem } from "./problem.ts";
 
 const empty = Buffer.alloc(0);

@@ -55,8 +55,10 @@ export interface ToolUse {
   /** Why it was not done, or what an owner decided; absent if it was done. */
   readonly code?: string;
   readonly detail?: string;
-  /** Arguments and result in brief, for the conversation; never in the trace. */
+  /** Arguments and outcome in brief, for the conversation; never in the trace. */
   readonly summary?: string;
+  /** The beginning of the result, for the conversation; the words of others. */
+  readonly returned?: string;
 }
 
 /** The calls of tools so far, in the order in which they ended. */

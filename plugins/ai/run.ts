@@ -2,6 +2,7 @@
 import { EngineError, type EngineTurn, type PluginLog, type TurnEvent } from "service-gateway/sdk";
 import type { Cooldowns } from "./cooldowns.ts";
 import { emptyAnswer, tokensUsedUp } from "./empty.ts";
+import { createExactNumbers } from "./exact-numbers.ts";
 import { generatedMedia } from "./images.ts";
 import type { Library } from "./library.ts";
 import type { SkippedModel } from "./order.ts";
@@ -45,7 +46,8 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
   const [first, ...others] = [turn.model, ...turn.fallbacks].map((name) => candidateOf(name, turn, library));
   const speaking: Speaking = { model: turn.model, skipped: [], isNew: false };
   let last = "";
-  const model = createResilientModel(library, {
+  const exact = createExactNumbers(library);
+  const resilient = createResilientModel(library, {
     candidates: [first as Candidate, ...others],
     patience,
     cooldowns,
@@ -60,10 +62,10 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
   });
   const ending = new AbortController();
   const result = library.streamText({
-    model,
+    model: exact.follow(resilient),
     instructions: turn.instructions,
     messages: await renderMessages(turn.messages),
-    tools: renderTools(turn.tools, library, signal),
+    tools: renderTools(turn.tools, { library, exact, signal }),
     stopWhen: library.isStepCount(maxSteps),
     // `resilient.ts` does the retries, because it also falls back to the next model.
     maxRetries: 0,

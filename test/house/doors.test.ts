@@ -3,9 +3,14 @@ import { join } from "node:path";
 import { describe, expect, test } from "vitest";
 import { read, root } from "./sources.ts";
 
-const doors = ["core/sdk/contract.ts", "core/sdk/index.ts", "core/sdk/channel.ts", "core/sdk/store.ts", "core/testkit/index.ts"].filter(
-  (path) => existsSync(join(root, path)),
-);
+const doors = [
+  "core/sdk/contract.ts",
+  "core/sdk/index.ts",
+  "core/sdk/channel.ts",
+  "core/sdk/store.ts",
+  "core/sdk/tools.ts",
+  "core/testkit/index.ts",
+].filter((path) => existsSync(join(root, path)));
 
 /** Exported declarations of one file, each with the doc comment right above it. */
 function declarations(text: string): readonly { readonly kind: string; readonly name: string; readonly comment: string }[] {

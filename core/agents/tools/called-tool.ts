@@ -2,14 +2,16 @@
 import { createHash } from "node:crypto";
 import type { TObject } from "typebox";
 import { type ToolSettings, validateSection } from "../../config/index.ts";
-import { type Json, PluginError, reasonOf } from "../../contract/index.ts";
-import { callPlugin, isObject, pluginDeadlines } from "../../host/index.ts";
-import type { EngineTool, PluginLog, SourcedTool, ToolTurn } from "../../sdk/contract.ts";
+import { exactCopy, isNamed, type Json, PluginError, reasonOf } from "../../contract/index.ts";
+import { callPlugin, pluginDeadlines } from "../../host/index.ts";
+import type { EngineTool, PluginLog, SourcedTool, ToolResult, ToolTurn, ToolWords } from "../../sdk/contract.ts";
 import { carried, type ToolUse, toolCalls, type Visit, whileHeld } from "../../stations/index.ts";
 import type { Approvals } from "./approvals.ts";
+import { callNote } from "./call-note.ts";
+import { exactArguments, storableArguments } from "./exact-arguments.ts";
 import { requesterOf } from "./requester.ts";
-import { isNamed } from "./tool-names.ts";
 import { shownResult } from "./tool-result.ts";
+import { codeOf, inWords, refusal } from "./tool-words.ts";
 
 const deniedText = "An owner has denied this call. Do not try it again, and say so.";
 const limitedAdvice = "Say so, and do not try it again before those questions are answered.";
@@ -21,6 +23,8 @@ const graceMs = 6_000;
 export interface OwnedTool extends SourcedTool {
   /** The plugin, or `core`. */
   readonly plugin: string;
+  /** Absent for the gateway's own tools. */
+  readonly words?: ToolWords;
   /** Set where the arguments are checked before `run`. */
   readonly schema?: TObject;
 }
@@ -33,17 +37,6 @@ export interface CallsOf {
   readonly settings: Pick<ToolSettings, "approve" | "approveAt">;
   readonly log: Pick<PluginLog, "warn" | "debug">;
   readonly now: () => number;
-}
-
-/** A call that was not done, as the model reads it. */
-const refusal = (code: string, error: string): Json => ({ ok: false, error, code });
-
-const refusalCode = /^[a-z][a-z0-9_]{0,63}$/;
-
-/** Why a call was not done; `undefined` if it was. Only the name of a code is kept: the rest may contain what people wrote. */
-function codeOf(result: Json): string | undefined {
-  if (!isObject(result) || result.ok !== false) return undefined;
-  return typeof result.code === "string" && refusalCode.test(result.code) ? result.code : "tool_refused";
 }
 
 /** The same for the same call of a turn that is run again: equal calls of one turn are numbered. */
@@ -75,31 +68,23 @@ async function askedReason(
   return needed !== false || isNamed(approve, name) ? {} : undefined;
 }
 
-/** What the next turn reads of a call: without it, the agent forgets what it did. */
-function summaryOf(args: Json, result: Json): string {
-  const brief = (value: Json, most: number) => {
-    const text = typeof value === "string" ? value : JSON.stringify(value);
-    return text.length <= most ? text : `${text.slice(0, most)}…`.toWellFormed();
-  };
-  return `${brief(args, 120)}: ${brief(withoutFiles(result), 160)}`.replace(/\s+/g, " ");
-}
-
-/** Images are data of megabytes. */
-function withoutFiles(result: Json): Json {
-  if (!isObject(result) || !Array.isArray(result.media)) return result;
-  const { media, ...rest } = result;
-  return { ...rest, files: media.length } as Json;
-}
-
 /** Of another plugin, described differently or with other parameters, it is another tool. */
 const definitionOf = ({ plugin, description, parameters }: OwnedTool): string =>
   createHash("sha256")
     .update(JSON.stringify([plugin, description, parameters]))
     .digest("base64url");
 
+/** A result, and whose words it is in. */
+interface Returned {
+  readonly result: Json;
+  readonly words: ToolWords | "gateway";
+}
+
+const ours = (result: Json): Returned => ({ result, words: "gateway" });
+
 export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) => string, calls: CallsOf): EngineTool {
   const { turn, visit, settings, log, now } = calls;
-  const { name, description, parameters, plugin, timeoutSeconds = defaultTimeoutSeconds } = tool;
+  const { name, description, parameters, plugin, timeoutSeconds = defaultTimeoutSeconds, words = "gateway" } = tool;
   const note = (use: Omit<ToolUse, "name">) => visit.set(toolCalls, [...(visit.get(toolCalls) ?? []), { name, ...use }]);
   /** Arguments that were denied. The same call again is denied without a question. */
   const denied = new Set<string>();
@@ -121,7 +106,7 @@ export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) =>
     const began = now();
     const { approveAt: place } = settings;
     const about = { tool: name, plugin, definition: definitionOf(tool) };
-    const call = { ...about, args, agentId: turn.agentId, ...requesterOf(turn.inbound), ...asked };
+    const call = { ...about, ...storableArguments(args), agentId: turn.agentId, ...requesterOf(turn.inbound), ...asked };
     const questions = visit.get(askedQuestions) ?? { count: 0 };
     visit.set(askedQuestions, questions);
     const request = { ...call, questions, key, turn, visit, signal, ...(place !== undefined && { place }) };
@@ -139,23 +124,34 @@ export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) =>
   /** The checked arguments, or the refusal. */
   function check(given: Json): { readonly args: Json } | { readonly refused: Json } {
     // A copy: what an owner has read is what runs.
-    if (tool.schema === undefined) return { args: structuredClone(given) };
+    if (tool.schema === undefined) return { args: exactCopy(given) };
     const { value, problems } = validateSection(tool.schema, given, "arguments");
     const wrong = problems.filter(({ severity }) => severity === "error");
     if (wrong.length === 0) return { args: value as Json };
     return { refused: refusal("invalid_arguments", `${wrong.map(({ path, message }) => `${path} ${message}`).join("; ")}.`) };
   }
 
-  async function run(args: Json, key: string, signal: AbortSignal): Promise<Json> {
+  async function run(args: Json, key: string, signal: AbortSignal): Promise<Returned> {
     const timeout = AbortSignal.timeout(timeoutSeconds * 1_000);
     const both = AbortSignal.any([signal, timeout]);
     try {
       const asked = { plugin, doing: `the tool ${name}` };
       const running = async () => await tool.run({ args, turn, signal: both, key });
-      return shownResult(await callPlugin(asked, timeoutSeconds * 1_000 + graceMs, running, { signal: both }));
+      return { words, result: shown(await callPlugin(asked, timeoutSeconds * 1_000 + graceMs, running, { signal: both })) };
     } catch (thrown) {
-      const failed = failure(thrown, signal);
-      return timeout.aborted ? refusal("tool_timeout", `The tool did not answer within ${timeoutSeconds} s.`) : failed;
+      const result = failure(thrown, signal);
+      if (!timeout.aborted) return { words, result };
+      return ours(refusal("tool_timeout", `The tool did not answer within ${timeoutSeconds} s.`, "unknown"));
+    }
+  }
+
+  /** The tool has run, whatever its result is worth. */
+  function shown(result: ToolResult | undefined): Json {
+    try {
+      return shownResult(result);
+    } catch (thrown) {
+      log.warn({ plugin, tool: name, session: turn.sessionKey, error: reasonOf(thrown) }, "the result of a tool cannot be read");
+      return refusal("tool_unreadable", reasonOf(thrown), "unreadable");
     }
   }
 
@@ -163,21 +159,23 @@ export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) =>
     name,
     description,
     parameters,
-    async run(given, signal) {
+    async run(received, signal, written) {
       const began = now();
-      const checked = check(given ?? {});
+      const { args: given, problem } = exactArguments(received ?? {}, written, tool.exactNumbers === true);
+      const checked = problem === undefined ? check(given) : { refused: refusal("invalid_arguments", problem, "refused") };
       const key = keyOf(name, given);
       const asking = "refused" in checked ? { ...checked, waited: 0 } : approval(checked.args, key, signal);
       const { refused, waited } = await Promise.resolve(asking).catch((thrown: unknown) => ({
         refused: failure(thrown, signal),
         waited: 0,
       }));
-      const result = refused ?? ("args" in checked ? await run(checked.args, key, signal) : null);
+      const returned = refused === undefined && "args" in checked ? await run(checked.args, key, signal) : ours(refused ?? null);
+      const { result } = returned;
       const code = codeOf(result);
       const ms = now() - began - waited;
-      note({ plugin, ms, summary: summaryOf(given, result), ...(code !== undefined && { code }) });
+      note({ plugin, ms, ...callNote(given, result, code), ...(code !== undefined && { code }) });
       log.debug({ plugin, tool: name, session: turn.sessionKey, ms, code: code ?? "done" }, "a tool was called");
-      return result;
+      return inWords(result, { name, words: returned.words });
     },
   };
 }

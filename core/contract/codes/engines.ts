@@ -131,6 +131,10 @@ export const engineCodes = {
     meaning: "A tool failed; the model read the reason.",
     hint: "Read the log lines of the plugin: `{command} logs`.",
   },
+  tool_outcome_unknown: {
+    meaning: "It is not known whether a call of a tool took effect; the model read that.",
+    hint: "Look at what the tool does before you repeat the request.",
+  },
   tool_refused: { meaning: "A tool did not do what it was asked; the model read the reason.", hint: "Read the log lines of the plugin." },
   tool_source_down: {
     meaning: "The turn needs tools whose source is not available.",
@@ -138,7 +142,11 @@ export const engineCodes = {
     outcome: "failed",
   },
   tool_timeout: {
-    meaning: "A tool did not answer in time; the model read that.",
+    meaning: "A tool did not answer in time, and it is not known whether it did what it was asked; the model read that.",
+    hint: "Read the log lines of the plugin: `{command} logs`.",
+  },
+  tool_unreadable: {
+    meaning: "A tool ran, but its result cannot be read; the model read that.",
     hint: "Read the log lines of the plugin: `{command} logs`.",
   },
 } as const satisfies CodeTable;
