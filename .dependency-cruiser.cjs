@@ -43,12 +43,12 @@ const goesDown = floors.flatMap((rooms, floor) =>
  * What may be imported beside a room's door: the embedded store, which is opened in one place; what commands need to know of the state
  * without loading more; the judgement of addresses, which needs no
  * way out to the network; the agent for public addresses, whose HTTP client only the thread of transforms loads; the contract behind the two
- * public doors of the SDK; the rules of a channel's ids, which the thread of a plugin needs alone.
+ * public doors of the SDK; the bounded readers of responses, which the command line and a door of the SDK use without the rest; the rules of a channel's ids, which the thread of a plugin needs alone.
  */
 const sideDoors = {
   access: ["identity"],
-  media: ["web-address", "public-agent"],
-  sdk: ["contract", "channel", "store", "tools"],
+  media: ["web-address", "public-agent", "bounded-fetch", "body-limit", "line-reader", "workspace-file"],
+  sdk: ["contract", "channel", "store", "reading", "tools"],
   config: ["embedded-store"],
   state: ["sqlite/index", "ids", "identity"],
   host: ["load", "declaration/members", "connection", "storable"],
@@ -93,7 +93,7 @@ module.exports = {
         orphan: true,
         path: "^(core|plugins)/",
         pathNot: [
-          "^core/(index|sdk/(index|channel|store|tools)|testkit/index|cli/main|transforms/(trusted-runner|guest/main))\\.",
+          "^core/(index|sdk/(index|channel|store|reading|tools)|testkit/index|cli/main|transforms/(trusted-runner|guest/main))\\.",
           "^plugins/[^/]+/index\\.",
           "/worker\\.",
         ],
@@ -105,7 +105,7 @@ module.exports = {
       comment: "Every import leads to a file, or to a package that is installed.",
       severity: "error",
       from: { path: "^(core|plugins|transforms|bench)/" },
-      to: { couldNotResolve: true, pathNot: "^service-gateway(/sdk|/sdk/channel|/sdk/store|/sdk/tools|/testkit)?$" },
+      to: { couldNotResolve: true, pathNot: "^service-gateway(/sdk|/sdk/channel|/sdk/store|/sdk/reading|/sdk/tools|/testkit)?$" },
     },
     {
       name: "production-needs-no-dev-dependency",
@@ -185,7 +185,7 @@ module.exports = {
         "Only the composition decides what is fetched; a second way out would be one without a guard. Requests of transforms start in their own thread and ask the same table of addresses. An address may be judged anywhere.",
       severity: "error",
       from: { path: "^core/", pathNot: "^core/(media/|gateway/(runtime|agents/outbound-files)\\.|sdk/|transforms/requests\\.)" },
-      to: { path: "^core/media/", pathNot: "^core/media/web-address\\." },
+      to: { path: "^core/media/", pathNot: "^core/media/(web-address|bounded-fetch|body-limit|line-reader|workspace-file)\\." },
     },
     oneImporter("tapable", ["tapable"], ["core/stations/stations\\."]),
     oneImporter("jiti", ["jiti"], ["core/host/load\\.", "core/transforms/(modules/compiler|trusted-runner)\\."]),

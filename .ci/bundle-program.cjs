@@ -12,6 +12,7 @@ const entries = [
   "core/sdk/index",
   "core/sdk/channel",
   "core/sdk/store",
+  "core/sdk/reading",
   "core/sdk/tools",
   "core/testkit/index",
   "core/isolation/worker",
@@ -73,7 +74,7 @@ function ownName(from) {
   return {
     name: "own-name",
     resolveId(id) {
-      const [, name] = /^service-gateway\/(sdk|sdk\/channel|sdk\/store|sdk\/tools|testkit)$/.exec(id) ?? [];
+      const [, name] = /^service-gateway\/(sdk|sdk\/channel|sdk\/store|sdk\/reading|testkit)$/.exec(id) ?? [];
       return name && join(from, "core", `${name.includes("/") ? name : `${name}/index`}.ts`);
     },
   };

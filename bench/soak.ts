@@ -25,8 +25,10 @@ Usage: npm run soak -- [options]
 
   --cycles N    so many kills (200)
   --mode WAY    how updates come in: polling, webhook or both (both)
-  --store NAME  where the state is: sqlite or postgres, with a server of its own (sqlite); also with --points
+  --store NAME  where the state is: sqlite or postgres, with a server of its own (sqlite); also with --points and --tools
   --points N    kills at labelled points instead, so often at each of them
+  --tools N     kills so often while tools run that write, with approvals, reminders and a schedule
+  --minutes N   with --tools: ends after this time, however many kills there were
   --outages     breaks the platform instead, in seven ways for up to five minutes, with answers under way
   --streams N   streams so many answers instead, and kills nothing; on a clock that is played
   --swaps N     replaces a plugin so often instead, while messages are under way
@@ -45,6 +47,8 @@ const { values } = readCommandLine(
       keep: { type: "boolean", default: false },
       store: { type: "string", default: "sqlite" },
       points: { type: "string" },
+      tools: { type: "string" },
+      minutes: { type: "string", default: "60" },
       outages: { type: "boolean", default: false },
       streams: { type: "string" },
       swaps: { type: "string" },
@@ -256,6 +260,14 @@ const unlessMissing = <T>(reading: Promise<T>, fallback: T): Promise<T> => readi
 if (values.points !== undefined) {
   const { runPoints } = await import("./soak/points/run.ts");
   process.exit((await runPoints({ seeds: countOf("--points", values.points), first: seed, store })) === 0 ? 0 : 1);
+}
+if (values.tools !== undefined) {
+  const { runTools } = await import("./soak/tools/run.ts");
+  process.exit(
+    (await runTools({ kills: countOf("--tools", values.tools), first: seed, store, minutes: countOf("--minutes", values.minutes) })) === 0
+      ? 0
+      : 1,
+  );
 }
 if (values.outages) process.exit((await (await import("./soak/outages/run.ts")).runOutages()) === 0 ? 0 : 1);
 if (values.swaps !== undefined) {

@@ -1,6 +1,6 @@
 /** Where the gateways of a soak keep their state, and how the soak reads it. */
 import { join } from "node:path";
-import { countForHeartbeat, countUnsettled, readPreviews, readState, type State } from "./state.ts";
+import { countForHeartbeat, countModelCalls, countUnsettled, readPreviews, readReminders, readState, type State } from "./state.ts";
 
 export interface StatePlace {
   /** The section `state` of a gateway's configuration. */
@@ -12,6 +12,10 @@ export interface StatePlace {
   /** Messages of previews in progress, as `chat:message`; the next process will know these. */
   previews(): Promise<readonly string[]>;
   read(): Promise<State>;
+  /** The number of calls in the ledger. */
+  modelCalls(): Promise<number>;
+  /** The texts of the reminders that are set. */
+  reminders(): Promise<readonly string[]>;
   close(): Promise<void>;
 }
 
@@ -24,6 +28,8 @@ export function embeddedPlace(directory: string): StatePlace {
     forHeartbeat: async () => countForHeartbeat(dir),
     previews: async () => readPreviews(dir),
     read: async () => readState(dir),
+    modelCalls: async () => countModelCalls(dir),
+    reminders: async () => readReminders(dir),
     async close() {},
   };
 }

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import pg from "pg";
 import type { PreviewLeft } from "../../core/state/store.ts";
 import type { StatePlace } from "./place.ts";
-import { type EventRow, type OutboxRow, readable, type State, type UnitRow } from "./state.ts";
+import { type EventRow, type OutboxRow, readable, reminderText, type State, type UnitRow } from "./state.ts";
 
 /** Sequence numbers stay below 2^53. */
 const int8 = 20;
@@ -43,6 +43,11 @@ export function postgresPlace(directory: string, url: string): StatePlace {
         outbox: (await all<StoredPart>("SELECT * FROM @outbox ORDER BY unit, position")).map(outboxRow),
         codes: codesOf(await all("SELECT unit, entries FROM @decisions ORDER BY id")),
       } satisfies State;
+    },
+    modelCalls: async () => Number((await all<{ count: number }>("SELECT count(*) FROM @model_calls"))[0]?.count),
+    async reminders() {
+      const rows = await all<{ value: string }>("SELECT value FROM @kv WHERE namespace LIKE '%schedule%' AND key LIKE 'reminder:%'");
+      return rows.map(({ value }) => reminderText(value));
     },
     close: () => pool.end(),
   };

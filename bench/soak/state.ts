@@ -77,6 +77,30 @@ export const countUnsettled = (directory: string) => count(directory, "state < 4
 /** Events that wait for the next heartbeat, whenever that is. */
 export const countForHeartbeat = (directory: string) => count(directory, "state = 2 AND due IS NULL");
 
+export function countModelCalls(directory: string): number {
+  const db = open(directory);
+  try {
+    return Number(db.prepare("SELECT count(*) AS count FROM model_calls").get()?.count);
+  } finally {
+    db.close();
+  }
+}
+
+/** The text of a reminder, in what the plugin keeps of it. */
+export const reminderText = (kept: unknown): string =>
+  (JSON.parse(String(kept)) as { readonly plan: { readonly message: string } }).plan.message;
+
+/** The texts of the reminders that are set. */
+export function readReminders(directory: string): readonly string[] {
+  const db = open(directory);
+  try {
+    const rows = db.prepare("SELECT value FROM kv WHERE namespace LIKE '%schedule%' AND key LIKE 'reminder:%'").all();
+    return rows.map(({ value }) => reminderText(value));
+  } finally {
+    db.close();
+  }
+}
+
 /** Messages of previews in progress, as `chat:message`; the next process will know these. */
 export function readPreviews(directory: string): readonly string[] {
   const db = open(directory);

@@ -2,7 +2,7 @@
 
 export { configuredForms, ignoredEntries, misnamedGroups, parseAllowlist, parseAllowlistEntry } from "./allowlist.ts";
 export { approvedText, namesOwner } from "./approving.ts";
-export { type BotTurns, botsSeenNamespace, createBotTurns, type SeenBots } from "./bot-turns.ts";
+export { type BotTurns, createBotTurns } from "./bot-turns.ts";
 export { buttonScope } from "./button-scope.ts";
 export { createGate, type Gate } from "./gate.ts";
 export { type CalledIdentity, type IdentityRule, identityRule } from "./identity.ts";

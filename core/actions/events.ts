@@ -2,13 +2,11 @@
  * Stores the message of an action as an event, like any other: it is stored before it is sent, waits for its platform, is sent in parts and
  * leaves a trace. Actions run in lanes of their own, so that a tool never waits for the turn that called it.
  */
-import { createHash } from "node:crypto";
 import type { Button, Json, OutboundMedia, RawEvent, Reply, TurnEvent } from "../contract/index.ts";
 import type { NoticeBody } from "../host/index.ts";
 import { controlSuffix } from "../state/index.ts";
 import { carried, type Hooks } from "../stations/index.ts";
 import type { ActionCaller } from "./recipients.ts";
-import type { ActionCall } from "./schema.ts";
 
 const source = "operator";
 
@@ -23,7 +21,7 @@ export interface Saying extends NoticeBody {
   readonly replaces?: string;
 }
 
-export function actionEvent(saying: Saying, call: ActionCall, caller: ActionCaller): RawEvent {
+export function actionEvent(saying: Saying, caller: ActionCaller): RawEvent {
   const { channel, account, chat } = saying.address;
   return {
     source,
@@ -31,7 +29,8 @@ export function actionEvent(saying: Saying, call: ActionCall, caller: ActionCall
     lane: `action:${channel}:${account}:${chat}${controlSuffix}`,
     // A turn caused by a webhook gains no authority by sending through a tool.
     authority: caller.by === "agent" && caller.inbound.authority === "hook" ? "hook" : "operator",
-    ...(caller.by === "agent" ? { dedupeKey: `action:${caller.inbound.id}:${caller.ordinal}:${digest(call)}` } : {}),
+    // A call repeated after a crash has the same key, whatever its words.
+    ...(caller.by === "agent" ? { dedupeKey: `action:${caller.key}` } : {}),
     body: JSON.parse(JSON.stringify(saying)) as Json,
   };
 }
@@ -47,11 +46,6 @@ export function sayingEvent(saying: Saying, key: string): RawEvent {
     dedupeKey: key,
     body: JSON.parse(JSON.stringify(saying)) as Json,
   };
-}
-
-/** After a crash, a repeated turn repeats its tool calls. The same call at the same position therefore has the same key. */
-function digest(call: ActionCall): string {
-  return createHash("sha256").update(JSON.stringify(call)).digest("hex").slice(0, 32);
 }
 
 const saying = carried<Saying>("saying");

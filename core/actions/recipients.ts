@@ -8,7 +8,7 @@ import type { ActionCall } from "./schema.ts";
 
 /** The caller of an action: an agent during a turn, or an operator with the gateway token or access to the state directory. */
 export type ActionCaller =
-  | { readonly by: "agent"; readonly inbound: Inbound; readonly route: Route; readonly ordinal: number }
+  | { readonly by: "agent"; readonly inbound: Inbound; readonly route: Route; readonly key: string }
   | { readonly by: "operator"; readonly dryRun?: boolean };
 
 export interface RecipientDeps {

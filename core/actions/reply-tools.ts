@@ -2,9 +2,9 @@
  * Tools that add to the reply of their own turn: files and buttons. They send nothing. What they add waits in the visit until the turn has
  * ended, so a turn that is stopped or run again leaves nothing behind.
  */
+import type { OwnTool } from "../agents/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
 import type { Inbound, Json, OutboundMedia, Reply, Route } from "../contract/index.ts";
-import type { EngineTool } from "../sdk/contract.ts";
 import { type ReplyAdditions, replyAdditions, type Visit } from "../stations/index.ts";
 import { checkButtons, type Gated } from "./gates.ts";
 import { invalid, readButtons } from "./read.ts";
@@ -34,8 +34,10 @@ const kinds = ["voice", "round-video", "sticker"] as const;
 const mostFiles = 20;
 const longestCaption = 10_000;
 
-const attachTool: Omit<EngineTool, "run"> = {
+const attachTool: Omit<OwnTool, "run"> = {
   name: "attach",
+  // It changes nothing but the reply, so a turn that is run again calls it again.
+  readOnly: true,
   description: "Adds a file to your reply: a path in the workspace, or a public http(s) address. Once for each file, before you answer.",
   parameters: {
     type: "object",
@@ -49,8 +51,9 @@ const attachTool: Omit<EngineTool, "run"> = {
   },
 };
 
-const buttonsTool: Omit<EngineTool, "run"> = {
+const buttonsTool: Omit<OwnTool, "run"> = {
   name: "buttons",
+  readOnly: true,
   description: "Puts buttons below your reply. A press arrives as the message `callback_data: <value>`. A second call replaces the first.",
   parameters: {
     type: "object",
@@ -96,7 +99,7 @@ const nothing: ReplyAdditions = { files: [] };
 export function createReplyTools({
   account,
   complete,
-}: ReplyToolsOptions): (inbound: Inbound, route: Route, visit: Visit) => readonly EngineTool[] {
+}: ReplyToolsOptions): (inbound: Inbound, route: Route, visit: Visit) => readonly OwnTool[] {
   async function attach(
     args: Json,
     { route, visit, signal }: { readonly route: Route; readonly visit: Visit; readonly signal: AbortSignal },
@@ -151,11 +154,11 @@ export function createReplyTools({
     const { to } = route;
     const live = to === null ? undefined : account(to.channel, to.account);
     if (to === null || live === undefined) return [];
-    const tools: EngineTool[] = [];
+    const tools: OwnTool[] = [];
     if (live.capabilities.media === true)
       tools.push({ ...attachTool, run: async (args, signal) => (await attach(args, { route, visit, signal })) as unknown as Json });
     const gated: Gated = { live, pathOf: (keys) => keys.join("."), by: "agent" };
-    const kind = chatKindOf(to, { by: "agent", inbound, route, ordinal: 0 }, live);
+    const kind = chatKindOf(to, { by: "agent", inbound, route, key: "" }, live);
     const some = { action: "send", buttons: [[{ text: "x", value: "x" }]] } as const;
     if (checkButtons(some, gated, kind) === undefined) tools.push({ ...buttonsTool, run: async (args) => setButtons(args, visit) });
     return tools;

@@ -84,14 +84,14 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
 
   /** Sends a message through the same path as every reply. */
   async function speak(doing: Doing): Promise<ActionResult> {
-    const { call, caller, live, address, patience } = doing;
+    const { caller, live, address, patience } = doing;
     const saying = await sayingOf(doing);
     if (isRefusal(saying)) return saying;
     if (caller.by === "operator" && caller.dryRun === true) {
       const unfetchable = await judgeMedia(saying.media);
       return unfetchable ?? { ok: true, dryRun: true, ...placeOf(address), ...(await partsOf(saying, live)) };
     }
-    const { eventId } = await deps.receive(actionEvent(saying, call, caller));
+    const { eventId } = await deps.receive(actionEvent(saying, caller));
     const end = await deps.ends.wait(eventId, { ms: waitMs, signal: patience });
     if (end === undefined)
       return refuse(

@@ -1,8 +1,7 @@
 /** Offers the actions that the current chat allows as tools of an engine. */
-import type { ActingHint } from "../agents/index.ts";
+import type { ActingHint, OwnTool } from "../agents/index.ts";
 import type { LiveAccount } from "../channels/index.ts";
 import type { Inbound, Json, Route } from "../contract/index.ts";
-import type { EngineTool } from "../sdk/contract.ts";
 import { hasActed, type Visit } from "../stations/index.ts";
 import { checkAction, type Gated, reactionLevel } from "./gates.ts";
 import type { ActionRunner } from "./run.ts";
@@ -13,16 +12,18 @@ interface Open extends ActingHint {
 }
 
 export interface ActionTools {
-  tools(inbound: Inbound, route: Route, visit: Visit): readonly EngineTool[];
+  tools(inbound: Inbound, route: Route, visit: Visit): readonly OwnTool[];
   /** What to say about the tools in the instructions; `undefined` if no action is allowed or there is no current chat. */
   hint(inbound: Inbound, route: Route): ActingHint | undefined;
 }
 
 /** One tool for each action, under its short name. A duplicate tool would cost tokens in every turn. */
-const declared: readonly (Omit<EngineTool, "run" | "name"> & { readonly name: ActionName })[] = actionSchemas.map((schema) => ({
+const declared: readonly (Omit<OwnTool, "run" | "name"> & { readonly name: ActionName })[] = actionSchemas.map((schema) => ({
   name: schema.name,
   description: schema.description,
   parameters: parametersOf(schema),
+  // What is sent has the key of its call, and the other changes have the same effect twice.
+  ...(schema.name === "sticker-search" ? { readOnly: true } : { idempotent: true }),
 }));
 
 export function createActionTools(options: {
@@ -49,17 +50,14 @@ export function createActionTools(options: {
     hint,
     tools(inbound, route, visit) {
       const open = hint(inbound, route)?.actions ?? [];
-      // Numbers the calls of a turn: two identical calls are two messages, but a call repeated after a crash is one.
-      let ordinal = 0;
       return declared
         .filter(({ name }) => open.includes(name))
-        .map(({ name, description, parameters }) => ({
+        .map(({ name, ...outline }) => ({
           name,
-          description,
-          parameters,
-          async run(args, signal) {
-            ordinal += 1;
-            const result = await options.runner.run(name, args, { by: "agent", inbound, route, ordinal }, signal);
+          ...outline,
+          // Two identical calls are two messages, but a call repeated after a crash is one.
+          async run(args, signal, key) {
+            const result = await options.runner.run(name, args, { by: "agent", inbound, route, key }, signal);
             if (result.ok && name !== "sticker-search") visit.set(hasActed, true);
             return result as unknown as Json;
           },

@@ -54,10 +54,14 @@ export function createAccountLife(options: {
     const taking = options.duties.take(accountDuty(channel, id), account.stop.signal, () => {
       account.standby = true;
       account.status = { state: "waiting", detail: "another node receives for this account" };
-      states.noteStandby({ channel, id });
-      account.connection.standBy?.().catch((error: unknown) => {
-        if (account.standby === true) fail(account, error);
-      });
+      // A channel may have to listen first, and this node is not ready before that.
+      const standing = account.connection.standBy?.() ?? Promise.resolve();
+      standing.then(
+        () => states.noteStandby({ channel, id }),
+        (error: unknown) => {
+          if (account.standby === true) fail(account, error);
+        },
+      );
     });
     if (taking === undefined) {
       connect(account);

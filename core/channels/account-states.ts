@@ -22,9 +22,9 @@ export const accountKey = (channel: string, account: string): string => `${chann
 
 export interface AccountStates {
   note(account: { readonly channel: string; readonly id: string; readonly path: string }, status: ChannelStatus): void;
-  /** The account is on standby. The node that serves it stores its state. */
+  /** The account is on standby, and listens if it has to. The node that serves it stores its state. */
   noteStandby(account: { readonly channel: string; readonly id: string }): void;
-  /** Whether the account has connected or failed since the gateway started. */
+  /** Whether the account has connected, failed or begun to stand by since the gateway started. */
   wasTried(key: string): boolean;
   /** Removes accounts that are no longer configured. */
   keepOnly(isKnown: (key: string) => boolean): Promise<void>;

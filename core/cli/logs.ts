@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { setTimeout as wait } from "node:timers/promises";
 import { HostError } from "../contract/errors.ts";
 import { renderLogLine } from "../log/log-line.ts";
+import { escapeJson } from "../log/visible.ts";
 import type { CommandContext } from "./context.ts";
 import { parseSince } from "./output/times.ts";
 import { requireAccess } from "./running-gateway.ts";
@@ -45,7 +46,7 @@ function printer({ terminal }: CommandContext, options: LogsOptions): (line: str
   const colour = terminal.style("dim", "x") !== "x";
   return (line) => {
     if (!fits(line, { least: leastOf(options) })) return;
-    terminal.line(options.json === true ? line : renderLogLine(line, { colour }).trimEnd());
+    terminal.line(options.json === true ? escapeJson(line) : renderLogLine(line, { colour }).trimEnd());
   };
 }
 

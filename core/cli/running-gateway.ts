@@ -4,6 +4,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { HostError } from "../contract/errors.ts";
 import { parseExactJson } from "../contract/exact-json.ts";
+import { createLineReader, fetchLimited, fetchWhole } from "../sdk/reading.ts";
 
 const addressFile = "gateway.json";
 
@@ -37,6 +38,8 @@ interface CallOptions {
 
 /** A gateway on the same machine answers at once unless it is in trouble. */
 const usualPatienceMs = 2_000;
+/** The longest answer is the result of a plugin's command. */
+const maxAnswerBytes = 32 * 1_048_576;
 
 export async function findGateway(stateDirectory: string): Promise<RunningGateway | null> {
   const file = join(stateDirectory, addressFile);
@@ -61,13 +64,14 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
     { body, patienceMs = usualPatienceMs }: CallOptions = {},
   ): Promise<ManagementAnswer | null> => {
     try {
-      const response = await fetch(new URL(path, address.url), {
+      const response = await fetchWhole(new URL(path, address.url), {
         method,
         headers: { authorization, ...(body === undefined ? {} : { "content-type": "application/json" }) },
-        signal: AbortSignal.timeout(patienceMs),
+        maxBytes: maxAnswerBytes,
+        timeoutMs: patienceMs,
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-      const answer: unknown = await response.json();
+      const answer: unknown = JSON.parse(response.text);
       return { ok: response.ok, body: response.status === 401 ? { ...(answer as object), hint: refusedHint } : answer };
     } catch {
       return null;
@@ -109,14 +113,22 @@ async function* readEvents(
   url: URL,
   { authorization, signal }: { readonly authorization: string; readonly signal: AbortSignal },
 ): AsyncGenerator<unknown> {
-  const response = await fetch(url, { headers: { authorization }, signal });
-  if (!response.ok) throw new Error(((await response.json()) as { readonly error?: string }).error ?? `it answered ${response.status}`);
-  let rest = "";
+  const response = await fetchLimited(url, { headers: { authorization }, signal }, { maxBytes: maxAnswerBytes });
+  let lines: string[] = [];
+  // The response is limited, and its lines with it.
+  const read = createLineReader((line) => lines.push(line), { maxChars: maxAnswerBytes, onTooLong: () => {} });
+  let problem = "";
   for await (const chunk of (response.body ?? new ReadableStream()).pipeThrough(new TextDecoderStream())) {
-    const lines = (rest + chunk).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) if (line.startsWith("data: ")) yield parseExactJson(line.slice("data: ".length));
+    if (!response.ok) {
+      problem += chunk;
+      continue;
+    }
+    read(chunk);
+    const complete = lines;
+    lines = [];
+    for (const line of complete) if (line.startsWith("data: ")) yield parseExactJson(line.slice("data: ".length));
   }
+  if (!response.ok) throw new Error((JSON.parse(problem) as { readonly error?: string }).error ?? `it answered ${response.status}`);
 }
 
 async function readAddress(file: string): Promise<Pick<RunningGateway, "url" | "pid" | "startedAt"> | null> {

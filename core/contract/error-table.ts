@@ -26,6 +26,7 @@ export const errorTable = {
   },
   config_path_unknown: { text: "The configuration key {path} does not exist.", hint: "{fix}" },
   secret_unavailable: { text: "{path}: the secret cannot be read: {reason}.", hint: "Set the variable or the file that it names." },
+  secret_weak: { text: "{path} {reason}.", hint: "{fix}" },
   state_locked: {
     text: "Another gateway (process {pid}) uses the state directory {directory}.",
     hint: "Stop it, or set SERVICE_STATE_DIR to another directory.",

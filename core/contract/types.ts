@@ -319,6 +319,11 @@ export interface SkippedModel {
 /** The events that an engine yields while it runs, in order; `done` is the last. */
 export type TurnEvent =
   | { readonly type: "text"; readonly delta: string }
+  /**
+   * The reply starts over: all text, reasoning, media and buttons so far are void, such as the beginning of a model that broke off. What
+   * still holds is yielded again. Tool calls and usage remain. `reason`: the code of the cause, such as `model_cut_off`.
+   */
+  | { readonly type: "restart"; readonly reason: string }
   /** `preview`: shown while the turn runs, but never part of the reply. */
   | { readonly type: "reasoning"; readonly delta: string; readonly preview?: boolean }
   | { readonly type: "tool"; readonly name: string; readonly state: "started" | "finished" | "failed"; readonly detail?: string }
@@ -339,6 +344,8 @@ export type TurnEvent =
     }
   /** The model that now answers, and those that come before it in the configuration and do not. */
   | { readonly type: "model"; readonly model: string; readonly skipped: readonly SkippedModel[] }
+  /** The server of `provider/model` does not accept the tool, such as its schema, so the model is asked without it. */
+  | { readonly type: "tool-refused"; readonly model: string; readonly name: string; readonly reason: string }
   | { readonly type: "done" };
 
 /** The complete reply of a turn. The text is Markdown. */

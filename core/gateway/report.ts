@@ -1,6 +1,6 @@
 /** A gateway's report about itself: whether it is ready, and what is running in it. */
 
-import type { ModelStanding } from "../agents/index.ts";
+import type { ModelStanding, RefusedTool } from "../agents/index.ts";
 import { type AccountReport, reasonOfStatus } from "../channels/index.ts";
 import { agentIds, agentSettings, changedAtStart, type GatewayConfig, type LoadedConfig, type Problem } from "../config/index.ts";
 import { product, reasonOf } from "../contract/index.ts";
@@ -44,6 +44,8 @@ export interface GatewayDescription {
   readonly engines: readonly string[];
   /** Agents whose next turn passes over a model: which model would answer instead (absent: none), and why not the others. */
   readonly models: readonly (Pick<ModelStanding, "model" | "skipped"> & { readonly agent: string })[];
+  /** Tools that the server of a model does not accept, so that turns go on without them, as far as turns have shown it since the start. */
+  readonly refusedTools: readonly RefusedTool[];
   readonly running: number;
   readonly stats: StoreStats;
 }
@@ -77,7 +79,7 @@ function readinessOf(
     ...plugins.reports().flatMap((plugin) => (plugin.state === "failed" ? [plugin.reason ?? `The plugin ${plugin.id} failed.`] : [])),
   ];
   const accounts = runtime.accounts.reports().flatMap(({ channel, account, status, standby }) => {
-    if (status.state === "connected" || standby === true) return [];
+    if (status.state === "connected" || (standby === true && status.state !== "failed")) return [];
     const reason = reasonOfStatus(status);
     return [`${channel}:${account} is ${status.state}${reason === undefined ? "" : `: ${reason}`}`];
   });
@@ -203,6 +205,7 @@ export function createDescribing(
         waiting: changedAtStart(started, config()),
         engines: [...runtime.registry.engines.keys()],
         models: await passedOver(runtime.standings, config()),
+        refusedTools: runtime.refusedTools.all(),
         running: runtime.path.lanes.running(),
         stats: await store.stats(),
       }),

@@ -27,6 +27,7 @@ import {
   historyLimit,
   type ModelStandings,
   movedSessions,
+  type RefusedTools,
   type Router,
   type RunningOnNodes,
   resolveProviders,
@@ -66,6 +67,7 @@ export interface Runtime {
   readonly spending: Spending;
   readonly owner: OwnerNotices;
   readonly standings: ModelStandings;
+  readonly refusedTools: Pick<RefusedTools, "all">;
   readonly newId: () => string;
   readonly confirm: (url: string) => Promise<void>;
 }
@@ -81,16 +83,18 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const files = createOutboundFiles({ ...options, optionsOf });
   const replyTools = createReplyTools({ account: (channel, account) => accounts.get(channel, account), complete: files.complete });
   const receive: Path["receive"] = (event, how) => path.receive(event, how);
-  const approvals = createGatewayApprovals({ ...{ store, receive, log, now }, accounts: () => accounts, gate: () => gate });
+  const capabilities = (channel: string) => registry.channels.get(channel)?.definition.capabilities;
+  const approvals = createGatewayApprovals({ ...{ store, receive, capabilities, log, now }, accounts: () => accounts, gate: () => gate });
   const owner = createOwnerNotices({ config, pairing, receive, gate: () => gate, accounts: () => accounts, router: () => router });
   const spending = createSpending({ config, store, log, now, newId, notifyOwner: owner.notify });
+  const offered = createOfferedTools({ registry, config, approvals, store, log, now });
   const { turns, stops, running, describe, standings } = createTurns(options, {
     ...{ engines, registry, spending },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
     onTurn: (turn, visit) => facts.note(turn, visit),
     tools: (...at) => [...acting.tools(...at), ...replyTools(...at)],
-    offered: createOfferedTools({ registry, config, approvals, log, now }),
+    offered,
     acting: (inbound, route) => acting.hint(inbound, route),
   });
   const waitingEvents = createWaitingEvents({ store, now });
@@ -160,7 +164,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     reports: { log, redact: options.redact, onBegin },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
-      ...{ config, accounts, optionsOf, gate, router, turns, context, facts, describe, files, spending, log, now },
+      ...{ config, accounts, optionsOf, gate, router, turns, offered, context, facts, describe, files, spending, log, now },
       redact: options.redact,
     }),
   });
@@ -191,9 +195,9 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const access = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.access;
   const botTurns = createBotTurns({ store, now, access, pathsOf: gate.pathsOf });
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns };
-  tapCore(hooks, { ...parts, gate, commands, commandIn, turns, placed, waitingEvents });
+  tapCore(hooks, { ...parts, log, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
-  const ofAgents = { owner, commands, turns, stops, running, standings, activation, router, spending };
+  const ofAgents = { owner, commands, turns, stops, running, standings, refusedTools: offered.refused, activation, router, spending };
   return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };
 }
 

@@ -1,5 +1,5 @@
 /** The tokens of the hook endpoints and of the management routes: the current one and, during a replacement, the previous one. */
-import type { GatewayConfig, Secrets } from "../config/index.ts";
+import { type GatewayConfig, resolveGuard, type Secrets } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import { gatewayToken } from "../http/index.ts";
 import type { Log } from "../log/index.ts";
@@ -48,7 +48,7 @@ function readPrevious(
 ): Pick<Read, "previous"> {
   if (setting === undefined) return {};
   try {
-    return { previous: { token: secrets.resolve(setting.token, `${path}.token`), until: Date.parse(setting.until) } };
+    return { previous: { token: resolveGuard(secrets, setting.token, `${path}.token`), until: Date.parse(setting.until) } };
   } catch (error) {
     log.error({ path }, reasonOf(error));
     return {};
@@ -60,7 +60,7 @@ export function createHookTokens(options: TokensOptions): Tokens {
   return createTokens(options, ({ hooks }) => {
     if (!hooks.enabled || hooks.token === undefined) return { token: undefined };
     try {
-      const token = options.secrets.resolve(hooks.token, "hooks.token");
+      const token = resolveGuard(options.secrets, hooks.token, "hooks.token");
       return { token, ...readPrevious(hooks.previousToken, "hooks.previousToken", options) };
     } catch (error) {
       options.log.error({ path: "hooks.token" }, reasonOf(error));

@@ -105,6 +105,10 @@ export function turnEventProblem(value: unknown): string | undefined {
       return isMedia(value.media) ? undefined : "media of an event is not a file";
     case "buttons":
       return isButtons(value.buttons) ? undefined : "buttons of an event are not rows of buttons";
+    case "restart":
+      return isText(value.reason) ? undefined : "reason of a restart event is not a text";
+    case "tool-refused":
+      return [value.model, value.name, value.reason].every(isText) ? undefined : "a tool-refused event lacks model, name or reason";
     case "usage":
       return isUsage(value) ? undefined : "usage must be in numbers";
     case "model":

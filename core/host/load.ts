@@ -6,6 +6,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { HostError, product, reasonOf } from "../contract/index.ts";
 import * as channelDoor from "../sdk/channel.ts";
 import * as pluginDoor from "../sdk/index.ts";
+import * as readingDoor from "../sdk/reading.ts";
 import * as storeDoor from "../sdk/store.ts";
 import * as toolsDoor from "../sdk/tools.ts";
 import { pluginDeadlines, withDeadline } from "./deadline.ts";
@@ -27,6 +28,7 @@ const doors = new Map([
   [`${product.packageName}/sdk`, { module: pluginDoor, file: "../sdk/index.ts" }],
   [`${product.packageName}/sdk/channel`, { module: channelDoor, file: "../sdk/channel.ts" }],
   [`${product.packageName}/sdk/store`, { module: storeDoor, file: "../sdk/store.ts" }],
+  [`${product.packageName}/sdk/reading`, { module: readingDoor, file: "../sdk/reading.ts" }],
   [`${product.packageName}/sdk/tools`, { module: toolsDoor, file: "../sdk/tools.ts" }],
 ]);
 const fromSource = import.meta.url.endsWith(".ts");

@@ -2,22 +2,22 @@
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { GatewayConfig, Secrets } from "../config/index.ts";
+import { type GatewayConfig, resolveGuard, type Secrets } from "../config/index.ts";
 import { writeWhole } from "../state/index.ts";
 
 const tokenFile = "gateway-token";
 const tokenBytes = 32;
 
-/** Returns the token. A configured token is also written to the file (mode 0600), where the command line finds it. */
+/** Returns the token. Throws `secret_unavailable` or `secret_weak`. A configured token is also written to the file (mode 0600), where the command line finds it. */
 export function gatewayToken(config: GatewayConfig, stateDirectory: string, secrets: Secrets): string {
   const file = join(stateDirectory, tokenFile);
   const configured = config.gateway.auth.token;
   if (configured !== undefined) {
-    const token = secrets.resolve(configured, "gateway.auth.token");
+    const token = resolveGuard(secrets, configured, "gateway.auth.token");
     writeWhole(file, `${token}\n`);
     return token;
   }
-  return secrets.resolve(readToken(file) ?? generate(file), "gateway.auth.token");
+  return resolveGuard(secrets, readToken(file) ?? generate(file), `gateway.auth.token in ${file}`);
 }
 
 /** A file that exists and cannot be read is named by the error of its resolution: another token would shut out all clients. */

@@ -4,6 +4,7 @@ import { openLogFile, type Sink } from "./log-file.ts";
 import { renderLogLine } from "./log-line.ts";
 import { redactValue } from "./redact-value.ts";
 import { createRedactor } from "./redactor.ts";
+import { visibleJson } from "./visible.ts";
 
 export type Log = Logger;
 
@@ -57,7 +58,7 @@ function gatherLines(sink: Sink): Sink {
 /** A line remains JSON, whatever a secret is. Nearly all lines contain none. */
 function redactLine(line: string, redact: (text: string) => string): string {
   if (redact(line) === line) return line;
-  return `${JSON.stringify(redactValue(JSON.parse(line) as unknown, redact))}\n`;
+  return `${visibleJson(redactValue(JSON.parse(line) as unknown, redact))}\n`;
 }
 
 export function createLog(options: LogOptions): OpenLog {

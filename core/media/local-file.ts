@@ -1,8 +1,8 @@
 /** Decides which local files an agent may send: those in its workspace, and those that came with messages. */
-import { constants } from "node:fs";
-import { type FileHandle, open, realpath, stat } from "node:fs/promises";
-import { basename, isAbsolute, relative, resolve, sep } from "node:path";
+import { type FileHandle, realpath } from "node:fs/promises";
+import { basename, resolve } from "node:path";
 import { ChannelError } from "../contract/index.ts";
+import { FileRefused, openReal, pathBelow } from "./workspace-file.ts";
 
 export interface Roots {
   /** The agent's workspace. If absent, the agent may only send files that came with messages. */
@@ -29,13 +29,7 @@ function refused(path: string, why: string): ChannelError {
 
 const real = (path: string): Promise<string | undefined> => realpath(path).catch(() => undefined);
 
-/** The path components below a directory; `undefined` if the path is not inside it. */
-function below(directory: string | undefined, path: string): readonly string[] | undefined {
-  if (directory === undefined) return undefined;
-  const way = relative(directory, path);
-  if (way === "" || isAbsolute(way) || way.split(sep)[0] === "..") return undefined;
-  return way.split(sep);
-}
+const below = (directory: string | undefined, path: string) => (directory === undefined ? undefined : pathBelow(directory, path));
 
 /** Matches `<channel>/<account>/media/<file>` in the state directory. Everything else there belongs to the gateway. */
 function isKept(way: readonly string[]): boolean {
@@ -65,8 +59,8 @@ async function judge(path: string, { workspace, stateDirectory, secret }: Roots)
 }
 
 /**
- * Opens a file that may be sent; the caller closes the handle. Relative paths start at the workspace. The opened file is verified to be the
- * one that was checked, so that a link created meanwhile is detected.
+ * Opens a file that may be sent; the caller closes the handle. Relative paths start at the workspace. A link is what it leads to, and a
+ * file with a second name (a hard link) is refused.
  */
 export async function openAllowed(given: string, roots: Roots): Promise<LocalFile> {
   const path = await real(resolve(roots.workspace ?? roots.stateDirectory, given));
@@ -74,19 +68,9 @@ export async function openAllowed(given: string, roots: Roots): Promise<LocalFil
     throw new ChannelError("media_missing", { detail: `there is no file ${basename(given)}: name its path in the agent's workspace` });
   }
   const kind = await judge(path, roots);
-  // Non-blocking, because opening a pipe would wait for a writer.
-  const handle = await open(path, constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0)).catch(
-    (error: unknown) => {
-      throw refused(path, `it cannot be opened (${String((error as { code?: unknown }).code)})`);
-    },
-  );
   try {
-    const [opened, there, again] = await Promise.all([handle.stat(), stat(path), real(path)]);
-    if (!opened.isFile()) throw refused(path, "it is not a regular file");
-    if (again !== path || there.ino !== opened.ino || there.dev !== opened.dev) throw refused(path, "it has just been replaced");
-    return { handle, path, size: opened.size, kept: kind === "kept" };
+    return { ...(await openReal(path)), path, kept: kind === "kept" };
   } catch (error) {
-    await handle.close();
-    throw error;
+    throw error instanceof FileRefused ? refused(path, error.message) : error;
   }
 }

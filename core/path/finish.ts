@@ -17,7 +17,7 @@ export function createFinish(ground: Ground, log: PathOptions["reports"]["log"])
   const { now, random } = clock;
   const account = accounts.get;
   const sending = { hooks, store, now, random, account, contact: accounts.contact };
-  const report = createReport({ log, hooks, underWay: ground.underWay });
+  const report = createReport({ log, hooks, agents: ground.agents, underWay: ground.underWay });
   const reportUnread = createUnreadLine(log);
   const apologize = createUndelivered({
     ...{ store, now },

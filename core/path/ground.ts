@@ -4,6 +4,7 @@ import type { Unit } from "../state/index.ts";
 import type { UnderWay, Visit } from "../stations/index.ts";
 import type { Path } from "./door.ts";
 import type { Trace } from "./endings/ending.ts";
+import type { Attempt } from "./lanes/attempt.ts";
 import type { Lanes } from "./lanes/lanes.ts";
 import type { Leases } from "./lanes/leases.ts";
 import type { SessionPlace } from "./lanes/session-place.ts";
@@ -20,6 +21,7 @@ export interface Walk {
   /** What the gateway's own taps leave for later stations. */
   readonly visit: Visit;
   readonly slot: TurnSlot;
+  readonly attempt: Attempt;
   /** Aborted when the gateway closes, or when this node loses the lease under which it runs the unit. */
   readonly signal: AbortSignal;
   /** Set when its turn begins in that session. */

@@ -50,9 +50,9 @@ export function createPath(options: PathOptions): Path {
     store,
     now,
     maxConcurrent: agents.maxConcurrent,
-    run(unit, slot) {
+    run(unit, slot, how) {
       onBegin?.(unit);
-      const running = run(unit, slot);
+      const running = run(unit, slot, how);
       underWay.add(running);
       return running;
     },

@@ -2,7 +2,7 @@
 
 import type { Gate } from "../access/index.ts";
 import type { Accounts } from "../channels/index.ts";
-import type { Address, Inbound, OutboundMedia, RawEvent, Reply, Route, TurnEvent } from "../contract/index.ts";
+import type { Address, Inbound, OutboundMedia, RawEvent, Reply, Route, TurnEvent, TurnRecord } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Ending, SessionMessage, Store, Unit } from "../state/index.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
@@ -47,6 +47,10 @@ export interface AgentSide {
     /** With the context that preceded the message. */
     readonly withContext: boolean;
   }): readonly SessionMessage[];
+  /** Reads what earlier runs of an event have called into the visit. */
+  readEarlierCalls(inbound: Inbound, visit: Visit): Promise<void>;
+  /** Called when the end of an event is written. */
+  ended(record: Pick<TurnRecord, "eventId" | "outcome">, visit: Visit): Promise<void> | undefined;
   /** Called when a turn is written with its transcript; requests to the store made here join the same commit. */
   markRead(inbound: Inbound, route: Route, visit: Visit): Promise<unknown> | undefined;
   /** Whether a turn took events from its session's queue. */

@@ -1,8 +1,9 @@
 /** Runs one unit from its lane to its end: it passes the stations, or resumes with what an earlier process left in the outbox. */
 import type { Unit } from "../state/index.ts";
-import { Visit } from "../stations/index.ts";
+import { countedAttempt, isFirstRun, Visit } from "../stations/index.ts";
 import type { createHandBack } from "./endings/hand-back.ts";
 import type { Ground, Walk } from "./ground.ts";
+import { createAttempt } from "./lanes/attempt.ts";
 import type { TurnSlot } from "./lanes/turn-slots.ts";
 import { persist } from "./patience.ts";
 import type { Acknowledgements } from "./presence/acknowledging.ts";
@@ -17,11 +18,15 @@ export function createRun(
     readonly finish: (walk: Walk, said: Said) => Promise<void>;
     readonly handBack: ReturnType<typeof createHandBack>;
   },
-): (unit: Unit, slot: TurnSlot) => Promise<void> {
+): (unit: Unit, slot: TurnSlot, how: { readonly isFirst: boolean }) => Promise<void> {
   const { acknowledgements, finish, handBack } = steps;
   const { lanes, newTrace, leases } = ground;
-  return async (unit, slot) => {
-    const walk: Walk = { unit, trace: newTrace(), visit: new Visit(), slot, signal: leases.signal() };
+  return async (unit, slot, { isFirst }) => {
+    const visit = new Visit();
+    const attempt = createAttempt(ground.store, unit);
+    visit.set(countedAttempt, attempt);
+    if (isFirst) visit.set(isFirstRun, true);
+    const walk: Walk = { unit, trace: newTrace(), visit, slot, attempt, signal: leases.signal() };
     try {
       const said = unit.stage === "delivery" ? await resume(ground, walk) : await walkStations(ground, walk);
       slot.release();
@@ -32,7 +37,7 @@ export function createRun(
         else if (unit.attempts > 1 || unit.stage === "delivery") void acknowledgements.mend(unit.id);
       }
     } catch (error) {
-      await handBack(unit, error, walk.trace);
+      await handBack(walk, error);
       // The unit waits in its lane again; events that its turn took from the session's queue wait there.
       lanes.notify(unit.lane, 0);
       if (walk.sessionKey !== undefined) lanes.notify(walk.sessionKey, 0);

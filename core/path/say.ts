@@ -1,14 +1,27 @@
 /** Writes the end of a turn in one commit: outbox, transcript, and the events that follow. */
 import type { Inbound, Reply, Route } from "../contract/index.ts";
 import type { Ending } from "../state/index.ts";
+import { toolCalls, type Visit } from "../stations/index.ts";
 import { admission } from "./admission.ts";
 import { isAt } from "./answer-place.ts";
+import { isPersonal } from "./endings/apology.ts";
 import { textReply } from "./endings/ending.ts";
 import { isUnread, reportLeftOut } from "./endings/unread.ts";
 import { removals, type Saying } from "./formatting.ts";
 import type { Ground, Walk } from "./ground.ts";
 import type { Presence } from "./presence/presence.ts";
 import type { Said } from "./said.ts";
+import { interruptedNote, stoppedNote } from "./shown-text.ts";
+
+/** A message that a model did not take would be in the way of every later turn. */
+const aboutMessage: ReadonlySet<string> = new Set(["model_refused", "model_context_full", "model_takes_no_files", "attempts_exhausted"]);
+
+/** What stays in the conversation in place of a reply: what a tool did, and what a person is waiting for. */
+function leftBy({ outcome, reason }: Ending, { inbound, visit }: { readonly inbound: Inbound; readonly visit: Visit }): Reply | undefined {
+  const hasUsed = (visit.get(toolCalls) ?? []).some(({ summary }) => summary !== undefined);
+  const isAwaited = outcome === "failed" && isPersonal(inbound) && !aboutMessage.has(reason);
+  return hasUsed || isAwaited ? textReply(reason === "stopped" ? stoppedNote : interruptedNote) : undefined;
+}
 
 /** If there is nothing to say, nothing is written yet. */
 export async function say(
@@ -37,7 +50,8 @@ export async function say(
   const files = hasFiles ? await ground.files.keep(unit.id, reply) : undefined;
   const sends = first === undefined || files?.bound === true || ground.sendsTo(first.address);
   const here = sends === true || (await sends);
-  const kept = reply ?? (spoken === undefined ? undefined : textReply(spoken));
+  const unsaid = inbound === undefined || reply !== undefined ? undefined : leftBy(said.ending, { inbound, visit });
+  const kept = reply ?? (spoken === undefined ? unsaid : textReply(spoken));
   // The next turn reads again what an interrupted one has read besides its message.
   const isRead = reply !== undefined;
   const messages =

@@ -12,9 +12,9 @@ import {
   type TurnEvent,
 } from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
-import { type Hooks, hasActed, replyAdditions, toolCalls, type Visit } from "../stations/index.ts";
+import { type Hooks, hasActed, replyAdditions, type ToolUse, toolCalls, type Visit } from "../stations/index.ts";
 import { withAdditions } from "./additions.ts";
-import { apologyTo } from "./endings/apology.ts";
+import { apologyTo, withDone } from "./endings/apology.ts";
 import { type Stop, silentDecision, type Trace, textReply } from "./endings/ending.ts";
 import type { PathOptions } from "./options.ts";
 import type { Presence } from "./presence/presence.ts";
@@ -30,6 +30,10 @@ interface Collected {
   usage: Reply["usage"];
   /** The model that answers, and those that were passed over. */
   model: Extract<TurnEvent, { readonly type: "model" }> | undefined;
+  /** Why the reply started over, each time. */
+  readonly restarts: string[];
+  /** Tools that the model was asked without, each with the reason. */
+  readonly refusedTools: string[];
   /** Usage of each model that was called: a fallback replies if the first model could not. */
   readonly models: Map<string, ModelUsage>;
 }
@@ -60,7 +64,10 @@ export async function turn(
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
-  const found: Collected = { text: "", reasoning: "", media: [], buttons: [], usage: undefined, model: undefined, models: new Map() };
+  const found: Collected = {
+    ...{ text: "", reasoning: "", media: [], buttons: [], usage: undefined, model: undefined },
+    ...{ restarts: [], refusedTools: [], models: new Map() },
+  };
   try {
     const answered = await hooks.turn(inbound, route, signal, visit);
     if (answered === undefined) {
@@ -125,7 +132,8 @@ export async function turn(
     // The user who stopped the turn knows; an apology would be superfluous.
     const seen = shown?.last();
     if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, stoppedNote);
-    const failure = isRefused ? await refused(inbound, route, refusalFor) : failed(code, inbound, route);
+    const uses = visit.get(toolCalls);
+    const failure = isRefused ? await refused(inbound, route, { refusalFor, uses }) : failed(code, inbound, route, uses);
     return withShown(failure, seen, failure.say?.reply.text ?? interruptedNote);
   }
 }
@@ -133,14 +141,14 @@ export async function turn(
 /** More calls of one turn are counted only: a model that loops must not fill the state. */
 const mostTracedCalls = 50;
 
-function traceTools(trace: Trace, visit: Visit): void {
+export function traceTools(trace: Trace, visit: Visit): void {
   const calls = visit.get(toolCalls) ?? [];
   for (const { name, plugin, ms, code, detail } of calls.slice(0, mostTracedCalls))
     trace.add("turn", {
       plugin,
       verdict: "pass",
       code: code ?? "tool_done",
-      detail: `the tool ${name}, ${detail === undefined ? "" : `${detail}, `}${ms} ms`,
+      detail: [`the tool ${name}`, detail, ms === undefined ? undefined : `${ms} ms`].filter((piece) => piece !== undefined).join(", "),
     });
   const more = calls.length - mostTracedCalls;
   if (more > 0) trace.add("turn", { plugin: "core", verdict: "pass", code: "tool_done", detail: `${more} more calls of tools` });
@@ -155,9 +163,9 @@ function withShown(stop: Stop, seen: ReturnType<ShownText["last"]> | undefined, 
   return seen.spoken.trim() === "" ? shown : { ...shown, spoken: endedText(seen.spoken, inConversation) };
 }
 
-function failed(reason: string, inbound: Inbound, { to }: Route): Stop {
+function failed(reason: string, inbound: Inbound, { to }: Route, uses?: readonly ToolUse[]): Stop {
   const stop = { outcome: "failed", reason } as const;
-  const say = apologyTo(reason, { inbound, to });
+  const say = apologyTo(reason, { inbound, to, uses });
   return say === undefined ? { stop } : { stop, say };
 }
 
@@ -165,10 +173,14 @@ function failed(reason: string, inbound: Inbound, { to }: Route): Stop {
 const overBudget = "budget_exceeded";
 
 /** A heartbeat that a budget refuses is silent. Its events wait for the next one, as after a failure. */
-async function refused(inbound: Inbound, route: Route, refusalFor: PathOptions["agents"]["refusalFor"]): Promise<Stop> {
+async function refused(
+  inbound: Inbound,
+  route: Route,
+  { refusalFor, uses }: Pick<PathOptions["agents"], "refusalFor"> & { readonly uses: readonly ToolUse[] | undefined },
+): Promise<Stop> {
   const stop = { outcome: inbound.request?.heartbeat === undefined ? "refused" : "silent", reason: overBudget } as const;
   const text = route.to === null ? undefined : await refusalFor(inbound, route);
-  return text === undefined || route.to === null ? { stop } : { stop, say: { address: route.to, reply: textReply(text) } };
+  return text === undefined || route.to === null ? { stop } : { stop, say: { address: route.to, reply: textReply(withDone(text, uses)) } };
 }
 
 /** An engine's error carries its own code; an error without one is the engine's mistake. */
@@ -212,7 +224,9 @@ async function collect(
       if (event.type === "media") found.media.push(await keep(event.media));
       else take(found, event);
       presence.progress();
+      if (event.type === "restart") thoughts = "";
       if (event.type === "reasoning" && event.preview === true) thoughts = renderReasoning(found.reasoning);
+      // After a restart, the void beginning stays visible until there is something to put in its place.
       if (event.type === "text" || thoughts !== "") shown?.grow(found.text, thoughts);
       if (event.type === "done") break;
     }
@@ -233,11 +247,17 @@ function replyOf({ text, media, buttons, reasoning, usage, model }: Collected): 
   };
 }
 
-/** Why the first model did not answer, for the trace; empty if it did. */
-function insteadOf({ model }: Collected): string {
-  if (model === undefined || model.skipped.length === 0) return "";
+/** Where a model takes no tools at all, the others are counted. */
+const mostNamedTools = 5;
+
+/** What the trace adds about the models: beginnings that are void, tools that were left out, and why the first model did not answer. */
+function insteadOf({ model, restarts, refusedTools }: Collected): string {
+  const begun = restarts.length === 0 ? "" : `; restarted after ${restarts.join(", ")}`;
+  const more = refusedTools.length > mostNamedTools ? ` and ${refusedTools.length - mostNamedTools} others` : "";
+  const without = refusedTools.length === 0 ? "" : `; without the tools ${refusedTools.slice(0, mostNamedTools).join(", ")}${more}`;
+  if (model === undefined || model.skipped.length === 0) return begun + without;
   const why = model.skipped.map((one) => `${one.model} (${one.reason}: ${one.detail.replace(/\.$/, "")})`);
-  return `; ${model.model} answered in place of ${why.join(", ")}`;
+  return `${begun}${without}; ${model.model} answered in place of ${why.join(", ")}`;
 }
 
 function take(found: Collected, event: TurnEvent): void {
@@ -247,6 +267,13 @@ function take(found: Collected, event: TurnEvent): void {
       break;
     case "reasoning":
       found.reasoning += event.delta;
+      break;
+    case "restart":
+      Object.assign(found, { text: "", reasoning: "", media: [], buttons: [] });
+      found.restarts.push(event.reason);
+      break;
+    case "tool-refused":
+      found.refusedTools.push(`${event.name} (${event.reason.replace(/\.$/, "")})`);
       break;
     case "buttons":
       found.buttons = event.buttons;

@@ -1,7 +1,7 @@
 /** From ingress to formatting: the steps of one unit until what it says is in the outbox. */
 import type { Address, Inbound, Reply, Route } from "../contract/index.ts";
-import { controlSuffix } from "../state/index.ts";
-import { addHold, type FormattingContext, Visit } from "../stations/index.ts";
+import { controlSuffix, type Ending } from "../state/index.ts";
+import { addHold, type FormattingContext, toolCalls, Visit } from "../stations/index.ts";
 import { isAt } from "./answer-place.ts";
 import { apologyTo, placeOf } from "./endings/apology.ts";
 import { isStop, type Stop, type Trace } from "./endings/ending.ts";
@@ -15,7 +15,7 @@ import { enterSession } from "./lanes/session-place.ts";
 import { routing } from "./routing.ts";
 import type { Said } from "./said.ts";
 import { say } from "./say.ts";
-import { turn } from "./turn.ts";
+import { traceTools, turn } from "./turn.ts";
 
 /** Resolves once everything that the unit says is in the outbox. */
 export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
@@ -35,7 +35,7 @@ export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
   // A command such as `/stop` never waits for a turn.
   if (unit.lane.endsWith(controlSuffix)) return await answer(ground, walk, { inbound, route });
   const { sessions, store } = ground;
-  const place = await enterSession({ sessions, store, walk, route });
+  const place = await walk.attempt.waitFor(enterSession({ sessions, store, walk, route }));
   walk.sessionKey = route.sessionKey;
   walk.place = place;
   try {
@@ -114,14 +114,28 @@ async function answer(
 
 /** Ends a unit that used up its attempts. The event is read once more, to find where an apology or a hook's summary goes. */
 async function giveUp(ground: Ground, walk: Walk): Promise<Said> {
-  const { unit, trace } = walk;
+  const { unit, trace, visit } = walk;
   // Reading it may be what kills the process, so it is tried once.
   const found = unit.attempts === maxAttempts + 1 ? await findRoute(ground, walk) : undefined;
-  const ending = exhaustedEnding(trace, { attempts: maxAttempts, route: found?.route });
+  if (found !== undefined) {
+    await ground.agents.readEarlierCalls(found.inbound, visit);
+    traceTools(trace, visit);
+  }
+  // This one only gives up.
+  const attempts = unit.attempts - 1;
+  const ending = exhaustedEnding(trace, { attempts, route: found?.route });
+  const said = await sayGivenUp(ground, walk, ending, found);
+  // Reports count the attempts that were to end. Set only now, because the number limits how often the event is read.
+  await ground.store.setAttempts(unit.id, attempts);
+  return said;
+}
+
+async function sayGivenUp(ground: Ground, walk: Walk, ending: Ending, found: Awaited<ReturnType<typeof findRoute>>): Promise<Said> {
+  const { unit, visit } = walk;
   if (found === undefined) return await say(ground, walk, { ending, sayings: [] });
   const { to } = found.route;
   const previews = unit.preview !== undefined && to !== null && isAt(unit.preview, to) ? unit.preview.messageIds : [];
-  const apology = apologyTo(ending.reason, { inbound: found.inbound, to });
+  const apology = apologyTo(ending.reason, { inbound: found.inbound, to, uses: visit.get(toolCalls) });
   return await say(ground, walk, { ending, sayings: await notice(ground, walk, apology, { previews, place: to }), ...found });
 }
 

@@ -37,6 +37,7 @@ export type { LineMessage } from "./lines/message.ts";
 export type { LineHandlers, LineLink, LineProtocol, ReadLine } from "./lines/protocol.ts";
 export { filePath, secretText } from "./marked-options.ts";
 export { paceOptions, serverOptions } from "./server-options.ts";
+export { boundMarkdown } from "./text/bound-markdown.ts";
 export { cutText } from "./text/cut-text.ts";
 export { type MarkdownBlock, type MarkdownInline, parseMarkdown } from "./text/markdown-tree.ts";
 export { readMention } from "./text/mention.ts";

@@ -932,7 +932,11 @@ export type CallerVerdict =
 
 /** A message that grows while a turn runs. */
 export interface ChannelPreview {
-  /** The whole text so far, as Markdown. It may be called often; the channel keeps to the platform's rate limits. */
+  /**
+   * The whole text so far, as Markdown. It may be called often; the channel keeps to the platform's rate limits. A text that does not begin
+   * like the one before replaces it, because the reply starts over. If that one had several messages, remove all but the first before the new text is
+   * shown, so that two texts are never read as one.
+   */
   update(text: string): void;
   /** Stops updating and resolves with the ids of the preview's messages, oldest first; idempotent. */
   close(): Promise<readonly string[]>;
@@ -1304,8 +1308,9 @@ export interface EngineProvider {
 }
 
 /**
- * An engine runs a turn and yields its events: `text` and the others as they come, `done` last. Several turns run at once. `plugins/echo`
- * is a small example, `plugins/ai` a large one.
+ * An engine runs a turn and yields its events: `text` and the others as they come, `done` last. An engine that asks its model again after
+ * the reply has begun yields `restart` first, because two beginnings must not be joined. Several turns run at once. `plugins/echo` is a small
+ * example, `plugins/ai` a large one.
  */
 export interface EngineDefinition {
   /** The name in `agents.defaults.engine`. */

@@ -20,8 +20,9 @@ export interface ToolCall<Args = Json> {
   /** Aborted by `/stop`, by the end of the turn and after `timeoutSeconds`. */
   readonly signal: AbortSignal;
   /**
-   * The same for the same call of a turn that is run again after a crash. Use it where a repetition must not act twice, such as in the `key`
-   * of `host.notify`.
+   * Identifies the call by its event, its tool and its position among the turn's calls of that tool, whatever its arguments. A call that a
+   * turn repeats after an interruption has the same key. Use it where a repetition must not act twice, such as in the `key` of
+   * `host.notify`, and set `idempotent`.
    */
   readonly key: string;
 }
@@ -60,6 +61,17 @@ interface ToolOutline<Args> {
    * configuration (`agents.*.tools.approve`) can ask for more approvals, and never for fewer. Default: false.
    */
   readonly needsApproval?: boolean | ((args: Args) => boolean | string | Promise<boolean | string>);
+  /**
+   * True for a tool that changes nothing outside of the reply, such as one that looks something up. A turn that runs again after an
+   * interruption calls it again. Every other call is recorded before it begins, and is never repeated unnoticed: the turn that runs again
+   * gets its recorded result, or reads `outcome_unknown` if there is none. Default: false.
+   */
+  readonly readOnly?: boolean;
+  /**
+   * True for a tool whose calls with the same `key` act once and answer alike, because it uses `key` as the key of what it does. A call that
+   * an interruption cut off is then repeated with its key, so its outcome is never unknown. Default: false.
+   */
+  readonly idempotent?: boolean;
   /** Longest call, in seconds; then the model reads that the tool did not answer. At most 3600. Default: 60. */
   readonly timeoutSeconds?: number;
   /** Default: `own` for a tool of `host.tool`, `outside` for one of a source. */
@@ -109,4 +121,9 @@ export interface ToolSource {
    * without its tools.
    */
   offer(turn: ToolTurn): ToolOffer | Promise<ToolOffer>;
+  /**
+   * The server of `model` does not accept the source's tool `name`, such as its schema, so turns go on without it. Show the operator the
+   * reason where the tools of the source are listed. `reason: null`: it is no longer refused.
+   */
+  refused?(refusal: { readonly model: string; readonly name: string; readonly reason: string | null }): void;
 }

@@ -157,6 +157,11 @@ export interface Store extends Removals, ModelCalls {
     unitId: string,
     options: { readonly due: number; readonly uncount?: boolean; readonly decisions?: readonly Decision[] },
   ): Promise<void>;
+  /**
+   * Durable. Sets how many runs of a running unit's leader have begun, and changes the number of its other events by as much: a run that only
+   * waits does not count if the process ends meanwhile. No effect on a unit that is not running.
+   */
+  setAttempts(unitId: string, attempts: number): Promise<void>;
   /** Whether events with a text wait in a queue. */
   queueWaits(queue: Queue): Promise<boolean>;
   /**

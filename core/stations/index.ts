@@ -12,6 +12,17 @@ export {
 } from "./stations.ts";
 export type { TapRun, TimedCall } from "./tap-times.ts";
 export { isThenable } from "./thenable.ts";
-export { addHold, type TurnHold, whileHeld } from "./turn-holds.ts";
+export { addHold, type CountedAttempt, countedAttempt, type TurnHold, whileHeld, whileWorking } from "./turn-holds.ts";
 export { createUnderWay, type UnderWay } from "./under-way.ts";
-export { carried, hasActed, notes, passedBy, type ReplyAdditions, replyAdditions, type ToolUse, toolCalls, Visit } from "./visit.ts";
+export {
+  carried,
+  hasActed,
+  isFirstRun,
+  notes,
+  passedBy,
+  type ReplyAdditions,
+  replyAdditions,
+  type ToolUse,
+  toolCalls,
+  Visit,
+} from "./visit.ts";

@@ -1,4 +1,7 @@
-/** What a turn keeps, and gives up while it waits for a person: its time limit, and its place among the turns that run at once. */
+/**
+ * What a turn keeps, and gives up while it waits for a person: its time limit, its place among the turns that run at once, and the count of
+ * its attempt.
+ */
 import { carried, type Visit } from "./visit.ts";
 
 /** One thing that is put on hold. */
@@ -7,6 +10,20 @@ export interface TurnHold {
   /** After `pause`: resolves when the turn may go on. */
   resume(): void | Promise<void>;
 }
+
+/** Whether the attempt of a unit counts if the process ends now. It does not while the unit only waits. */
+export interface CountedAttempt {
+  /**
+   * Waits or works. Resolves when the store knows it, so that nothing runs uncounted; `undefined` if the store knows it already. A wait that
+   * cannot be written counts.
+   */
+  begin(what: "wait" | "work"): Promise<void> | undefined;
+  end(what: "wait" | "work"): Promise<void> | undefined;
+  /** An earlier run waited for a person who has not answered yet: until this one waits or works, it only returns to that wait. */
+  returns(): Promise<void> | undefined;
+}
+
+export const countedAttempt = carried<CountedAttempt>("countedAttempt");
 
 interface Held {
   readonly holds: TurnHold[];
@@ -47,15 +64,32 @@ async function resume(turn: Held): Promise<void> {
   }
 }
 
-/** Waits with everything on hold that the turn keeps. */
+/**
+ * Waits with everything on hold that the turn keeps, for a person or for anything else that may take long. If the process ends meanwhile, the
+ * attempt does not count.
+ */
 export async function whileHeld<Result>(visit: Visit, work: () => Promise<Result>): Promise<Result> {
   const turn = heldBy(visit);
+  const attempt = visit.get(countedAttempt);
   turn.waiting += 1;
   pause(turn);
   try {
+    await attempt?.begin("wait");
     return await work();
   } finally {
     turn.waiting -= 1;
     if (turn.waiting === 0) await resume(turn);
+    await attempt?.end("wait");
+  }
+}
+
+/** Runs what may end the process, such as a tool: meanwhile the attempt counts, also if another call of the turn waits. */
+export async function whileWorking<Result>(visit: Visit, work: () => Promise<Result>): Promise<Result> {
+  const attempt = visit.get(countedAttempt);
+  await attempt?.begin("work");
+  try {
+    return await work();
+  } finally {
+    await attempt?.end("work");
   }
 }

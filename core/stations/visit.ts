@@ -46,15 +46,21 @@ export interface ReplyAdditions {
 
 export const replyAdditions = carried<ReplyAdditions>("replyAdditions");
 
+/** Set in the first run of an event that was taken as it was accepted: no earlier run can have called a tool. */
+export const isFirstRun = carried<true>("isFirstRun");
+
 /** One call of a tool in a turn. */
 export interface ToolUse {
   readonly name: string;
   /** The plugin that offers the tool, or `core`. */
   readonly plugin: string;
-  readonly ms: number;
+  /** Absent for a call that was made before an interruption. */
+  readonly ms?: number;
   /** Why it was not done, or what an owner decided; absent if it was done. */
   readonly code?: string;
   readonly detail?: string;
+  /** What it did outside of the reply: something, or possibly something. Absent if nothing. */
+  readonly effect?: "done" | "unknown";
   /** Arguments and outcome in brief, for the conversation; never in the trace. */
   readonly summary?: string;
   /** The beginning of the result, for the conversation; the words of others. */

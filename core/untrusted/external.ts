@@ -71,17 +71,19 @@ export interface ExternalContent {
   readonly source: string;
   /** The id in both markers. Default: 128 random bits, so that the author of the text cannot know it. */
   readonly id?: string;
+  /** What the model reads before the markers. Default: how to treat the content of a webhook. */
+  readonly notice?: string;
   /** Further facts about the content, which may come from outside, too. Each is shown on one line inside the markers. */
   readonly metadata?: Readonly<Record<string, string>>;
 }
 
 export function wrapExternal(content: ExternalContent): string {
-  return wrapped(notice, content, defuseExternal(content.text));
+  return wrapped(content.notice ?? notice, content, defuseExternal(content.text));
 }
 
 /** Wraps the result of a tool. Characters that do not show are removed as well: a tool can hide a text from everybody but the model. */
 export function wrapToolText(content: ExternalContent): string {
-  return wrapped(toolNotice, content, cleanExternal(content.text));
+  return wrapped(content.notice ?? toolNotice, content, cleanExternal(content.text));
 }
 
 function wrapped(

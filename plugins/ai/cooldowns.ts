@@ -71,6 +71,9 @@ function keysOf({ providerId, modelId, provider }: Target): { readonly provider:
   return { provider: key, model: `${key} ${modelId}` };
 }
 
+/** Names a model with the settings of its provider. */
+export const keyOfModel = (target: Target): string => keysOf(target).model;
+
 function lengthOf({ error, waitMs }: Failure, failures: number): number {
   if (error.reason === "model_quota") return quotaMs;
   if (error.reason === "model_unauthorized") return keyMs;

@@ -22,6 +22,7 @@ export async function describeImage(
   let said = "";
   try {
     for await (const event of runTurn(turn, signal, { ...options, maxSteps: 1, needsFiles: true })) {
+      if (event.type === "restart") said = "";
       if (event.type === "text") said += event.delta;
     }
   } catch (thrown) {

@@ -1,7 +1,7 @@
 /** Describes failures of model servers in one sentence without secrets. */
 import { EngineError } from "service-gateway/sdk";
+import { Unstreamed } from "./answer/unstreamed.ts";
 import { shownUrl, type Target } from "./provider.ts";
-import { Unstreamed } from "./unstreamed.ts";
 
 /** Longer waits, in milliseconds, are not worthwhile: the next model is tried, or the turn fails. */
 const longestWaitMs = 20_000;
@@ -21,6 +21,8 @@ export interface Failure {
   readonly unreachable: boolean;
   /** True if every other model of the provider would fail as well, such as for a wrong key. */
   readonly wholeProvider?: boolean;
+  /** All that the server said, for finding out what it refuses. Never shown: it may contain a secret. */
+  readonly said?: string;
   /** Milliseconds that the server asked us to wait; `undefined` if it did not. */
   readonly waitMs?: number;
 }
@@ -41,6 +43,30 @@ function messageIn(value: unknown, depth = 0): string {
     if (message !== "") return message;
   }
   return "";
+}
+
+/** All texts of an error, one on a line; a list such as `["body", "tools", 3]` is one text, `body.tools.3`. */
+function textsIn(value: unknown, depth = 0): string {
+  if (typeof value === "string") return value;
+  if (typeof value !== "object" || value === null || depth > 6) return "";
+  if (Array.isArray(value) && value.length > 0 && value.every((one) => typeof one === "string" || typeof one === "number"))
+    return value.join(".");
+  return Object.values(value)
+    .map((one) => textsIn(one, depth + 1))
+    .filter((text) => text !== "")
+    .join("\n");
+}
+
+/** Longer texts are cut: servers may repeat the whole request. */
+const mostSaid = 65_536;
+
+function allSaid(body: unknown): { readonly said?: string } {
+  if (typeof body !== "string") return body === undefined ? {} : { said: textsIn(body).slice(0, mostSaid) };
+  try {
+    return { said: textsIn(JSON.parse(body)).slice(0, mostSaid) };
+  } catch {
+    return { said: body.slice(0, mostSaid) };
+  }
 }
 
 /** The message in an error body, such as `{ error: { message } }`, or the start of the text. */
@@ -103,6 +129,10 @@ function saysQuota(said: string): boolean {
   return waitIn(said) === undefined && /quota|billing|credit/i.test(said.replace(/https?:\/\/\S+/g, ""));
 }
 
+/** The words are the reason: a content filter, a moderation or a policy. */
+const saysContent =
+  /content[ _-]?(?:filter|management|moderation|policy)|safety (?:system|polic|setting|reason)|usage polic|flagged|\bmoderation\b|prohibited[ _]content|violat\w*\b.{0,60}\bpolic|blocked\b.{0,40}\b(?:safety|polic|filter)|responsible ?ai/i;
+
 const saysContextFull = /context.{0,20}(?:length|window|size)|too many tokens|maximum.{0,20}tokens|prompt is too long|input token count/i;
 
 function contextFull(detail: string): EngineError {
@@ -123,6 +153,11 @@ function byStatus(status: number, said: string, target: Target): EngineError {
   const because = said === "" ? "" : `: ${said}`;
   const settings = `models.providers.${providerId}`;
   const isMalformed = status === 400 || status === 422;
+  // A provider of many models reports the moderation of one of them by 403.
+  if ((isMalformed || status === 403 || status === 451) && saysContent.test(said)) {
+    const hint = "Write the message in other words, or choose another model.";
+    return new EngineError("model_content_refused", { detail: `${at} refused the content of the request (${status})${because}`, hint });
+  }
   if (status === 401 || status === 403 || (isMalformed && saysKeyWrong.test(said))) {
     return new EngineError("model_unauthorized", {
       detail: `${at} rejects the key (${status})${because}`,
@@ -201,7 +236,7 @@ export function explain(thrown: unknown, target: Target): Failure {
     const waitMs = waitOf(thrown.responseHeaders) ?? waitIn(said);
     const error = byStatus(thrown.statusCode, said, target);
     const wholeProvider = concernsProvider(error.reason, thrown.statusCode);
-    return { error, unreachable: false, wholeProvider, ...(waitMs === undefined ? {} : { waitMs }) };
+    return { error, unreachable: false, wholeProvider, ...allSaid(thrown.responseBody), ...(waitMs === undefined ? {} : { waitMs }) };
   }
   const name = thrown instanceof Error ? thrown.name : "";
   if (name === "AI_InvalidResponseDataError") {
@@ -221,7 +256,8 @@ export function explain(thrown: unknown, target: Target): Failure {
   const reason = said === "" ? clean(messageOf(thrown), target) : said;
   if (saysContextFull.test(reason))
     return { error: contextFull(`The conversation is too long for ${target.modelId}: ${reason}`), unreachable: false };
-  return { error: fail("model_failed", `${at} failed: ${reason}`, whereToLook(thrown, target)), unreachable: false };
+  const error = fail("model_failed", `${at} failed: ${reason}`, whereToLook(thrown, target));
+  return { error, unreachable: false, ...allSaid(body ?? (thrown instanceof Error ? undefined : thrown)) };
 }
 
 /** How long to wait before asking the same model again, in milliseconds; `undefined` if that is not worthwhile. */

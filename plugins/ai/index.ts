@@ -3,6 +3,7 @@ import { definePlugin, Type } from "service-gateway/sdk";
 import { createCooldowns } from "./cooldowns.ts";
 import { describeImage } from "./describe.ts";
 import { createLibrary } from "./library.ts";
+import { createMemories } from "./memory.ts";
 import { runTurn } from "./run.ts";
 import { skippedModels } from "./skipped.ts";
 
@@ -23,7 +24,8 @@ export default definePlugin({
   setup(host, { maxSteps, ...patience }) {
     const library = createLibrary();
     const cooldowns = createCooldowns({ now: () => host.now() });
-    const options = async () => ({ library: await library(), log: host.log, cooldowns, patience, maxSteps });
+    const memories = createMemories();
+    const options = async () => ({ library: await library(), log: host.log, cooldowns, memories, patience, maxSteps });
     host.engine({
       id: "ai",
       needsModel: true,

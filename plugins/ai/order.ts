@@ -19,6 +19,8 @@ export interface Contestant {
   readonly facts: ModelFacts;
   /** Throws `EngineError` if the name or the provider's settings are invalid. */
   target(): Target;
+  /** Whether its server has refused every tool. */
+  takesNoTools?(): boolean;
 }
 
 /** How a model is asked. */
@@ -41,16 +43,19 @@ const otherModelMayHelp: ReadonlySet<string> = new Set([
   "model_unknown",
   "model_provider_invalid",
   "model_takes_no_files",
+  "model_takes_no_tools",
 ]);
 
 /** Failures that last until the operator corrects the configuration or the account. */
 const operatorMustAct: ReadonlySet<string> = new Set(["model_unauthorized", "model_unknown", "model_provider_invalid"]);
 
 /** What the call needs and the model does not have. */
-function lackOf({ facts, name }: Contestant, call: ModelCall): Pick<SkippedModel, "reason" | "detail"> | undefined {
+function lackOf({ facts, name, takesNoTools }: Contestant, call: ModelCall): Pick<SkippedModel, "reason" | "detail"> | undefined {
   if (facts.images === false && hasFiles(call)) return { reason: "model_takes_no_files", detail: `${name} accepts no images` };
   const hasTools = (call.tools?.length ?? 0) > 0;
-  return facts.tools === false && hasTools ? { reason: "model_takes_no_tools", detail: `${name} calls no tools` } : undefined;
+  return hasTools && (facts.tools === false || takesNoTools?.() === true)
+    ? { reason: "model_takes_no_tools", detail: `${name} calls no tools` }
+    : undefined;
 }
 
 /** Whether the second model is known to have a larger context. */
@@ -62,6 +67,9 @@ function hasNoMoreRoom(one: ModelFacts, other: ModelFacts): boolean {
   return one.contextTokens !== undefined && other.contextTokens !== undefined && other.contextTokens <= one.contextTokens;
 }
 
+/** Whether another model may succeed where one has failed. */
+const mayHelp = ({ retryable, reason }: EngineError): boolean => retryable || otherModelMayHelp.has(reason);
+
 export interface Answered {
   readonly index: number;
   readonly answer: ModelStream;
@@ -70,18 +78,21 @@ export interface Answered {
 }
 
 /** One step of a turn, until one of the models answers. */
-class Step {
+export class Step {
   readonly #options: StepOptions;
   readonly #skipped = new Map<number, SkippedModel>();
   readonly #last: { index: number; error: EngineError }[] = [];
+  /** Those whose answer has broken off. They are not asked again. */
+  readonly #broken = new Set<number>();
 
   constructor(options: StepOptions) {
     this.#options = options;
   }
 
+  /** Asks the models of a turn for one step. Throws the last failure if none answers. */
   async run(): Promise<Answered> {
     const { contestants, call } = this.#options;
-    const all = [...contestants.keys()];
+    const all = [...contestants.keys()].filter((index) => !this.#broken.has(index));
     const lacks = new Map(all.map((index) => [index, lackOf(this.#at(index), call)]));
     const suitable = all.filter((index) => lacks.get(index) === undefined);
     // A model that lacks something is better than no answer, so it comes last.
@@ -90,19 +101,36 @@ class Step {
     return (await this.#inOrder(queue)) ?? (await this.#soonest(queue)) ?? this.#fail();
   }
 
+  /** The answer of a model broke off: the next one is asked. Throws its failure if there is none. */
+  async next(index: number, error: EngineError): Promise<Answered> {
+    if (!mayHelp(error)) throw error;
+    this.#broken.add(index);
+    this.#failed(index, error);
+    return await this.run();
+  }
+
+  /** Whether another model is left after this one. */
+  isLast(index: number): boolean {
+    return [...this.#options.contestants.keys()].every((other) => other === index || this.#broken.has(other) || this.#isPaused(other));
+  }
+
   /** Asks those that are not paused. A model whose context is full, while a larger one follows, is asked again after that one. */
   async #inOrder(queue: readonly number[]): Promise<Answered | undefined> {
-    const deferred: number[] = [];
+    const deferred: { readonly index: number; readonly isTooLong: boolean }[] = [];
     for (const [place, index] of queue.entries()) {
       if (this.#isTooSmall(index)) continue;
       const later = queue.slice(place + 1).filter((other) => !this.#isPaused(other));
       const larger = later.some((other) => hasMoreRoom(this.#at(index).facts, this.#at(other).facts));
       const found = await this.#ask(index, { isLast: later.length === 0, mayShorten: !larger, mayRetry: true });
       if (found !== undefined) return found;
-      if (larger && this.#last.at(-1)?.index === index && this.#last.at(-1)?.error.reason === "model_context_full") deferred.push(index);
+      const last = this.#last.at(-1);
+      const reason = last?.index === index ? last.error.reason : undefined;
+      if (larger && reason === "model_context_full") deferred.push({ index, isTooLong: true });
+      // A reply without tools is better than none.
+      if (reason === "model_takes_no_tools") deferred.push({ index, isTooLong: false });
     }
-    for (const index of deferred.filter((one) => !this.#isTooSmall(one))) {
-      const found = await this.#ask(index, { isLast: false, mayShorten: true, isTooLong: true, mayRetry: true });
+    for (const { index, isTooLong } of deferred.filter((one) => !this.#isTooSmall(one.index))) {
+      const found = await this.#ask(index, { isLast: false, mayShorten: true, isTooLong, mayRetry: true });
       if (found !== undefined) return found;
     }
     return undefined;
@@ -136,7 +164,7 @@ class Step {
       }
     } catch (thrown) {
       call.abortSignal?.throwIfAborted();
-      if (!(thrown instanceof EngineError) || !(thrown.retryable || otherModelMayHelp.has(thrown.reason))) throw thrown;
+      if (!(thrown instanceof EngineError) || !mayHelp(thrown)) throw thrown;
       this.#failed(index, thrown);
       return undefined;
     }
@@ -206,9 +234,4 @@ export interface StepOptions {
   readonly log: Pick<PluginLog, "warn" | "error">;
   /** Asks one model until its output begins. Throws `EngineError` if it does not. */
   ask(index: number, asking: Asking): Promise<ModelStream>;
-}
-
-/** Asks the models of a turn for one step. Throws the last failure if none answers. */
-export function askInOrder(options: StepOptions): Promise<Answered> {
-  return new Step(options).run();
 }

@@ -1,10 +1,10 @@
 /** Creates an AI SDK model from `provider/model` and the provider's settings. */
 import { EngineError, type EngineProvider, type EngineTurn, type Thinking } from "service-gateway/sdk";
+import { fetchStream } from "./answer/unstreamed.ts";
 import { withCacheMarks } from "./cache-marks.ts";
 import { withImages } from "./images.ts";
 import type { Library, Model } from "./library.ts";
-import { withThoughtsApart } from "./thoughts.ts";
-import { fetchStream } from "./unstreamed.ts";
+import { withoutFields } from "./request-fields.ts";
 
 /**
  * The vendors' chat-completions endpoints. Anthropic and Google offer one in addition to their own protocol, so that one client serves all.
@@ -109,11 +109,16 @@ function address(baseUrl: string) {
   };
 }
 
-export function openModel(library: Library, target: Target, thinking: Thinking): Model {
+/** `without`: fields that the server of the model does not know. */
+export function openModel(
+  library: Library,
+  target: Target,
+  { thinking, without }: { readonly thinking: Thinking; readonly without: ReadonlySet<string> },
+): Model {
   const { providerId, modelId, provider } = target;
   const { baseURL, queryParams, headers } = address(target.baseUrl);
   const fields = thinkingFields(thinking, provider.api);
-  const marks = factsIn(provider, modelId).cacheMarks === true;
+  const marks = factsIn(provider, modelId).cacheMarks === true && !without.has("cache_control");
   const model = library
     .createOpenAICompatible({
       name: providerId,
@@ -123,10 +128,8 @@ export function openModel(library: Library, target: Target, thinking: Thinking):
       includeUsage: true,
       ...(provider.apiKey === undefined ? {} : { apiKey: provider.apiKey }),
       headers: { ...headers, ...provider.headers },
-      transformRequestBody: (body) => ({ ...(marks ? withCacheMarks(body) : body), ...fields }),
+      transformRequestBody: (body) => withoutFields({ ...(marks ? withCacheMarks(body) : body), ...fields }, without),
     })
     .chatModel(modelId);
-  const complete = withImages(library, model);
-  if (provider.api !== "openai-compatible") return complete;
-  return withThoughtsApart(library, complete);
+  return withImages(library, model);
 }

@@ -1,196 +1,38 @@
 /**
  * Combines several models into one. Each step of a turn asks the first model, retries if that may help, and then tries the next ones in
- * the order of `order.ts`. Once a step has produced text it stays with its model, because users must not see two beginnings.
+ * the order of `order.ts`. An answer that breaks off is void: the step starts over, and so does the preview. The SDK gets complete answers
+ * only, so tools run only for those, and a step never has text of two models.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type PluginLog } from "service-gateway/sdk";
-import { hasFiles, withoutFiles } from "./attachments.ts";
+import { livePart } from "./answer/live.ts";
+import { type Finish, Reading } from "./answer/reading.ts";
+import type { ThoughtsOptions } from "./answer/thoughts.ts";
+import type { Patience } from "./attempt.ts";
 import type { Cooldowns } from "./cooldowns.ts";
-import { askedAgainIfEmpty } from "./empty.ts";
-import { explain, type Failure, mayMeanFiles, refusesThinking, retryDelay } from "./failure.ts";
+import { withUsageOf } from "./empty.ts";
+import type { Failure } from "./failure.ts";
 import { History } from "./history.ts";
 import type { Library, Model, ModelCall, ModelPart, ModelStream } from "./library.ts";
-import { type Asking, askInOrder, type Contestant, type SkippedModel } from "./order.ts";
-import { shownUrl, type Target } from "./provider.ts";
+import type { Memories } from "./memory.ts";
+import { type Answered, type Asking, type SkippedModel, Step } from "./order.ts";
+import { type Candidate, type Learned, type PersistOptions, persist, type Tries, waitBefore } from "./persist.ts";
 import type { Accounted } from "./spending.ts";
 import { withToolFiles } from "./tool-files.ts";
 
-export interface Patience {
-  /** Time limit for the first chunk, in milliseconds. A local model may have to be loaded first. */
-  readonly firstChunkMs: number;
-  /** Time limit between later chunks, in milliseconds. */
-  readonly chunkMs: number;
-  /** How often the same model is retried. */
-  readonly retries: number;
-  /** Delay before the first retry, in milliseconds; doubled for each further one. */
-  readonly retryDelayMs: number;
-}
-
-export interface Candidate extends Contestant {
-  /** Throws `EngineError` if the name is invalid. `thinks`: whether the model is asked to think, if the turn asks for that. */
-  open(how: { readonly thinks: boolean }): { readonly target: Target; readonly model: Model };
-  /** Whether the turn asks the model to think. */
-  readonly thinks: boolean;
-}
-
-type Opened = ReturnType<Candidate["open"]>;
-
-/** Parts that precede a model's output. */
-const preludes: ReadonlySet<ModelPart["type"]> = new Set(["stream-start", "response-metadata", "raw"]);
-
-/** Aborts a call that sends nothing for too long. `stop` ends the timer. */
-function watch(limitMs: number, attempt: AbortController, target: Target): { stop(): void } {
-  const timer = setTimeout(() => {
-    const detail = `${target.providerId} at ${shownUrl(target.baseUrl)} sent nothing for ${limitMs / 1_000} s`;
-    const hint = "Look at that server; a slow one may need plugins.entries.ai.options.firstChunkMs or chunkMs.";
-    attempt.abort(new EngineError("model_stalled", { detail, hint, retryable: true }));
-  }, limitMs);
-  return { stop: () => clearTimeout(timer) };
-}
-
-interface Attempt {
-  readonly target: Target;
-  readonly reader: ReadableStreamDefaultReader<ModelPart>;
-  readonly controller: AbortController;
-  readonly chunkMs: number;
-  /** Called if the model falls silent in the middle of its output. */
-  readonly onStall: (error: EngineError) => void;
-}
-
-/** The model's output from its first chunk. A later failure becomes an error part. */
-async function* rest(first: readonly ModelPart[], { target, reader, controller, chunkMs, onStall }: Attempt): AsyncGenerator<ModelPart> {
-  try {
-    yield* first;
-    for (;;) {
-      const silence = watch(chunkMs, controller, target);
-      const { done, value } = await reader.read().finally(silence.stop);
-      if (done) return;
-      yield value.type === "error" ? { type: "error", error: explain(value.error, target).error } : value;
-    }
-  } catch (thrown) {
-    const cause = controller.signal.aborted ? controller.signal.reason : thrown;
-    if (cause instanceof EngineError && cause.reason === "model_stalled") onStall(cause);
-    const reset = new EngineError("model_cut_off", {
-      detail: `${target.providerId} at ${shownUrl(target.baseUrl)} cut the connection in the middle of its answer`,
-      hint: "Try again, and look at that server.",
-      retryable: true,
-      cause,
-    });
-    yield { type: "error", error: cause instanceof EngineError ? cause : reset };
-  } finally {
-    // Closes the socket when the reader stops.
-    controller.abort();
-  }
-}
-
-/** Asks one model once. Resolves when its output has begun. */
-async function begin({ target, model }: Opened, call: ModelCall, { patience, cooldowns }: PersistOptions): Promise<ModelStream> {
-  const controller = new AbortController();
-  const signals = call.abortSignal === undefined ? [controller.signal] : [call.abortSignal, controller.signal];
-  const silence = watch(patience.firstChunkMs, controller, target);
-  try {
-    const result = await model.doStream({ ...call, abortSignal: AbortSignal.any(signals) });
-    const reader = result.stream.getReader();
-    const first: ModelPart[] = [];
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) break;
-      first.push(value);
-      if (value.type === "error") throw value.error;
-      if (!preludes.has(value.type)) break;
-    }
-    const onStall = (error: EngineError) => cooldowns.pause(target, { error, unreachable: false });
-    const stream = rest(first, { target, reader, controller, chunkMs: patience.chunkMs, onStall });
-    return { ...result, stream: ReadableStream.from(stream) };
-  } catch (thrown) {
-    const reason: unknown = controller.signal.aborted ? controller.signal.reason : thrown;
-    controller.abort();
-    throw reason;
-  } finally {
-    silence.stop();
-  }
-}
-
-function noFiles({ providerId, modelId }: Target, cause?: EngineError): EngineError {
-  const hint = "Choose a model that sees images.";
-  return new EngineError("model_takes_no_files", {
-    detail: `${modelId} at ${providerId} accepts no files`,
-    hint,
-    ...(cause === undefined ? {} : { cause }),
-  });
-}
-
-/** What one model of a turn has refused. Later steps of the turn do not ask for it again. */
-interface Learned {
-  readonly history: History;
-  thinks: boolean;
-}
-
-interface PersistOptions {
+export interface ResilientOptions {
+  readonly candidates: readonly [Candidate, ...Candidate[]];
   readonly patience: Patience;
   readonly cooldowns: Cooldowns;
-  readonly asking: Asking;
-  readonly needsFiles: boolean;
-  readonly learned: Learned;
+  readonly memories: Memories;
+  readonly log: Pick<PluginLog, "warn" | "error">;
+  /** The call makes no sense without its files. */
+  readonly needsFiles?: boolean;
   readonly accounted: Accounted;
-  readonly log: Pick<PluginLog, "warn">;
-}
-
-/** The call without what the model is known not to accept. Throws if it makes no sense without that. */
-function adapted(call: ModelCall, candidate: Candidate, { needsFiles }: PersistOptions): ModelCall {
-  const { images, tools } = candidate.facts;
-  const seen = images === false && hasFiles(call) ? withoutFiles(call) : call;
-  if (seen !== call && needsFiles) throw noFiles(candidate.target());
-  if (tools !== false || seen.tools === undefined) return seen;
-  const { tools: _, toolChoice: __, ...without } = seen;
-  return without;
-}
-
-/** Asks one model until its output begins, or until another retry is not worthwhile. */
-async function persist(candidate: Candidate, call: ModelCall, options: PersistOptions): Promise<ModelStream> {
-  const { learned, log, asking, cooldowns } = options;
-  const { history } = learned;
-  let asked = adapted(call, candidate, options);
-  if (asking.isTooLong === true) history.shorten(asked);
-  for (let attempt = 0; ; attempt += 1) {
-    const opened = candidate.open(learned);
-    try {
-      return await options.accounted(candidate.name, history.apply(asked), (call) => begin(opened, call, options));
-    } catch (thrown) {
-      call.abortSignal?.throwIfAborted();
-      const failure = explain(thrown, opened.target);
-      if (learned.thinks && refusesThinking(failure.error)) {
-        learned.thinks = false;
-        log.warn({ model: opened.target.modelId, detail: failure.error.message }, "the model cannot think; it is asked without that");
-        continue;
-      }
-      if (failure.error.reason === "model_context_full" && asking.mayShorten && history.shorten(asked)) {
-        log.warn(
-          { model: opened.target.modelId, detail: failure.error.message },
-          "the conversation is too long for the model; the older half of its history is left out",
-        );
-        continue;
-      }
-      if (mayMeanFiles(failure.error) && hasFiles(asked)) {
-        if (options.needsFiles) throw noFiles(opened.target, failure.error);
-        // The text deserves an answer even if the model cannot see the file.
-        asked = withoutFiles(asked);
-        continue;
-      }
-      const wait = waitBefore(failure, attempt, options);
-      if (wait === undefined) {
-        cooldowns.pause(opened.target, failure);
-        throw failure.error;
-      }
-      await delay(wait, undefined, call.abortSignal === undefined ? {} : { signal: call.abortSignal });
-    }
-  }
-}
-
-/** How long to wait before another attempt, in milliseconds; `undefined`: there is none. */
-function waitBefore(failure: Failure, attempt: number, { patience, asking }: PersistOptions): number | undefined {
-  const worthIt = asking.mayRetry && attempt < patience.retries && !(failure.unreachable && !asking.isLast);
-  return worthIt ? retryDelay(failure, attempt, patience.retryDelayMs) : undefined;
+  /** Called before each step's first chunk, with the candidate that answers and those before it. */
+  readonly onModel: (name: string, skipped: readonly SkippedModel[]) => void;
+  /** A tool that a model is asked without. */
+  readonly onRefusedTool: (refused: { readonly model: string; readonly name: string; readonly reason: string }) => void;
 }
 
 /** A model for the SDK to wrap; `doStream` takes its place in each call. Throws the error of the first one if none can be opened. */
@@ -206,36 +48,143 @@ function firstOpened(candidates: readonly Candidate[]): Model {
   throw errors[0];
 }
 
-/** Creates the combined model. `onModel` is called before each step's first chunk, with the candidate that answers and those before it. */
-export function createResilientModel(
-  library: Pick<Library, "wrapLanguageModel">,
-  options: {
-    readonly candidates: readonly [Candidate, ...Candidate[]];
-    readonly patience: Patience;
-    readonly cooldowns: Cooldowns;
-    readonly log: Pick<PluginLog, "warn" | "error">;
-    /** The call makes no sense without its files. */
-    readonly needsFiles?: boolean;
-    readonly accounted: Accounted;
-    readonly onModel: (name: string, skipped: readonly SkippedModel[]) => void;
-  },
-): Model {
-  const { candidates, patience, cooldowns, log, needsFiles = false, accounted, onModel } = options;
-  const learned = candidates.map(({ thinks }): Learned => ({ history: new History(), thinks }));
+/** One step of a turn: the requests to models until one of them has answered completely. */
+class SteppedAnswer {
+  readonly #options: ResilientOptions;
+  readonly #call: ModelCall;
+  readonly #learned: readonly Learned[];
+  readonly #step: Step;
+  readonly #tries = new Map<number, Tries>();
+  #mayRetry = true;
 
-  async function doStream(given: ModelCall): Promise<ModelStream> {
-    const call = withToolFiles(given);
-    const ask = (index: number, asking: Asking) => {
-      const candidate = candidates[index] as Candidate;
-      return persist(candidate, call, { patience, cooldowns, asking, needsFiles, learned: learned[index] as Learned, accounted, log });
-    };
-    const { index, answer, skipped } = await askInOrder({ contestants: candidates, call, cooldowns, log, ask });
-    onModel(candidates[index]?.name ?? "", skipped);
-    return askedAgainIfEmpty(answer, () => ask(index, { isLast: true, mayShorten: true, mayRetry: true }));
+  constructor(options: ResilientOptions, call: ModelCall, learned: readonly Learned[]) {
+    const { candidates, cooldowns, log } = options;
+    this.#options = options;
+    this.#call = call;
+    this.#learned = learned;
+    this.#step = new Step({ contestants: candidates, call, cooldowns, log, ask: (index, asking) => this.#ask(index, asking) });
   }
 
+  async stream(): Promise<ModelStream> {
+    const answered = await this.#step.run();
+    this.#report(answered);
+    return { ...answered.answer, stream: ReadableStream.from(this.#parts(answered)) };
+  }
+
+  async *#parts(first: Answered): AsyncGenerator<ModelPart> {
+    let answered = first;
+    let empty: Finish | undefined;
+    yield { type: "stream-start", warnings: [] };
+    try {
+      for (;;) {
+        const { index, answer } = answered;
+        const reading = new Reading(answer.stream, this.#readingOf(index));
+        yield* reading.shown();
+        let reason: string;
+        if (reading.error !== undefined) {
+          this.#call.abortSignal?.throwIfAborted();
+          const error = asEngineError(reading.error);
+          answered = await this.#afterBreak(answered, error);
+          reason = error.reason;
+        } else if (reading.isEmpty && empty === undefined && reading.finish !== undefined) {
+          empty = reading.finish;
+          answered = { ...answered, answer: await this.#ask(index, { isLast: true, mayShorten: true, mayRetry: true }) };
+          reason = "model_empty";
+        } else {
+          if (empty !== undefined && reading.finish !== undefined) reading.finish = withUsageOf(empty, reading.finish);
+          yield* reading.parts();
+          return;
+        }
+        this.#report(answered);
+        if (reading.hasShown) yield livePart({ type: "restart", reason });
+      }
+    } catch (error) {
+      yield { type: "error", error };
+    }
+  }
+
+  /** The same model again, then the next ones. Throws if none answers. */
+  async #afterBreak(broken: Answered, error: EngineError): Promise<Answered> {
+    const { candidates, cooldowns, log, patience } = this.#options;
+    const { index } = broken;
+    const candidate = candidates[index] as Candidate;
+    const failure: Failure = { error, unreachable: false };
+    const tries = this.#triesOf(index);
+    const isLast = this.#step.isLast(index);
+    const asking: Asking = { isLast, mayShorten: true, mayRetry: this.#mayRetry };
+    // A stalled model would let people wait as long again, so it is asked again only if there is no other.
+    const stalled = error.reason === "model_stalled" && isLast && tries.count === 0 && patience.retries > 0 ? 0 : undefined;
+    const wait = waitBefore(failure, { patience, asking, tries }) ?? stalled;
+    if (wait === undefined) {
+      cooldowns.pause(candidate.target(), failure);
+      return await this.#step.next(index, error);
+    }
+    tries.count += 1;
+    log.warn({ model: candidate.name, reason: error.reason, detail: error.message }, "the answer broke off; the request is repeated");
+    const { abortSignal } = this.#call;
+    await delay(wait, undefined, abortSignal === undefined ? {} : { signal: abortSignal });
+    try {
+      return { ...broken, answer: await this.#ask(index, asking) };
+    } catch (thrown) {
+      abortSignal?.throwIfAborted();
+      return await this.#step.next(index, asEngineError(thrown));
+    }
+  }
+
+  #ask(index: number, asking: Asking): Promise<ModelStream> {
+    const { candidates, needsFiles = false, memories, onRefusedTool, ...shared } = this.#options;
+    const candidate = candidates[index] as Candidate;
+    this.#mayRetry = asking.mayRetry;
+    const options: PersistOptions = {
+      ...shared,
+      ...{ asking, needsFiles, learned: this.#learned[index] as Learned, tries: this.#triesOf(index) },
+      memory: memories.of(candidate.target()),
+      onRefusedTool: (name, reason) => onRefusedTool({ model: candidate.name, name, reason }),
+    };
+    return persist(candidate, this.#call, options);
+  }
+
+  #triesOf(index: number): Tries {
+    const known = this.#tries.get(index);
+    if (known !== undefined) return known;
+    const tries = { count: 0 };
+    this.#tries.set(index, tries);
+    return tries;
+  }
+
+  #readingOf(index: number): ConstructorParameters<typeof Reading>[1] {
+    const candidate = this.#options.candidates[index] as Candidate;
+    const target = candidate.target();
+    const memory = this.#options.memories.of(target);
+    // The vendors' own servers send the reasoning apart.
+    const isLocal = target.provider.api === "openai-compatible" || target.provider.baseUrl !== undefined;
+    const thoughts: ThoughtsOptions | undefined = isLocal ? { assumed: memory.thinksAloud } : undefined;
+    return {
+      thoughts,
+      onLone(lone) {
+        memory.thinksAloud = lone;
+      },
+    };
+  }
+
+  #report({ index, skipped }: Answered): void {
+    this.#options.onModel(this.#options.candidates[index]?.name ?? "", skipped);
+  }
+}
+
+/** Throws anything that `explain` has not converted, because that is a fault of this program. */
+function asEngineError(thrown: unknown): EngineError {
+  if (thrown instanceof EngineError) return thrown;
+  throw thrown;
+}
+
+export function createResilientModel(library: Pick<Library, "wrapLanguageModel">, options: ResilientOptions): Model {
+  const learned = options.candidates.map(({ thinks }): Learned => ({ history: new History(), thinks }));
   return library.wrapLanguageModel({
-    model: firstOpened(candidates),
-    middleware: { specificationVersion: "v4", wrapStream: ({ params }) => doStream(params) },
+    model: firstOpened(options.candidates),
+    middleware: {
+      specificationVersion: "v4",
+      wrapStream: ({ params }) => new SteppedAnswer(options, withToolFiles(params), learned).stream(),
+    },
   });
 }

@@ -1,20 +1,25 @@
 /** Runs one turn: converts the AI SDK's stream to the gateway's. */
 import { EngineError, type EngineTurn, type PluginLog, type TurnEvent } from "service-gateway/sdk";
+import { liveOf } from "./answer/live.ts";
+import { Shown } from "./answer/shown.ts";
+import type { Patience } from "./attempt.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 import { emptyAnswer, tokensUsedUp } from "./empty.ts";
 import { createExactNumbers } from "./exact-numbers.ts";
 import { generatedMedia } from "./images.ts";
 import type { Library } from "./library.ts";
-import type { SkippedModel } from "./order.ts";
+import type { Memories } from "./memory.ts";
+import type { Candidate } from "./persist.ts";
 import { renderMessages, renderTools } from "./prompt.ts";
 import { factsOf, findTarget, openModel } from "./provider.ts";
-import { type Candidate, createResilientModel, type Patience } from "./resilient.ts";
+import { createResilientModel } from "./resilient.ts";
 import { createAccounted } from "./spending.ts";
 
 export interface RunOptions {
   readonly library: Library;
   readonly log: Pick<PluginLog, "warn" | "error">;
   readonly cooldowns: Cooldowns;
+  readonly memories: Memories;
   readonly patience: Patience;
   readonly maxSteps: number;
   /** The question is about a file, so a model that accepts no files is not asked without it. */
@@ -24,40 +29,46 @@ export interface RunOptions {
 /** The parts of a turn that a model needs. */
 type Asked = Pick<EngineTurn, "model" | "fallbacks" | "providers" | "thinking" | "instructions" | "messages" | "tools" | "spending">;
 
-function candidateOf(name: string, turn: Asked, library: Library): Candidate {
+function candidateOf(name: string, turn: Asked, { library, memories }: Pick<RunOptions, "library" | "memories">): Candidate {
   const target = () => findTarget(name, turn.providers);
   return {
     name,
     facts: factsOf(name, turn.providers),
     target,
     thinks: turn.thinking !== "off",
-    open({ thinks }) {
-      const target = findTarget(name, turn.providers);
-      return { target, model: openModel(library, target, thinks ? turn.thinking : "off") };
+    takesNoTools: () => memories.of(target()).takesNoTools !== undefined,
+    open({ thinks, without = new Set<string>() }) {
+      const opened = target();
+      return { target: opened, model: openModel(library, opened, { thinking: thinks ? turn.thinking : "off", without }) };
     },
   };
 }
 
 export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOptions): AsyncGenerator<TurnEvent> {
-  const { library, log, cooldowns, patience, maxSteps } = options;
+  const { library, log, cooldowns, memories, patience, maxSteps } = options;
   if (turn.model === undefined) {
     throw new EngineError("model_missing", { detail: "No model is configured", hint: "Set agents.defaults.model to provider/model." });
   }
-  const [first, ...others] = [turn.model, ...turn.fallbacks].map((name) => candidateOf(name, turn, library));
-  const speaking: Speaking = { model: turn.model, skipped: [], isNew: false };
+  const [first, ...others] = [turn.model, ...turn.fallbacks].map((name) => candidateOf(name, turn, options));
+  const speaking: Speaking = { model: turn.model, notices: [] };
   let last = "";
   const exact = createExactNumbers(library);
+  const refused = new Set<string>();
   const resilient = createResilientModel(library, {
     candidates: [first as Candidate, ...others],
-    patience,
-    cooldowns,
-    log,
+    ...{ patience, cooldowns, memories, log },
     accounted: createAccounted(turn.spending),
     ...(options.needsFiles === true ? { needsFiles: true } : {}),
     onModel(model, skipped) {
       const now = JSON.stringify([model, skipped]);
-      if (now !== last) Object.assign(speaking, { model, skipped, isNew: true });
+      speaking.model = model;
+      if (now !== last) speaking.notices.push({ type: "model", model, skipped });
       last = now;
+    },
+    onRefusedTool({ model, name, reason }) {
+      const key = JSON.stringify([model, name]);
+      if (!refused.has(key)) speaking.notices.push({ type: "tool-refused", model, name, reason });
+      refused.add(key);
     },
   });
   const ending = new AbortController();
@@ -69,6 +80,8 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
     stopWhen: library.isStepCount(maxSteps),
     // `resilient.ts` does the retries, because it also falls back to the next model.
     maxRetries: 0,
+    // What is shown of a step before it is complete, see `live.ts`.
+    include: { rawChunks: true },
     abortSignal: AbortSignal.any([signal, ending.signal]),
     // The default handler prints to the console. The error is also in the stream.
     onError: () => undefined,
@@ -83,9 +96,8 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
 /** The model that answers the current step. */
 interface Speaking {
   model: string;
-  skipped: readonly SkippedModel[];
-  /** No event has reported it yet. */
-  isNew: boolean;
+  /** What no event has reported yet. */
+  readonly notices: TurnEvent[];
 }
 
 /** The error of a model that keeps calling tools. */
@@ -105,35 +117,23 @@ async function* translate(
     log,
   }: { readonly speaking: Speaking; readonly maxSteps: number; readonly signal: AbortSignal; readonly log: Pick<PluginLog, "warn"> },
 ): AsyncGenerator<TurnEvent> {
-  let said = "";
+  const shown = new Shown();
   let answered = false;
-  let broken = false;
   let called = false;
   let wantsTools = false;
   let finish = "stop";
   for await (const part of parts) {
-    if (speaking.isNew) {
-      speaking.isNew = false;
-      yield { type: "model", model: speaking.model, skipped: speaking.skipped };
-    }
+    yield* speaking.notices.splice(0);
+    const live = liveOf(part);
+    if (live !== undefined) yield* shown.take(live);
     switch (part.type) {
-      case "text-start":
-        // Texts before and after a tool call are separate paragraphs.
-        broken = said !== "" && !said.endsWith("\n");
-        break;
       case "text-delta":
-        if (part.text === "") break;
-        said = part.text;
+        // It has been shown. This is the text of the complete step.
         answered ||= part.text.trim() !== "";
-        yield { type: "text", delta: broken ? `\n\n${part.text}` : part.text };
-        broken = false;
-        break;
-      case "reasoning-delta":
-        if (part.text !== "") yield { type: "reasoning", delta: part.text };
         break;
       case "file":
         answered = true;
-        yield { type: "media", media: generatedMedia(part.file) };
+        yield shown.file({ type: "media", media: generatedMedia(part.file) });
         break;
       case "tool-call":
         called = true;
@@ -152,6 +152,7 @@ async function* translate(
         break;
       case "finish-step": {
         // Some servers name the wrong reason: that of tool calls without one, or that of a complete answer with one.
+        shown.endStep();
         wantsTools = called;
         called = false;
         finish = part.finishReason;

@@ -60,4 +60,8 @@ export const codes: Readonly<Record<string, CodeDefinition>> = {
     hint: "The gateway sets its own again. Stop that program, or give this gateway a bot of its own.",
   },
   webhook_secret_missing: failed("The webhook of the account has no secret.", "Set webhookSecret of the account."),
+  webhook_secret_weak: failed(
+    "The secret of the account's webhook can be guessed.",
+    "Set webhookSecret to a long random one, such as from `openssl rand -hex 32`.",
+  ),
 };

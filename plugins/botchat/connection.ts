@@ -2,7 +2,7 @@
 import { dirname } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import type { Json } from "service-gateway/sdk";
-import { type ChannelAccount, type ChannelConnection, ChannelError } from "service-gateway/sdk/channel";
+import type { ChannelAccount, ChannelConnection } from "service-gateway/sdk/channel";
 import { createIdentity } from "./identity.ts";
 import { createIntake, type Intake } from "./intake/intake.ts";
 import { membershipLine } from "./intake/membership.ts";
@@ -20,7 +20,7 @@ import { renderReply } from "./send/render.ts";
 import { createSender, type Sender } from "./send/send.ts";
 import { createShown } from "./send/shown.ts";
 import { createStickers } from "./stickers.ts";
-import { botIdOf, checkToken } from "./token.ts";
+import { botIdOf, checkToken, checkWebhookSecret } from "./token.ts";
 import { type BotApi, createBotApi } from "./wire/api.ts";
 import { pause } from "./wire/backoff.ts";
 import { createTransport } from "./wire/transport.ts";
@@ -38,11 +38,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const { log, signal: closing } = account;
   let { options } = account;
   const token = checkToken(options.botToken);
-  if (options.webhookUrl !== undefined && options.webhookSecret === undefined) {
-    throw new ChannelError("webhook_secret_missing", {
-      detail: "webhookUrl is set but webhookSecret is not: set a secret of letters, digits, _ and -",
-    });
-  }
+  checkWebhookSecret(options);
   const botId = botIdOf(token);
   const identity = createIdentity(account, botId);
   const stop = new AbortController();

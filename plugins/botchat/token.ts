@@ -10,7 +10,9 @@ function refuse(detail: string): ChannelError {
   return new ChannelError("token_missing", { detail });
 }
 
-const leastSecretLength = 16;
+/** A shorter secret can be guessed over the network: the account does not start. */
+const leastSecretLength = 8;
+const goodSecretLength = 16;
 
 const form = /^\d{1,20}:[A-Za-z0-9_-]{1,256}$/;
 
@@ -25,6 +27,17 @@ export function checkToken(given: string | undefined): string {
     throw refuse("the bot token is malformed (it must be a number, a colon and letters): copy it exactly from the platform's bot maker");
   }
   return token;
+}
+
+/** The secret of the webhook, which every way of starting an account needs. Throws without one, and for one that can be guessed. */
+export function checkWebhookSecret({ webhookUrl, webhookSecret }: Pick<TokenOptions, "webhookUrl" | "webhookSecret">): void {
+  if (webhookUrl === undefined) return;
+  if (webhookSecret === undefined) {
+    const detail = "webhookUrl is set but webhookSecret is not: set a secret of letters, digits, _ and -";
+    throw new ChannelError("webhook_secret_missing", { detail });
+  }
+  if (webhookSecret.length >= leastSecretLength) return;
+  throw new ChannelError("webhook_secret_weak", { detail: `webhookSecret has fewer than ${leastSecretLength} characters` });
 }
 
 /** The number before the colon is the bot's own id. */
@@ -50,10 +63,13 @@ export function checkOptions({ botToken, tokenFile, webhookUrl, webhookSecret, t
   if (webhookUrl !== undefined && webhookSecret === undefined) {
     const hint = "Set one of letters, digits, _ and -, at most 256 characters.";
     problems.push({ option: "webhookSecret", message: "is missing, and webhookUrl needs it", hint });
-  } else if (webhookUrl !== undefined && webhookSecret !== undefined && webhookSecret.length < leastSecretLength) {
-    const message = `has fewer than ${leastSecretLength} characters, so it can be guessed`;
+  } else if (webhookUrl !== undefined && webhookSecret !== undefined && webhookSecret.length < goodSecretLength) {
+    const warning = webhookSecret.length >= leastSecretLength;
+    const message = warning
+      ? `has fewer than ${goodSecretLength} characters, so it can be guessed`
+      : `has fewer than ${leastSecretLength} characters, so it is not used`;
     const hint = "Use a long random one, such as from `openssl rand -hex 32`.";
-    problems.push({ option: "webhookSecret", message, hint, warning: true });
+    problems.push({ option: "webhookSecret", message, hint, ...(warning && { warning }) });
   }
   return problems;
 }

@@ -1,5 +1,8 @@
 /** Requests to a server over HTTP: to its own origin only, and with a word to the server when a call is given up. */
+import { fetchLimited } from "service-gateway/sdk/reading";
+import { parseExact } from "service-gateway/sdk/tools";
 import { type Answers, createAnswers } from "./answers.ts";
+import { keyed } from "./call-key.ts";
 import { causesOf, oneLine, ServerFault } from "./fault.ts";
 import { withoutAnswers } from "./messages-in.ts";
 import type { AddressDefinition } from "./settings.ts";
@@ -17,7 +20,8 @@ export function fetchFor({ url, kind }: AddressDefinition, answers: Answers = cr
       const tell = () => void cancel(target, init, call);
       init.signal?.addEventListener("abort", tell, { once: true });
     }
-    const response = limited(await fetch(input, { ...init, redirect: "error" }), target.host);
+    const body = call === undefined ? init.body : JSON.stringify(keyed(parseExact(init.body as string) as object));
+    const response = await fetchLimited(input, { ...init, ...(body !== undefined && { body }) }, limits);
     if (call === undefined || response.ok) return withoutAnswers(response, answers, kind === "http" ? call : undefined);
     return await refusedCall(response, { place: target.host, answers, call, hasBody: kind === "http" });
   };
@@ -66,27 +70,10 @@ async function beginningOf({ body }: Response, most: number): Promise<string> {
 const mostMegabytes = 32;
 
 /** An answer without an end must not fill the memory. A stream of events carries many answers, so each event counts alone. */
-function limited(response: Response, place: string): Response {
-  if (response.body === null) return response;
-  const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
-  const most = mostMegabytes * 1_024 * 1_024;
-  let left = most;
-  const counted = new TransformStream<Uint8Array, Uint8Array>({
-    transform(chunk, controller) {
-      // An empty line ends an event. Where it falls between two chunks, the next one is found.
-      if (isStream && hasEmptyLine(chunk)) left = most;
-      left -= chunk.byteLength;
-      if (left >= 0) controller.enqueue(chunk);
-      else controller.error(new ServerFault(`${place} answered with more than ${mostMegabytes} MB`, { fix: "Ask its tools for less." }));
-    },
-  });
-  return new Response(response.body.pipeThrough(counted), response);
-}
-
-function hasEmptyLine(chunk: Uint8Array): boolean {
-  const bytes = Buffer.from(chunk.buffer, chunk.byteOffset, chunk.byteLength);
-  return ["\n\n", "\r\n\r\n", "\r\r"].some((line) => bytes.includes(line));
-}
+const limits = {
+  maxBytes: mostMegabytes * 1_024 * 1_024,
+  fault: (host: string) => new ServerFault(`${host} answered with more than ${mostMegabytes} MB`, { fix: "Ask its tools for less." }),
+} as const;
 
 function callIn(body: RequestInit["body"], answers: Answers, signal: RequestInit["signal"]): string | number | undefined {
   if (typeof body !== "string" || !body.includes('"tools/call"')) return undefined;
@@ -100,7 +87,7 @@ async function cancel(url: URL, { headers }: RequestInit, requestId: string | nu
   const body = JSON.stringify({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId, reason: "aborted" } });
   try {
     const signal = AbortSignal.timeout(cancelPatienceMs);
-    const response = await fetch(url, { method: "POST", body, redirect: "error", signal, ...(headers !== undefined && { headers }) });
+    const response = await fetchLimited(url, { method: "POST", body, signal, ...(headers !== undefined && { headers }) }, limits);
     await response.body?.cancel();
   } catch {
     // It may be away; the call is given up in any case.

@@ -6,7 +6,7 @@ export const codes = {
     meaning: "The MCP server of the tool was not available, and the call was not sent; the model read that.",
     hint: "See its state with `service mcp list`, and try it with `service mcp test NAME`.",
   },
-  mcp_fate_unknown: {
+  mcp_outcome_unknown: {
     meaning: "The call was sent to the MCP server, and it is not known whether it took effect; the model read that.",
     hint: "Look at what the tool does, and at the server: `{command} mcp list`.",
   },

@@ -69,6 +69,9 @@ export async function listServers(call: CliCall): Promise<CliAnswer> {
             .map(ended)
             .join(" ")}`,
         ]),
+    ...tools.flatMap(({ name: tool, refused = [] }) =>
+      refused.map(({ model, reason }) => `${name}: ${tool} is left out for ${model}, whose server does not accept it: ${ended(reason)}`),
+    ),
     ...(["changed", "new", "unknown"] as const)
       .filter((kind) => tools.some(({ doubt }) => doubt === kind))
       .map((kind) => `${name}: ${doubted[kind]}. ${call.program} mcp tools ${name} shows them.`),
@@ -94,16 +97,32 @@ export async function listTools(call: CliCall): Promise<CliAnswer> {
   const chosen = views.filter((view) => name === undefined || view.name === name);
   if (chosen.length === 0) return failed(name === undefined ? none : unknown(name, views));
   const rows = chosen.flatMap(({ tools }) =>
-    tools.map(({ name: tool, description, offered, asks, doubt }) => [
+    tools.map(({ name: tool, description, offered, asks, doubt, refused = [] }) => [
       tool,
-      !offered ? "left out" : doubt !== undefined ? `${doubt}, asks an owner` : asks ? "asks an owner" : "",
+      !offered
+        ? "left out"
+        : refused.length > 0
+          ? `refused by ${refused.map(({ model }) => model).join(", ")}`
+          : doubt !== undefined
+            ? `${doubt}, asks an owner`
+            : asks
+              ? "asks an owner"
+              : "",
       description,
     ]),
   );
   const changes = chosen.flatMap((view) => changesOf(view, call.program));
+  const refusals = chosen.flatMap(({ tools }) =>
+    tools.flatMap(({ name: tool, refused = [] }) =>
+      refused.map(({ model, reason }) => `${tool} is left out for ${model}, whose server does not accept it: ${ended(reason)}`),
+    ),
+  );
   const missing = chosen.filter(({ state }) => state !== "ready").map((view) => `${view.name} is ${view.state}. ${ended(view.reason)}`);
   const data = chosen.flatMap(({ name: server, tools }) => tools.map((tool) => ({ server, ...tool })));
-  return { lines: [...(rows.length === 0 ? ["There are no tools."] : [["tool", "", ""], ...rows]), ...changes, ...missing], data };
+  return {
+    lines: [...(rows.length === 0 ? ["There are no tools."] : [["tool", "", ""], ...rows]), ...changes, ...refusals, ...missing],
+    data,
+  };
 }
 
 /** What an operator accepts, and the command that accepts just that. */

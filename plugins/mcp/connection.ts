@@ -2,10 +2,17 @@
 import type { MCPClient } from "@ai-sdk/mcp";
 import { addressFault, fetchFor } from "./address.ts";
 import { type Answer, type Answers, createAnswers } from "./answers.ts";
+import { withKey } from "./call-key.ts";
 import { causesOf, oneLine, ServerFault } from "./fault.ts";
 import { type ListedTool, listedTool } from "./listed-tool.ts";
 import { lastWords, ProgramTransport } from "./program/transport.ts";
 import { type AddressDefinition, type Definition, type ProgramDefinition, withoutSecrets } from "./settings.ts";
+
+export interface CallOptions {
+  readonly signal: AbortSignal;
+  /** Identifies the call, for the server. */
+  readonly key: string;
+}
 
 export interface Connection {
   readonly server: { readonly name: string; readonly version: string };
@@ -14,7 +21,7 @@ export interface Connection {
   readonly pid?: number | undefined;
   list(signal: AbortSignal): Promise<readonly ListedTool[]>;
   /** Rejects with `ServerFault`, or with an error of the library. */
-  call(name: string, args: Readonly<Record<string, unknown>>, signal: AbortSignal): Promise<Answer>;
+  call(name: string, args: Readonly<Record<string, unknown>>, options: CallOptions): Promise<Answer>;
   close(): Promise<void>;
 }
 
@@ -168,13 +175,14 @@ function connectionOf(
       // In the order of their names: some servers list them in another order each time, and a prompt that stays the same can be cached.
       return found.slice(0, mostTools).sort((a, b) => (a.name < b.name ? -1 : 1));
     },
-    async call(tool, args, signal) {
+    async call(tool, args, { signal, key }) {
       // Of this call alone: that of the caller may be aborted long after the call has ended, and then there is nothing to cancel.
       const call = new AbortController();
       const giveUp = () => call.abort(signal.reason);
       signal.addEventListener("abort", giveUp, { once: true });
       try {
-        return answers.take(await client.callTool({ name: tool, arguments: args, options: { signal: call.signal } }));
+        const options = { signal: call.signal };
+        return answers.take(await withKey(key, () => client.callTool({ name: tool, arguments: args, options })));
       } catch (thrown) {
         signal.throwIfAborted();
         const fault = faultOf(thrown);

@@ -1,7 +1,7 @@
 /** The types of tool sources, by their place in the contract. */
 import type { PluginHost } from "service-gateway/sdk";
 
-type ToolSource = Parameters<PluginHost["toolSource"]>[0];
+export type ToolSource = Parameters<PluginHost["toolSource"]>[0];
 
 export type ToolTurn = Parameters<ToolSource["offer"]>[0];
 export type ToolOffer = Awaited<ReturnType<ToolSource["offer"]>>;

@@ -43,6 +43,7 @@ export default definePlugin({
         if (loading === undefined) return nothing;
         return serving === undefined ? loading.then(() => serving?.offer(turn) ?? nothing) : serving.offer(turn);
       },
+      refused: (refusal) => serving?.refused(refusal),
     });
     for (const route of mcpRoutes(() => serving)) host.route(route);
     host.status(() => serving?.status() ?? []);

@@ -35,8 +35,9 @@ function toolOf(used: UsedServer, server: Server, tool: ListedTool, fingerprints
     parameters: tool.parameters as Json,
     timeoutSeconds: used.settings.timeoutSeconds,
     needsApproval: async () => approvalReason(used, tool, await fingerprints.doubt(server, tool.name)),
+    readOnly: tool.readOnly,
     exactNumbers: true,
-    run: ({ args, signal }: Call) => server.call(tool, args, signal),
+    run: ({ args, signal, key }: Call) => server.call(tool, args, { signal, key }),
   };
 }
 

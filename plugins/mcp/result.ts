@@ -107,7 +107,7 @@ function shownError(server: string, error: unknown, hide: (text: string) => stri
     return { ok: false, code: "mcp_refused", outcome: "refused", error: `The server ${server} refused the call: ${reason}${more}` };
   return {
     ok: false,
-    code: "mcp_fate_unknown",
+    code: "mcp_outcome_unknown",
     outcome: "unknown",
     error: `The server ${server} answered the call with an error: ${reason}${more}`,
   };

@@ -1,6 +1,6 @@
 /** One server, kept running: started again when it ends, asked for its tools again, and given up when it ends too often. */
 import type { Json, PluginLog } from "service-gateway/sdk";
-import type { Connection, ConnectionEvents } from "./connection.ts";
+import type { CallOptions, Connection, ConnectionEvents } from "./connection.ts";
 import { causesOf, oneLine, ServerFault } from "./fault.ts";
 import { type ListedTool, printOf } from "./listed-tool.ts";
 import { shownAnswer } from "./result.ts";
@@ -103,8 +103,11 @@ export class Server {
     return this.state() === "ready";
   }
 
-  /** A call of a tool, which is never sent twice. `tool` is what the model and an owner have read of it. */
-  async call(tool: ListedTool, args: Json, signal: AbortSignal): Promise<Json> {
+  /**
+   * A call of a tool, which is never sent twice. `tool` is what the model and an owner have read of it. The server is sent `key`, by which it
+   * can recognize a call.
+   */
+  async call(tool: ListedTool, args: Json, { signal, key }: CallOptions): Promise<Json> {
     for (let mayRepeat = true; ; mayRepeat = false) {
       const isThere = await this.available(callWaitMs, signal);
       signal.throwIfAborted();
@@ -116,7 +119,7 @@ export class Server {
         return this.#refusal("the server has described this tool differently since it was offered, so the call was not sent");
       this.#calls += 1;
       try {
-        const answer = await asked.call(tool.name, args as Readonly<Record<string, unknown>>, signal);
+        const answer = await asked.call(tool.name, args as Readonly<Record<string, unknown>>, { signal, key });
         return shownAnswer(this.name, answer, (text) => withoutSecrets(text, this.definition));
       } catch (thrown) {
         signal.throwIfAborted();
@@ -281,7 +284,7 @@ export class Server {
 
   #unknown(reason: string): Json {
     const error = `No answer of the server ${this.name}: ${reason}. It is not known whether the call took effect.`;
-    return { ok: false, error, code: "mcp_fate_unknown", outcome: "unknown" };
+    return { ok: false, error, code: "mcp_outcome_unknown", outcome: "unknown" };
   }
 
   /** The library gave up. A restart, or another configuration, closes a connection in the middle of a call. */

@@ -7,6 +7,7 @@ import { createFingerprints, type Doubt, type Fingerprints } from "./fingerprint
 import { explainServers, statusOf, type Verdict, type Watched } from "./health.ts";
 import { offerOf } from "./offer.ts";
 import { createStartedPrograms } from "./program/left-programs.ts";
+import { createRefusals, type Refusal } from "./refusals.ts";
 import { Server } from "./server.ts";
 import { definitionOf, keyOf, type ServerSettings, serversIn } from "./settings.ts";
 import type { ServedServer } from "./used-server.ts";
@@ -21,6 +22,8 @@ export interface Serving {
   offer(turn: Pick<ToolTurn, "agentId">): ToolOffer | Promise<ToolOffer>;
   /** What the operator is shown of each server. */
   views(): readonly ServerView[];
+  /** What the server of a model says of a tool. */
+  refused(refusal: Refusal): void;
   status(): readonly Watched[];
   explain(): Verdict;
   /** Both for the servers with the name, and `undefined` if there are none. `accept` without the listing accepts nothing. */
@@ -37,6 +40,7 @@ export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, s
   programs.endLeft().catch((thrown: unknown) => {
     host.log.warn({ reason: String(thrown) }, "programs that a killed gateway may have left were not looked for");
   });
+  const refusals = createRefusals();
   /** By name and definition. */
   const running = new Map<string, Server>();
   const ending = new Set<Promise<void>>();
@@ -108,7 +112,7 @@ export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, s
     return [...found.values()];
   }
 
-  const views = () => all().map((one) => viewOf(one, fingerprints));
+  const views = () => refusals.shown(all().map((one) => viewOf(one, fingerprints)));
 
   async function eachNamed<T>(name: string, work: (served: ServedServer, server: Server) => Promise<T>): Promise<readonly T[] | undefined> {
     const found = all().filter((one) => one.name === name);
@@ -122,6 +126,7 @@ export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, s
       return used.length === 0 ? { tools: [] } : offerOf(used, fingerprints);
     },
     views,
+    refused: refusals.note,
     status: () => views().map(statusOf),
     explain: () => explainServers(views()),
     accept: (name, listing = "") =>

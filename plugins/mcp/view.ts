@@ -37,6 +37,8 @@ export interface ToolView {
   readonly asks: boolean;
   /** Its description or its parameters differ from those that were accepted. */
   readonly changed: boolean;
+  /** Models that are asked without it, because their servers do not accept it; absent if there are none. */
+  readonly refused?: readonly { readonly model: string; readonly reason: string }[];
   /** Why an owner is asked before it until it is accepted; absent if it is. */
   readonly doubt?: Doubt;
   /** All that the model reads of a tool in doubt, so that it can be judged before it is accepted. */

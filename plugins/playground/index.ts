@@ -1,6 +1,7 @@
 /** The emulated platform as a plugin. The gateway's botchat account talks to it as to the real platform. */
 import { readFile } from "node:fs/promises";
 import { definePlugin, Type } from "service-gateway/sdk";
+import { fetchWhole } from "service-gateway/sdk/reading";
 import type { Approve } from "./platform/server/approval.ts";
 
 /**
@@ -14,13 +15,15 @@ const approveBy =
   (file: string, gateway: () => string): Approve =>
   async (pairing) => {
     const token = (await readFile(file, "utf8")).trim();
-    const response = await fetch(new URL("/gateway/pairing/approve", gateway()), {
+    const { ok, status, text } = await fetchWhole(new URL("/gateway/pairing/approve", gateway()), {
       method: "POST",
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
       body: JSON.stringify(pairing),
+      maxBytes: 1_048_576,
+      timeoutMs: 30_000,
     });
-    const { error } = (await response.json()) as { readonly error?: string };
-    if (!response.ok) throw new Error(error ?? `the gateway answered ${response.status}`);
+    const { error } = JSON.parse(text) as { readonly error?: string };
+    if (!ok) throw new Error(error ?? `the gateway answered ${status}`);
   };
 
 export default definePlugin({

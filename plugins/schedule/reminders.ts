@@ -46,6 +46,10 @@ export interface Reminders {
   views(inbound: Inbound): readonly PlanView[];
 }
 
+/** As long as an event is kept, whose turn may run again. */
+const callSeconds = 7 * 86_400;
+const callKey = (key: string) => `call:${key}`;
+
 const refuse = (code: string, error: string) => ({ ok: false, code, error }) as const;
 
 /** Characters that are not mistaken for one another. */
@@ -87,9 +91,15 @@ export function createReminders({
     return { ok: true, id: plan.name, kind: plan.kind, next: next.map((at) => sayTime(at, plan.timezone)) };
   }
 
+  /** What the call has set. One that was due meanwhile is no longer in the agenda. */
+  async function setBefore(key: string): Promise<Entry | undefined> {
+    const entry = agenda.entries().find(({ kept }) => kept.call === key);
+    return entry ?? ((await host.store.get(callKey(key))) as unknown as Entry | null) ?? undefined;
+  }
+
   async function remind(asked: Asked, { inbound, route, key }: Situation): ReturnType<Reminders["remind"]> {
     const asker = askerOf(inbound);
-    const before = key === undefined ? undefined : agenda.entries().find(({ kept }) => kept.call === key);
+    const before = key === undefined ? undefined : await setBefore(key);
     if (before !== undefined) return confirmed(before.plan, before.kept);
     if (inbound.authority !== "channel" || asker === undefined)
       return refuse("no_chat", "Reminders can only be set in a chat, by a message of a person. Nothing was set.");
@@ -117,6 +127,7 @@ export function createReminders({
     const by = { channel: inbound.channel, senderId: inbound.sender.id };
     const kept: Kept = { plan, times: fingerprint(plan), anchor: now, due, by, ...(key === undefined ? {} : { call: key }) };
     await agenda.change(plan.key, () => kept);
+    if (key !== undefined) await host.store.set(callKey(key), JSON.parse(JSON.stringify({ plan, kept })), { ttlSeconds: callSeconds });
     return confirmed(plan, kept);
   }
 

@@ -80,6 +80,7 @@ export async function offerTools(
   const tools: readonly Tool[] = [
     {
       ...outlines.remind,
+      idempotent: true,
       async needsApproval(args: Json) {
         const asked = askedIn(args);
         if (typeof asked === "string" || asked.cron === undefined) return false;
@@ -93,6 +94,7 @@ export async function offerTools(
     },
     {
       ...outlines.reminders,
+      readOnly: true,
       async run({ turn }: ToolCall) {
         const found = (await reminders()).views(turn.inbound);
         const listed = found.map(({ name, message = "", kind = "say", next, times, state }) => ({

@@ -155,6 +155,15 @@ export function inboxWrites(database: Database, { lease, units, sentRecords, onW
     async handBack(unitId, { due, uncount = false, decisions }) {
       await endRun("hand_back", unitId, [due, uncount ? 1 : 0, ...packDecisions(decisions)]);
     },
+    async setAttempts(unitId, attempts) {
+      // A repetition after a lost answer sets the same number.
+      const { schema } = database;
+      const statement = `UPDATE ${schema}.inbox i SET attempts = i.attempts + $4 - l.attempts
+        FROM ${schema}.inbox l JOIN ${schema}.units u ON u.id = l.unit JOIN ${schema}.nodes n ON n.fence = u.fence
+        WHERE l.id = $3 AND u.event_id = l.id AND u.state = 1 AND i.unit = u.id AND i.state = 3
+          AND n.node = $1 AND n.incarnation = $2 AND n.lease_until > clock_timestamp()`;
+      await database.transaction(async (query) => void (await query(statement, [...lease.values(), unitId, attempts])));
+    },
     async settle(settlement) {
       const { unitId, at, outcome, reason, decisions, sessionKey, agentId, reply, sent, unread } = settlement;
       const ending = [at, outcome, outcomeStates[outcome], reason, sessionKey, agentId, reply, unread === true];

@@ -105,7 +105,8 @@ test("a failed answer says what its reader can do, not what the operator can see
     [401, "bad key", "not set up correctly. Please contact the owner"],
     [404, "no such model", "/model default resets it"],
     [402, "no credit", "try again later, or contact the owner"],
-    [400, "strange", "in other words"],
+    [400, "strange", "Your message need not be the reason"],
+    [400, "The response was filtered due to the prompt triggering the content management policy.", "in other words"],
   ] as const) {
     server.script(refuse(status, said));
     platform.act.say(ada, ada, `Please: ${said}`);

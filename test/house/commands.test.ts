@@ -61,7 +61,8 @@ test("core/cli/COMMANDS.md is what --help prints: after a change, write it with 
     "# Commands",
     "",
     "Every command with its options, as `--help` prints them. Each also takes `--config FILE` and `--state DIRECTORY`; `service --help` says what these mean.",
-    "With `--json` a failure is printed as JSON too. Exit codes: 0 done, 1 failed, 2 wrong usage.",
+    "With `--json` a failure is printed as JSON too. Printed JSON has no control, format or tag characters: they are escaped, and the value is the same.",
+    "Exit codes: 0 done, 1 failed, 2 wrong usage.",
     "",
     ...sections,
   ].join("\n");

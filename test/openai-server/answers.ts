@@ -145,12 +145,27 @@ export function stall(text: string): Answer {
 }
 
 /** Cuts the connection after some text. */
-export function cut(text: string): Answer {
+export function cut(text: string, { delayMs = 0 } = {}): Answer {
   return async (exchange) => {
     open(exchange);
-    for (const word of words(text)) chunk(exchange, { delta: { content: word } });
+    for (const word of words(text)) {
+      chunk(exchange, { delta: { content: word } });
+      if (delayMs > 0) await delay(delayMs);
+    }
     await delay(20);
     exchange.response.destroy();
+  };
+}
+
+/** A complete call of a tool; then the connection breaks, or the stream ends without a finish reason. */
+export function cutTools(name: string, args: string, { how }: { readonly how: "destroy" | "end" }): Answer {
+  return async (exchange) => {
+    open(exchange);
+    const call = { index: 0, id: "call-0", type: "function", function: { name, arguments: args } };
+    chunk(exchange, { delta: { tool_calls: [call] } });
+    await delay(20);
+    if (how === "end") exchange.response.end();
+    else exchange.response.destroy();
   };
 }
 

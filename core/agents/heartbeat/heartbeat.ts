@@ -2,11 +2,11 @@
  * Heartbeats: turns of the main session that no user message started. A timer accepts ticks. Wakes, hook summaries and ticks gather under
  * one key, and a unit of such events becomes one turn.
  */
-import { readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { type AgentsView, agentIds, agentSettings, defaultAgentId, knownAgentId } from "../../config/index.ts";
 import { type Authority, type Inbound, type RawEvent, reasonOf } from "../../contract/index.ts";
+import { readInside } from "../../media/workspace-file.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { StoredEvent } from "../../state/index.ts";
 import { renderTime } from "../conversation/envelope.ts";
@@ -16,6 +16,8 @@ import { heartbeatSession, tickEvent } from "../conversation/system-events.ts";
 import { isActive, parseDuration } from "./duration.ts";
 
 const maxNotesChars = 32_000;
+/** Larger notes are read up to this size. */
+const maxNotesBytes = 262_144;
 /** Timers hold 31 bits, so longer waits are split. */
 const maxTimerMs = 2_000_000_000;
 
@@ -26,6 +28,7 @@ export interface HeartbeatContext {
   readonly config: AgentsView;
   /** The configuration's directory, to which a relative workspace path is resolved. */
   readonly directory: string;
+  readonly log: Pick<PluginLog, "warn">;
 }
 
 /** A unit of several events has the authority of the least trusted one. */
@@ -35,10 +38,14 @@ function leastAuthority(events: readonly StoredEvent[]): Authority {
 }
 
 /** The notes in `HEARTBEAT.md`; empty when there are none, or only headings and comments. */
-async function readNotes(workspace: string | undefined, directory: string): Promise<string> {
+async function readNotes(workspace: string | undefined, { directory, log }: HeartbeatContext): Promise<string> {
   if (workspace === undefined) return "";
   const folder = workspace === "~" || workspace.startsWith("~/") ? join(homedir(), workspace.slice(1)) : resolve(directory, workspace);
-  const text = await readFile(join(folder, "HEARTBEAT.md"), "utf8").catch(() => "");
+  const file = join(folder, "HEARTBEAT.md");
+  const text = await readInside(folder, file, maxNotesBytes).catch((error: unknown) => {
+    log.warn({ file, error: reasonOf(error) }, "the notes of a heartbeat are left out: their file cannot be read");
+  });
+  if (text === undefined) return "";
   const rest = text.replace(/<!--[\s\S]*?(?:-->|$)/g, "").replace(/^\s*(?:#.*|[-*+]\s*(?:\[ \])?\s*)$/gm, "");
   return rest.trim() === "" ? "" : cut(text.trim(), maxNotesChars);
 }
@@ -59,7 +66,7 @@ async function readHeartbeat(
 ): Promise<Inbound | null> {
   const agent = agentSettings(context.config, knownAgentId(context.config, agentOfKey(sessionKey)));
   const withText = events.filter((event) => eventText(event) !== "");
-  const notes = await readNotes(agent.workspace, context.directory);
+  const notes = await readNotes(agent.workspace, context);
   if (withText.length === 0 && notes === "") return null;
   const at = events.at(-1)?.acceptedAt ?? leader.acceptedAt;
   const target = agent.heartbeat.target ?? "last";

@@ -103,7 +103,7 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
       const cost = await price(model, tokens);
       refuseUnpriced(model, cost, concerned);
       const call = callOf(model, tokens, cost, true);
-      const refused = concerned.length === 0 ? null : await options.reserve(call, concerned);
+      const refused = await reserve(call, concerned);
       if (refused !== null) {
         const needed = usedOf(refused.limit, { tokens: held, usd: cost.usd ?? 0 });
         void options.onRefused(refused, needed).catch(() => {});
@@ -117,6 +117,13 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
     }
   }
 
+  /** A call that is cut off must be in the ledger, with or without a budget. Only a budget needs to know before it is made. */
+  async function reserve(call: ModelCall, concerned: readonly AppliedLimit[]): Promise<Balance | null> {
+    if (concerned.length > 0) return await options.reserve(call, concerned);
+    await options.reserve(call, concerned).catch((error: unknown) => options.onLost(call.model, error));
+    return null;
+  }
+
   async function end(id: string, used: Used | null): Promise<void> {
     const found = open.get(id);
     if (found === undefined) return;
@@ -128,7 +135,7 @@ export function createMeter(asker: Asker, options: MeterOptions): Meter {
   async function finish(id: string, { call, limits: concerned, held }: Open, used: Used | null): Promise<void> {
     inRun -= held;
     if (used === null) {
-      if (concerned.length > 0) await options.release(id);
+      await options.release(id);
       return;
     }
     const tokens = countsOf(used);

@@ -39,6 +39,8 @@ export interface ApprovalRequest {
   readonly answer?: string;
   /** Allowed for the rest of the conversation. */
   readonly lasting?: true;
+  /** The call that was allowed has begun, and the request allows no other. */
+  readonly begun?: true;
 }
 
 /** A person who may hold a grant, with a name for the button. */
@@ -55,6 +57,12 @@ export interface ApprovalRequests {
   asked(key: string, events: readonly string[]): Promise<unknown>;
   /** The first to end a request ends it; resolves with how it has ended. */
   end(key: string, how: Pick<ApprovalRequest, "state" | "by" | "byOwner" | "answer" | "lasting">): Promise<ApprovalRequest | null>;
+  /** Notes that the allowed call has begun. */
+  begun(key: string): Promise<ApprovalRequest | null>;
+  /** Voids a request that is open, or that was allowed without effect. Resolves with how it was; `null` if there was nothing to void. */
+  withdraw(key: string): Promise<ApprovalRequest | null>;
+  /** The keys of the requests of an event's turn. */
+  keysOf(event: string): Promise<readonly string[]>;
   /** Resolves when the request may have ended, or when the signal is aborted. */
   pause(key: string, until: number, signal: AbortSignal): Promise<void>;
 }
@@ -67,7 +75,7 @@ export function createApprovalRequests({
   store,
   now,
 }: {
-  readonly store: Pick<Store, "get" | "set" | "update" | "session">;
+  readonly store: Pick<Store, "get" | "set" | "update" | "list" | "session">;
   readonly now: () => number;
 }): ApprovalRequests {
   /** Wakes the calls that wait in this process. */
@@ -99,6 +107,21 @@ export function createApprovalRequests({
       const ended = await change(key, (request) => (request.state === "waiting" ? { ...request, ...how } : undefined));
       waiting.get(key)?.();
       return ended;
+    },
+    begun: (key) =>
+      change(key, (request) => (request.state === "allowed" && request.begun !== true ? { ...request, begun: true } : undefined)),
+    async withdraw(key) {
+      let before: ApprovalRequest | null = null;
+      await change(key, (request) => {
+        before = request.state === "waiting" || (request.state === "allowed" && request.begun !== true) ? request : null;
+        return before === null ? undefined : { ...before, state: "withdrawn" };
+      });
+      waiting.get(key)?.();
+      return before;
+    },
+    async keysOf(event) {
+      const found = await store.list(namespace, { prefix: requestKey(`${event}:`) });
+      return found.map(({ key }) => key.slice(requestKey("").length));
     },
     async pause(key, until, signal) {
       const { promise, resolve } = Promise.withResolvers<void>();

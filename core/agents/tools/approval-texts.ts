@@ -76,6 +76,9 @@ export const answeredText = (verdict: "Allowed" | "Denied", by: string, until = 
 export const grantedText = ({ name, senderId }: { readonly name: string; readonly senderId: string }): string =>
   ` for ${inSentence(name === senderId ? senderId : `${name} (${senderId})`)} until /new in that conversation, whatever its arguments`;
 
+/** An allowed call that the turn never made. */
+export const unusedText = (by: string): string => `${inSentence(by)} allowed it, but the turn ended before the call began.`;
+
 /** The message of the request, once it is answered or over. */
 export const approvalEnded = ({ tool, agentId, ...asked }: AskedCall, end: string): string =>
   [`**The agent ${agentId} asked to use \`${tool}\`**`, "", fenced(writtenArguments(asked)), "", end].join("\n");

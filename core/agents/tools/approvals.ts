@@ -13,6 +13,7 @@ import {
   approvalQuestion,
   grantedText,
   mostCharacters,
+  unusedText,
   writtenArguments,
 } from "./approval-texts.ts";
 import { countedAs, nameOf, type Person, personOf, shortName } from "./requester.ts";
@@ -46,12 +47,18 @@ export interface CallToAllow extends AskedCall {
 export interface Approvals {
   /** Waits for an owner's answer. Rejects with the signal's reason. */
   ask(call: CallToAllow): Promise<Verdict>;
+  /** The call that was allowed has begun: only now do the owners read that it was. Never rejects. */
+  began(key: string): Promise<void>;
+  /** Whether an owner can still answer a question of the event's turn. */
+  isOpen(event: string): Promise<boolean>;
+  /** The turn of an event has ended: no question of it stays open, and none that was answered without effect looks as if it had one. */
+  ended(event: string): Promise<void>;
   /** Takes an owner's answer. Resolves with the text for them; empty where the message of the request shows it. */
   answer(code: string, verdict: "once" | "session" | "deny", by: Inbound): Promise<string>;
 }
 
 export interface ApprovalsOptions extends ApprovalPlacesOptions {
-  readonly store: Pick<Store, "get" | "set" | "update" | "session" | "sentBy" | "findSent" | "event">;
+  readonly store: Pick<Store, "get" | "set" | "update" | "list" | "session" | "sentBy" | "findSent" | "event">;
   /** Sends a text through the outbox; of two with one key, one. Resolves with the id of the event. `replaces`: the message that it edits. */
   readonly say: (
     saying: {
@@ -131,12 +138,12 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   /** Sends the question. After a crash the same again: the outbox knows what it has already taken. */
   async function send({ code, call, at, holder }: ApprovalRequest, { key, turn: { to, inbound } }: CallToAllow): Promise<void> {
     const question = approvalQuestion(code, call, { minutes, holder: holder?.name });
-    const events = await Promise.all(at.map((address, index) => say({ address, ...question }, `approval:${key}:${index}`)));
+    const events = await Promise.all(at.map((address, index) => say({ address, ...question }, `approval:${code}:${index}`)));
     await requests.asked(key, events);
     if (to === null || inbound.authority !== "channel" || at.some((one) => isSameChat(one, to))) return;
     await say(
       { address: to, text: `I have asked for permission to use \`${call.tool}\`, and wait for the answer.` },
-      `approval-wait:${key}`,
+      `approval-wait:${code}`,
     );
   }
 
@@ -148,7 +155,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
   async function expire(key: string): Promise<ApprovalRequest | null> {
     const ended = await end(key, { state: "expired" });
-    if (ended?.state === "expired") await tell(key, ended, "There was no answer in time, so the agent must do without.");
+    if (ended?.state === "expired") await tell(ended, "There was no answer in time, so the agent must do without.");
     return ended;
   }
 
@@ -169,13 +176,38 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       // A gateway that closes leaves the request open: the turn is run again, and finds it.
       if (signal.reason instanceof EngineError && signal.reason.reason === "stopped") {
         const ended = await end(key, { state: "withdrawn" });
-        if (ended?.state === "withdrawn") await tell(key, ended, "The turn was stopped, so the question is void.");
+        if (ended?.state === "withdrawn") await tell(ended, "The turn was stopped, so the question is void.");
       }
       signal.throwIfAborted();
     }
   }
 
+  /** Shows the owners how a request ended. Never rejects. */
+  async function tellLater(request: ApprovalRequest, text: string): Promise<void> {
+    await tell(request, text).catch((error: unknown) =>
+      log.warn({ error: String(error) }, "the message of a request for approval could not be updated"),
+    );
+  }
+
   return {
+    async began(key) {
+      const request = await requests.begun(key).catch(() => null);
+      if (request?.begun !== true) return;
+      const until = lastingText(request);
+      await tellLater(request, answeredText("Allowed", request.by ?? "", until));
+    },
+    async isOpen(event) {
+      const all = await Promise.all((await requests.keysOf(event)).map((key) => requests.read(key)));
+      return all.some((request) => request?.state === "waiting" && now() < request.until);
+    },
+    async ended(event) {
+      for (const key of await requests.keysOf(event)) {
+        const request = await close(key, await requests.withdraw(key));
+        if (request === null) continue;
+        const { state, by = "" } = request;
+        await tellLater(request, state === "allowed" ? unusedText(by) : "The turn has ended, so the question is void.");
+      }
+    },
     async ask(call) {
       const { key, signal } = call;
       const holder = await holderOf(call);
@@ -183,7 +215,9 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       if (by !== undefined) return verdictOf("approval_allowed", `allowed until /new by ${by}`);
       if (writtenArguments(call).length > mostCharacters)
         return verdictOf("approval_unasked", "the arguments are too long to show them to an owner");
-      const known = await requests.read(key);
+      const found = await requests.read(key);
+      // An event that an operator runs again asks again.
+      const known = found?.state === "withdrawn" ? null : found;
       if (known === null && call.questions.count >= mostQuestions)
         return verdictOf("approval_unasked", `the turn has already asked an owner ${mostQuestions} times`);
       const request = known ?? (await open(call, holder));
@@ -214,9 +248,9 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const ended = await requests.end(key, { state, by: owner, byOwner, answer: by.id, ...(verdict === "session" && { lasting: true }) });
       if (ended?.answer !== by.id) return overText(ended ?? request);
       log.info({ tool: ended.call.tool, request: ended.code, verdict }, "an owner has answered whether a tool may run");
-      const until = verdict === "session" && ended.holder !== undefined ? grantedText(ended.holder) : "";
-      const text = answeredText(verdict === "deny" ? "Denied" : "Allowed", owner, until);
-      await tell(key, ended, text);
+      const text = verdict === "deny" ? answeredText("Denied", owner) : allowedText(ended);
+      // The message of the request says so when the call begins, which may be in another process.
+      if (verdict === "deny") await tell(ended, text);
       return by.kind === "press" && options.edits(by) ? "" : text;
     },
   };
@@ -226,7 +260,7 @@ const verdictOf = (code: Verdict["code"], detail: string): Verdict => ({ allowed
 
 /** Puts the end in the place of every message of a request, so that no dead buttons stay. */
 function tellEnd({ store, edits, say, log }: Pick<ApprovalsOptions, "store" | "edits" | "say" | "log">) {
-  return async (key: string, { at, events, call }: ApprovalRequest, text: string): Promise<void> => {
+  return async ({ at, events, call, code }: ApprovalRequest, text: string): Promise<void> => {
     for (const [index, address] of at.entries()) {
       const event = events[index];
       const messages = event !== undefined && edits(address) ? await store.sentBy(event) : [];
@@ -236,12 +270,17 @@ function tellEnd({ store, edits, say, log }: Pick<ApprovalsOptions, "store" | "e
       const shown = messages.length === 1 ? approvalEnded(call, text) : text;
       // An empty row removes the buttons.
       const saying = { address, text: shown, buttons: [[]], replaces: last.messageId };
-      await say(saying, `approval-end:${key}:${index}`).catch((error: unknown) => {
+      await say(saying, `approval-end:${code}:${index}`).catch((error: unknown) => {
         log.warn({ tool: call.tool, error: String(error) }, "the message of a request for approval could not be updated");
       });
     }
   };
 }
+
+/** To whom the tool is allowed until /new; empty if the call alone is allowed. */
+const lastingText = ({ lasting, holder }: ApprovalRequest): string => (lasting === true && holder !== undefined ? grantedText(holder) : "");
+
+const allowedText = (request: ApprovalRequest): string => `Allowed${lastingText(request)}; the call begins when the turn resumes.`;
 
 const overText = (request: ApprovalRequest): string => `That request is over: ${endOf(request)}.`;
 

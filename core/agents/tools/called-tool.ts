@@ -5,13 +5,15 @@ import { type ToolSettings, validateSection } from "../../config/index.ts";
 import { exactCopy, isNamed, type Json, PluginError, reasonOf } from "../../contract/index.ts";
 import { callPlugin, pluginDeadlines } from "../../host/index.ts";
 import type { EngineTool, PluginLog, SourcedTool, ToolResult, ToolTurn, ToolWords } from "../../sdk/contract.ts";
-import { carried, type ToolUse, toolCalls, type Visit, whileHeld } from "../../stations/index.ts";
+import { carried, type ToolUse, toolCalls, type Visit, whileHeld, whileWorking } from "../../stations/index.ts";
 import type { Approvals } from "./approvals.ts";
 import { callNote } from "./call-note.ts";
+import type { CallRecord } from "./call-records.ts";
 import { exactArguments, storableArguments } from "./exact-arguments.ts";
 import { requesterOf } from "./requester.ts";
 import { shownResult } from "./tool-result.ts";
 import { codeOf, inWords, refusal } from "./tool-words.ts";
+import { type BegunCall, effectOf, type TurnCalls } from "./turn-calls.ts";
 
 const deniedText = "An owner has denied this call. Do not try it again, and say so.";
 const limitedAdvice = "Say so, and do not try it again before those questions are answered.";
@@ -32,24 +34,13 @@ export interface OwnedTool extends SourcedTool {
 export interface CallsOf {
   readonly turn: ToolTurn;
   readonly visit: Visit;
-  readonly approvals: Pick<Approvals, "ask">;
+  readonly approvals: Pick<Approvals, "ask" | "began" | "ended" | "isOpen">;
+  /** The calls of the turn. */
+  readonly made: TurnCalls;
   /** `agents.*.tools` of the agent. */
   readonly settings: Pick<ToolSettings, "approve" | "approveAt">;
   readonly log: Pick<PluginLog, "warn" | "debug">;
   readonly now: () => number;
-}
-
-/** The same for the same call of a turn that is run again: equal calls of one turn are numbered. */
-export function createCallKeys(event: string): (name: string, args: Json) => string {
-  const counts = new Map<string, number>();
-  return (name, args) => {
-    const digest = createHash("sha256")
-      .update(JSON.stringify([event, name, args]))
-      .digest("base64url");
-    const number = (counts.get(digest) ?? 0) + 1;
-    counts.set(digest, number);
-    return `${digest}:${number}`;
-  };
 }
 
 const askedQuestions = carried<{ count: number }>("askedQuestions");
@@ -74,6 +65,21 @@ const definitionOf = ({ plugin, description, parameters }: OwnedTool): string =>
     .update(JSON.stringify([plugin, description, parameters]))
     .digest("base64url");
 
+/** The end of a question to an owner; without `key`, none was asked. */
+interface Asked {
+  readonly refused?: Json;
+  /** Milliseconds. */
+  readonly waited: number;
+  readonly key?: string;
+}
+
+interface Permission {
+  /** A call that was cut off, and is made again under its key. */
+  readonly record: CallRecord | undefined;
+  /** The question that allowed it. */
+  readonly approval: string | undefined;
+}
+
 /** A result, and whose words it is in. */
 interface Returned {
   readonly result: Json;
@@ -82,8 +88,18 @@ interface Returned {
 
 const ours = (result: Json): Returned => ({ result, words: "gateway" });
 
-export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) => string, calls: CallsOf): EngineTool {
-  const { turn, visit, settings, log, now } = calls;
+/** What the model reads, and what the trace says of it. */
+interface Answered extends Returned {
+  readonly code?: string | undefined;
+  readonly detail?: string | undefined;
+  readonly waited?: number;
+  readonly effect?: ToolUse["effect"];
+  /** False if the conversation already contains the call of an earlier run. */
+  readonly summarized?: boolean;
+}
+
+export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
+  const { turn, visit, made, settings, log, now } = calls;
   const { name, description, parameters, plugin, timeoutSeconds = defaultTimeoutSeconds, words = "gateway" } = tool;
   const note = (use: Omit<ToolUse, "name">) => visit.set(toolCalls, [...(visit.get(toolCalls) ?? []), { name, ...use }]);
   /** Arguments that were denied. The same call again is denied without a question. */
@@ -97,8 +113,8 @@ export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) =>
     return refusal("tool_failed", reason);
   }
 
-  /** The refusal, if an owner has to be asked and does not allow it, and the milliseconds of the wait. */
-  async function approval(args: Json, key: string, signal: AbortSignal): Promise<{ readonly refused?: Json; readonly waited: number }> {
+  /** The refusal, if an owner has to be asked and does not allow it, the milliseconds of the wait, and the key of the question. */
+  async function ask(args: Json, signal: AbortSignal): Promise<Asked> {
     const asked = await askedReason(tool, args, settings);
     if (asked === undefined) return { waited: 0 };
     const written = JSON.stringify(args);
@@ -109,11 +125,12 @@ export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) =>
     const call = { ...about, ...storableArguments(args), agentId: turn.agentId, ...requesterOf(turn.inbound), ...asked };
     const questions = visit.get(askedQuestions) ?? { count: 0 };
     visit.set(askedQuestions, questions);
+    const key = made.approvalKey(name, args);
     const request = { ...call, questions, key, turn, visit, signal, ...(place !== undefined && { place }) };
     const { allowed, code, detail } = await whileHeld(visit, () => calls.approvals.ask(request));
     const waited = now() - began;
     note({ plugin: "core", ms: waited, code, detail });
-    if (allowed) return { waited };
+    if (allowed) return { waited, key };
     // The same call may be asked about once earlier questions are answered.
     if (code === "approval_limited") return { refused: refusal(code, `It was not allowed: ${detail}. ${limitedAdvice}`), waited };
     denied.add(written);
@@ -155,6 +172,51 @@ export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) =>
     }
   }
 
+  /** A call that may change something: it is written down before it begins, and its result before the model reads it. */
+  async function runRecorded(args: Json, { record, approval }: Permission, signal: AbortSignal): Promise<Returned> {
+    const began = now();
+    let begun: BegunCall;
+    try {
+      begun = await made.begin(tool, args, { record, approval, signal });
+    } catch (thrown) {
+      signal.throwIfAborted();
+      log.warn({ plugin, tool: name, session: turn.sessionKey, error: reasonOf(thrown) }, "a call of a tool could not be recorded");
+      const error = "The call was not made, because it could not be recorded first. Try again later.";
+      return ours(refusal("tool_unrecorded", error, "refused"));
+    }
+    if (approval !== undefined) void calls.approvals.began(approval);
+    const returned = await whileWorking(visit, () => run(args, begun.key, signal)).catch((thrown: unknown) => {
+      // The turn ends while the call is under way.
+      note({ plugin, ms: now() - began, code: "outcome_unknown", effect: "unknown", ...callNote(args, undefined, "outcome_unknown") });
+      throw thrown;
+    });
+    await begun.end(returned, codeOf(returned.result)).catch((thrown: unknown) => {
+      log.warn({ plugin, tool: name, session: turn.sessionKey, error: reasonOf(thrown) }, "the result of a tool could not be recorded");
+    });
+    return returned;
+  }
+
+  /** Answers without a call if the call was made before, else calls the tool if no owner denies it. */
+  async function answer(args: Json, signal: AbortSignal): Promise<Answered> {
+    const isReading = tool.readOnly === true;
+    const known = isReading ? {} : await made.known(tool, args);
+    if ("result" in known) return { words, ...known, summarized: false };
+    const {
+      refused,
+      waited,
+      key: approval,
+    } = await ask(args, signal).catch(
+      (thrown: unknown): Asked => ({
+        refused: failure(thrown, signal),
+        waited: 0,
+      }),
+    );
+    if (refused !== undefined) return { ...ours(refused), waited };
+    if (isReading) return { ...(await run(args, made.readingKey(name), signal)), waited };
+    const returned = await runRecorded(args, { record: known.record, approval }, signal);
+    return { ...returned, waited, effect: effectOf(returned.result, codeOf(returned.result)) };
+  }
+
   return {
     name,
     description,
@@ -163,19 +225,17 @@ export function calledTool(tool: OwnedTool, keyOf: (name: string, args: Json) =>
       const began = now();
       const { args: given, problem } = exactArguments(received ?? {}, written, tool.exactNumbers === true);
       const checked = problem === undefined ? check(given) : { refused: refusal("invalid_arguments", problem, "refused") };
-      const key = keyOf(name, given);
-      const asking = "refused" in checked ? { ...checked, waited: 0 } : approval(checked.args, key, signal);
-      const { refused, waited } = await Promise.resolve(asking).catch((thrown: unknown) => ({
-        refused: failure(thrown, signal),
-        waited: 0,
-      }));
-      const returned = refused === undefined && "args" in checked ? await run(checked.args, key, signal) : ours(refused ?? null);
-      const { result } = returned;
-      const code = codeOf(result);
+      const answered = "refused" in checked ? ours(checked.refused) : await answer(checked.args, signal);
+      const { result, code = codeOf(result), detail, waited = 0, effect, summarized = true }: Answered = answered;
       const ms = now() - began - waited;
-      note({ plugin, ms, ...callNote(given, result, code), ...(code !== undefined && { code }) });
+      const facts = {
+        ...(code !== undefined && { code }),
+        ...(detail !== undefined && { detail }),
+        ...(effect !== undefined && { effect }),
+      };
+      note({ plugin, ms, ...facts, ...(summarized && callNote(given, result, code)) });
       log.debug({ plugin, tool: name, session: turn.sessionKey, ms, code: code ?? "done" }, "a tool was called");
-      return inWords(result, { name, words: returned.words });
+      return inWords(result, { name, words: answered.words });
     },
   };
 }

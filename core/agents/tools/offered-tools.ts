@@ -1,13 +1,17 @@
 /** The tools of one turn: the gateway's own, those of plugins and those of their sources, as far as the agent has them. */
 import { type AgentsView, agentSettings } from "../../config/index.ts";
-import { EngineError, reasonOf } from "../../contract/index.ts";
+import { EngineError, type Json, reasonOf, type TurnRecord } from "../../contract/index.ts";
 import { callPlugin, isObject, kindOf, pluginDeadlines, type Registry, registeredProblem } from "../../host/index.ts";
-import type { EngineTool, PluginLog, ToolOffer, ToolSource, ToolTurn } from "../../sdk/contract.ts";
-import { isThenable } from "../../stations/index.ts";
+import type { EngineTool, PluginLog, SourcedTool, ToolOffer, ToolSource, ToolTurn } from "../../sdk/contract.ts";
+import type { Store } from "../../state/index.ts";
+import { isThenable, type Visit } from "../../stations/index.ts";
 import { cleanExternal } from "../../untrusted/index.ts";
-import { type CallsOf, calledTool, createCallKeys, type OwnedTool } from "./called-tool.ts";
+import type { CallRecord } from "./call-records.ts";
+import { type CallsOf, calledTool, type OwnedTool } from "./called-tool.ts";
 import { createDescriptions } from "./described-tool.ts";
+import { createRefusedTools, type RefusedTools } from "./refused-tools.ts";
 import { isAllowed } from "./tool-names.ts";
+import { createTurnCalls, type TurnCalls, turnCalls } from "./turn-calls.ts";
 
 /** More tools fill the prompt, and models choose badly among them. */
 const mostTools = 128;
@@ -25,34 +29,48 @@ export interface OfferedTools {
   ofPlugins(turn: ToolTurn): Promise<PluginTools>;
   /** The tools that the agent has of all these. Of two with one name the first is taken. */
   had(all: readonly OwnedTool[], agentId: string): readonly OwnedTool[];
+  /** Which of them the servers of models do not accept. */
+  readonly refused: RefusedTools;
   /** The same, as its engine calls them. */
   of(all: readonly OwnedTool[], calls: Pick<CallsOf, "turn" | "visit">): readonly EngineTool[];
+  /** The calls of an event's turn, in all of its runs. */
+  callsOf(event: string, visit: Visit): TurnCalls;
+  /** An event has ended. What is recorded of its calls stays where an operator may run it again because it failed. */
+  ended(record: Pick<TurnRecord, "eventId" | "outcome">, visit: Visit): Promise<void> | undefined;
+}
+
+/** A tool of the gateway's own. `key` as in `ToolCall`. */
+export interface OwnTool extends Omit<EngineTool, "run">, Pick<SourcedTool, "readOnly" | "idempotent"> {
+  run(args: Json, signal: AbortSignal, key: string): Promise<Json>;
 }
 
 const none: PluginTools = { tools: [], notes: [] };
 
 /** The gateway's own tools check their arguments themselves. */
-export const ownTool = ({ run, ...tool }: EngineTool): OwnedTool => ({
+export const ownTool = ({ run, ...tool }: OwnTool): OwnedTool => ({
   ...tool,
   plugin: "core",
   // They have their own limits: a message may wait long for a slow platform.
   timeoutSeconds: 3_600,
-  run: ({ args, signal }) => run(args, signal),
+  run: ({ args, signal, key }) => run(args, signal, key),
 });
 
 export function createOfferedTools({
   registry,
   config,
   approvals,
+  store,
   log,
   now,
 }: {
   readonly registry: Pick<Registry, "tools" | "toolSources">;
   readonly config: () => AgentsView;
   readonly approvals: CallsOf["approvals"];
+  readonly store: Pick<Store, "set" | "list" | "delete" | "nodes">;
   readonly log: Pick<PluginLog, "warn" | "debug">;
   readonly now: () => number;
 }): OfferedTools {
+  const refused = createRefusedTools({ registry, log });
   /** What was said of a tool that is left out: once is enough. */
   const said = new Set<string>();
   const described = createDescriptions();
@@ -108,7 +126,27 @@ export function createOfferedTools({
     return [...taken.values()];
   }
 
+  function callsOf(event: string, visit: Visit): TurnCalls {
+    const known = visit.get(turnCalls);
+    if (known !== undefined) return known;
+    // The process may have ended between the beginning of a call and the owner's message.
+    const onEarlier = ({ approval }: CallRecord) => void (approval !== undefined && approvals.began(approval));
+    const fresh = createTurnCalls({ event, visit, store, now, onEarlier, isAsked: () => approvals.isOpen(event) });
+    visit.set(turnCalls, fresh);
+    return fresh;
+  }
+
+  async function close({ eventId, outcome }: Pick<TurnRecord, "eventId" | "outcome">, made: TurnCalls): Promise<void> {
+    if (made.mayHaveAsked()) await approvals.ended(eventId);
+    if (outcome === "answered" || outcome === "silent") await made.forget();
+  }
+
   return {
+    callsOf,
+    ended(record, visit) {
+      const made = visit.get(turnCalls);
+      return made && close(record, made);
+    },
     async ofPlugins(turn) {
       const own = registry.tools.flatMap(({ plugin, definition }): OwnedTool[] => {
         const { agents, parameters, ...tool } = definition;
@@ -120,10 +158,13 @@ export function createOfferedTools({
       return { tools: [...own, ...sources.flatMap(({ tools }) => tools)], notes: sources.flatMap(({ notes }) => notes) };
     },
     had,
+    refused,
     of(all, calls) {
-      const keyOf = createCallKeys(calls.turn.inbound.id);
       const { tools: settings = {} } = agentSettings(config(), calls.turn.agentId);
-      return had(all, calls.turn.agentId).map((tool) => calledTool(tool, keyOf, { ...calls, approvals, settings, log, now }));
+      const made = callsOf(calls.turn.inbound.id, calls.visit);
+      const tools = had(all, calls.turn.agentId);
+      refused.offered(tools);
+      return tools.map((tool) => calledTool(tool, { ...calls, made, approvals, settings, log, now }));
     },
   };
 }

@@ -2,19 +2,23 @@
  * Skills: folders in an agent's workspace with instructions for certain tasks, `skills/<name>/SKILL.md`. The prompt lists their names and
  * purposes. The model reads a skill when a task calls for it.
  */
-import { open, readdir, stat } from "node:fs/promises";
+import { readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { type AgentSettings, expandPath } from "../../config/index.ts";
 import { type Json, reasonOf } from "../../contract/index.ts";
-import type { EngineTool, PluginLog } from "../../sdk/contract.ts";
+import { readInside } from "../../media/workspace-file.ts";
+import type { PluginLog } from "../../sdk/contract.ts";
 import { plainName } from "../conversation/envelope.ts";
 import { nameBefore } from "../conversation/name-before.ts";
+import type { OwnTool } from "./offered-tools.ts";
 
 export interface Skill {
   readonly name: string;
   /** What the skill is for, on one line. */
   readonly description: string;
   readonly file: string;
+  /** The directory that contains it, links included. */
+  readonly workspace: string;
 }
 
 export interface Skills {
@@ -54,15 +58,17 @@ export function createSkills({
   let known = new Map<string, Known>();
   const crowded = new Set<string>();
 
-  async function read(folder: string, file: string): Promise<Skill | undefined> {
+  async function read(folder: string, workspace: string): Promise<Skill | undefined> {
+    const file = join(workspace, "skills", folder, "SKILL.md");
     const found = await stat(file).catch(() => undefined);
     if (found?.isFile() !== true) return undefined;
-    const version = `${found.mtimeMs} ${found.size}`;
+    // A link or a second name changes neither time nor size.
+    const version = `${found.mtimeMs} ${found.size} ${found.dev} ${found.ino} ${found.nlink}`;
     const before = known.get(file);
     const isNew = before?.version !== version;
     if (!isNew && before.unreadable === undefined) return before.skill;
     try {
-      const skill = parseSkill(await readText(file), { folder, file });
+      const skill = parseSkill(await readText(file, workspace), { folder, file, workspace });
       if (skill === undefined) log.warn({ file }, "a skill is left out: it needs a description in its front matter");
       known.set(file, { version, skill });
       return skill;
@@ -74,14 +80,15 @@ export function createSkills({
   }
 
   return {
-    async of({ workspace, skills: allowed }, place) {
-      if (workspace === undefined || allowed?.length === 0 || place?.length === 0) return [];
-      const root = join(expandPath(workspace, directory), "skills");
+    async of({ workspace, skills: allowed }, placeSkills) {
+      if (workspace === undefined || allowed?.length === 0 || placeSkills?.length === 0) return [];
+      const directoryOfAgent = expandPath(workspace, directory);
+      const root = join(directoryOfAgent, "skills");
       const folders = (await readdir(root).catch(() => [])).sort().slice(0, mostFolders);
       if (known.size > 10 * mostFolders) known = new Map();
       const found = new Map<string, Skill>();
-      for (const skill of await Promise.all(folders.map((folder) => read(folder, join(root, folder, "SKILL.md"))))) {
-        const isMeant = skill !== undefined && [allowed, place].every((names) => names === undefined || names.includes(skill.name));
+      for (const skill of await Promise.all(folders.map((folder) => read(folder, directoryOfAgent)))) {
+        const isMeant = skill !== undefined && [allowed, placeSkills].every((names) => names === undefined || names.includes(skill.name));
         if (isMeant && !found.has(skill.name)) found.set(skill.name, skill);
       }
       if (found.size > most && !crowded.has(root)) {
@@ -96,23 +103,23 @@ export function createSkills({
   };
 }
 
-async function readText(file: string): Promise<string> {
-  const handle = await open(file, "r");
-  try {
-    const { buffer, bytesRead } = await handle.read(Buffer.alloc(mostBytes), 0, mostBytes, 0);
-    return buffer.toString("utf8", 0, bytesRead);
-  } finally {
-    await handle.close();
-  }
+/** Throws if there is no such file, and for a link that leads out of the workspace. */
+async function readText(file: string, workspace: string): Promise<string> {
+  const text = await readInside(workspace, file, mostBytes);
+  if (text === undefined) throw new Error("it does not exist");
+  return text;
 }
 
 /** Parses the front matter: `name` (default: the folder's name) and `description`. The body is read only on request. */
-function parseSkill(text: string, { folder, file }: { readonly folder: string; readonly file: string }): Skill | undefined {
+function parseSkill(
+  text: string,
+  { folder, file, workspace }: { readonly folder: string; readonly file: string; readonly workspace: string },
+): Skill | undefined {
   const [, head] = /^\uFEFF?---[ \t]*\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(text) ?? [];
   if (head === undefined) return undefined;
   const name = plainName(fieldOf(head, "name") ?? folder, mostNameChars);
   const description = plainName(fieldOf(head, "description") ?? "", mostDescriptionChars);
-  return name === "" || description === "" ? undefined : { name, description, file };
+  return name === "" || description === "" ? undefined : { name, description, file, workspace };
 }
 
 /** Reads a YAML string: plain, quoted, or as a block on the following lines. */
@@ -149,12 +156,13 @@ export function namedSkill(text: string, skills: readonly Skill[]): string | und
   return word === undefined ? undefined : skills.find(({ name }) => plain(name) === plain(word))?.name;
 }
 
-export function skillTools(skills: readonly Skill[]): readonly EngineTool[] {
+export function skillTools(skills: readonly Skill[]): readonly OwnTool[] {
   if (skills.length === 0) return [];
   const names = skills.map(({ name }) => name);
   return [
     {
       name: "read_skill",
+      readOnly: true,
       description: "Reads one of your skills: instructions for a task.",
       parameters: {
         type: "object",
@@ -167,7 +175,7 @@ export function skillTools(skills: readonly Skill[]): readonly EngineTool[] {
         const skill = skills.find((one) => one.name === name);
         if (skill === undefined)
           return { ok: false, error: `There is no such skill. Available: ${names.join(", ")}.`, code: "skill_unknown" };
-        const text = await readText(skill.file).catch(() => undefined);
+        const text = await readText(skill.file, skill.workspace).catch(() => undefined);
         if (text === undefined) return { ok: false, error: "The skill can no longer be read.", code: "skill_unreadable" };
         return { ok: true, name: skill.name, text };
       },

@@ -14,7 +14,7 @@ const sentences: Readonly<Record<ToolOutcome, string>> = {
 const codes: Readonly<Record<ToolOutcome, string>> = {
   refused: "tool_refused",
   unreadable: "tool_unreadable",
-  unknown: "tool_outcome_unknown",
+  unknown: "outcome_unknown",
 };
 
 const codePattern = /^[a-z][a-z0-9_]{0,63}$/;

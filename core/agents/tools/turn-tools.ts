@@ -5,12 +5,12 @@ import type { Inbound, Route } from "../../contract/index.ts";
 import type { EngineTool, ToolTurn } from "../../sdk/contract.ts";
 import type { Visit } from "../../stations/index.ts";
 import type { OwnedTool } from "./called-tool.ts";
-import { type OfferedTools, ownTool } from "./offered-tools.ts";
+import { type OfferedTools, type OwnTool, ownTool } from "./offered-tools.ts";
 import { type Skill, type Skills, skillTools } from "./skills.ts";
 
 export interface TurnToolsOptions {
   /** The actions that the current chat allows. */
-  readonly tools?: (inbound: Inbound, route: Route, visit: Visit) => readonly EngineTool[];
+  readonly tools?: (inbound: Inbound, route: Route, visit: Visit) => readonly OwnTool[];
   /** What plugins offer, and what the agent has of all tools. */
   readonly offered: OfferedTools;
   readonly skills?: Skills;

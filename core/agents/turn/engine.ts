@@ -88,6 +88,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
           skipped,
           previewReasoning,
           reported: meter.reported,
+          observe: options.offered.refused.observer(),
           begin: (stop) => engine.run(turn, stop),
           failure: (thrown) => engineFailure(kept, engine.id, thrown),
           onClock: (clock) => addHold(visit, clock),

@@ -19,6 +19,8 @@ export interface TurnSource {
   readonly previewReasoning: boolean;
   /** What a call of a model used. */
   readonly reported: (usage: Extract<TurnEvent, { readonly type: "usage" }>) => void;
+  /** Sees which tools the model refuses. */
+  readonly observe?: (event: TurnEvent) => void;
   /** Called at the first pull. */
   readonly begin: (signal: AbortSignal) => AsyncIterable<TurnEvent>;
   /** Converts what the plugin threw to the error that is reported. */
@@ -57,7 +59,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
   }
 
   return {
-    run({ plugin, sessionKey, place, event, limit, skipped, previewReasoning, reported, begin, failure, onClock }, outer) {
+    run({ plugin, sessionKey, place, event, limit, skipped, previewReasoning, reported, observe, begin, failure, onClock }, outer) {
       const stopper = new AbortController();
       const { signal } = stopper;
       let timer: NodeJS.Timeout | undefined;
@@ -79,6 +81,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
         skipped,
         previewReasoning,
         reported,
+        ...(observe !== undefined && { observe }),
         begin() {
           if (outer.aborted) stopper.abort(outer.reason);
           else follow(outer);

@@ -14,6 +14,8 @@ export interface TurnStreamOptions {
   readonly previewReasoning: boolean;
   /** What a call of a model used. */
   reported(usage: Extract<TurnEvent, { readonly type: "usage" }>): void;
+  /** Sees what concerns the tools that models refuse: `model`, `tool-refused` and `done`. */
+  observe?(event: TurnEvent): void;
   /** Models that the engine was not handed. They are added to those that it reports. */
   readonly skipped: readonly SkippedModel[];
   /** Starts the engine; called at the first pull. */
@@ -96,10 +98,14 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
     if (next.done === true || next.value.type === "done") {
       this.#sourceEnded = next.done === true;
       this.#end();
+      this.#options.observe?.({ type: "done" });
       return { type: "done" };
     }
     const event = next.value;
     if (event.type === "usage") this.#options.reported(event);
+    if (event.type === "model" || event.type === "tool-refused") this.#options.observe?.(event);
+    // What is void is not kept either.
+    if (event.type === "restart") this.#characters = 0;
     if (event.type === "text" || event.type === "reasoning") this.#characters += event.delta.length;
     if (this.#characters > maxCharacters)
       throw new EngineError("answer_too_long", { detail: "The answer does not end", hint: "Ask for less at once." });

@@ -9,8 +9,9 @@ import type { Visit } from "../../stations/index.ts";
 import { steadyHistory } from "../conversation/history-window.ts";
 import { askedMessage, readTranscript } from "../conversation/transcript.ts";
 import { askerOf } from "../spending/asker.ts";
-import type { Meter } from "../spending/meter.ts";
+import type { EngineSpending, Meter } from "../spending/meter.ts";
 import type { Spending } from "../spending/spending.ts";
+import type { TurnCalls } from "../tools/turn-calls.ts";
 import { gatherTools, type TurnTools, type TurnToolsOptions } from "../tools/turn-tools.ts";
 import { chooseEngine, type Engines, keptEngines } from "./engines.ts";
 import { chooseModels } from "./models.ts";
@@ -78,6 +79,17 @@ export function timeLimitOf({ request }: Inbound, { id, timeoutSeconds }: AgentS
   return { seconds: timeoutSeconds ?? defaultTimeoutSeconds, setting: `${owner}.timeoutSeconds` };
 }
 
+const joined = (...blocks: readonly (string | undefined)[]): string => blocks.filter((block) => block).join("\n");
+
+/** What a model was answered, it has read once it is asked again. */
+const withRequests = ({ begin, end }: EngineSpending, calls: Pick<TurnCalls, "modelAsked">): EngineSpending => ({
+  begin(call) {
+    calls.modelAsked();
+    return begin(call);
+  },
+  end,
+});
+
 export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, route: Route, visit: Visit) => Promise<TurnInput> {
   const { store, log, now } = options;
 
@@ -108,6 +120,8 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
     // An engine that uses only the current message gets nothing else.
     const context = route.isolated || engine.stateless === true ? "" : await options.context?.(inbound, route, visit);
     const place = options.place?.(inbound);
+    const calls = engine.stateless === true ? undefined : options.offered.callsOf(inbound.id, visit);
+    const earlier = (await calls?.notice()) ?? "";
     const gathered = engine.stateless === true ? noTools : await gatherTools(options, { agent, inbound, route, visit, place });
     let messages: EngineTurn["messages"] | undefined;
     let instructions: string | undefined;
@@ -121,7 +135,7 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
       ...(place?.skills === undefined ? {} : { skills: place.skills }),
       // The following is created when an engine asks for it: one that uses only the current message never does.
       get messages() {
-        messages ??= [...readTranscript(transcript, inbound.id), askedMessage(inbound, context)];
+        messages ??= [...readTranscript(transcript, inbound.id), askedMessage(inbound, joined(earlier, context))];
         return messages;
       },
       get instructions() {
@@ -142,7 +156,7 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
         return tools;
       },
       providers: providers.usable,
-      spending: meter.spending,
+      spending: calls === undefined ? meter.spending : withRequests(meter.spending, calls),
     };
     const limit = timeLimitOf(inbound, agent, config);
     return { engine, turn, limit, meter, skipped, history: transcript.length, previewReasoning: reasoningMode(session) === "stream" };

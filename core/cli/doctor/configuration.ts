@@ -1,6 +1,6 @@
 /** Checks the configuration file: its problems, who can read the secrets in it, and whether its tokens can be guessed. */
 import { chmodSync, statSync } from "node:fs";
-import { isWeakSecret, weakSecret } from "../../config/checking/weak-secret.ts";
+import { isSecretFault, judgeSecret } from "../../config/checking/weak-secret.ts";
 import { showConfigValue } from "../../config/editing/values.ts";
 import type { Problem } from "../../config/problem.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
@@ -23,7 +23,7 @@ export async function checkConfiguration(patient: Patient): Promise<readonly Fin
     .filter(({ path, message }) => !reported.some((one) => one.path === path && message.startsWith(JSON.stringify(one.entry))))
     .filter((problem) => !isOnlyMissingHere(problem, patient))
     // The check of the tokens reports these, with what they open.
-    .filter(({ path, message }) => !(tokenPaths.includes(path) && message === weakSecret.message))
+    .filter(({ severity, path, message }) => !(severity === "warning" && tokenPaths.includes(path) && isSecretFault(message)))
     .map(({ severity, path, message, hint, line, section }): Finding => {
       const off = section === undefined ? "" : `; ${section} is off until then`;
       return {
@@ -91,8 +91,10 @@ export function checkTokens(patient: Patient): readonly Finding[] {
     const fix = "Use a long random one, such as from `openssl rand -base64 32`, and give it to the callers.";
     try {
       const token = secrets.resolve(secret, path);
+      // An error of the configuration, which its own check reports.
+      if (judgeSecret(token)?.severity === "error") return [];
       if (token.length >= short && !guessable.test(token)) return [];
-      const verdict = isWeakSecret(token) || /^(.)\1*$/.test(token) ? "fail" : "warn";
+      const verdict = judgeSecret(token) !== undefined || /^(.)\1*$/.test(token) ? "fail" : "warn";
       const why = token.length < short ? `has ${token.length} characters` : "looks like an example";
       return [{ check: "tokens", verdict, path, reason: `${path} gives access to ${opens} and ${why}, so it can be guessed`, fix }];
     } catch (error) {

@@ -10,6 +10,7 @@ import { checkModels } from "./models.ts";
 import { gather, type Patient } from "./patient.ts";
 import { checkAllowlists, checkBots, checkConversations, checkOldState, checkStrangers } from "./people.ts";
 import { checkGroups, checkPlatforms } from "./platforms.ts";
+import { checkRefusedTools } from "./refused-tools.ts";
 import { type Mended, showFindings } from "./report.ts";
 import { checkRoom } from "./room.ts";
 import { checkAgents, checkByPlugins, checkPlugins, checkTransforms } from "./software.ts";
@@ -29,6 +30,7 @@ const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<reado
   checkByPlugins,
   checkAgents,
   checkModels,
+  checkRefusedTools,
   checkTransforms,
   checkPlatforms,
   // Before the check of the groups: repairs inside a group find it by its key, which a later repair may change.

@@ -40,7 +40,10 @@ export async function wrongSkills(patient: Patient): Promise<readonly Finding[]>
     ...[...unlisted].map(([file, error]): Finding => {
       const described = "Begin it with a line of three dashes, `description: what it is for`, and another line of three dashes.";
       const why = error === undefined ? "it has no description" : `it cannot be read (${error})`;
-      const fix = error === undefined ? described : "Let the user of the gateway read the file.";
+      const fix =
+        error === undefined
+          ? described
+          : "Let the user of the gateway read the file. It has to be in the workspace: neither a link that leads out of it nor a hard link.";
       return { ...base, path: file, reason: `the skill in ${visibleLine(file, 300)} is not offered to models: ${why}`, fix };
     }),
     // A section that several agents or accounts inherit is in the file once.

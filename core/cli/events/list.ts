@@ -97,7 +97,7 @@ function show(reports: readonly EventReport[], { terminal, now }: CommandContext
 }
 
 function print(report: EventReport, { terminal, now }: CommandContext, { json }: Options): void {
-  if (json === true) terminal.line(JSON.stringify(dataOf(report)));
+  if (json === true) terminal.json(dataOf(report), { lines: true });
   else terminal.table([cells(report, now(), terminal.style)]);
 }
 

@@ -3,6 +3,7 @@ import { existsSync, writeFileSync } from "node:fs";
 import { resolve } from "node:path";
 import { programCommand } from "../../contract/command.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
+import { visibleJson } from "../../log/visible.ts";
 import { trimSlashes } from "../../webhooks/mapping/address.ts";
 import type { Fixture } from "../../webhooks/mapping/fixture.ts";
 import { reservedPaths } from "../../webhooks/mapping/mapping-rules.ts";
@@ -34,7 +35,7 @@ export async function recordDelivery(context: CommandContext, [given]: readonly 
   if (gateway === null) throw new HostError("gateway_not_running", { directory: await context.stateDirectory() });
   const { fixture, removed } = await waitFor(gateway, name, { context, seconds: options.timeout });
   // Payloads may be private, and the removal of secrets cannot recognize all of them.
-  writeFileSync(file, `${JSON.stringify(fixture, null, 2)}\n`, { mode: 0o600 });
+  writeFileSync(file, `${visibleJson(fixture, 2)}\n`, { mode: 0o600 });
   if (options.json === true) context.terminal.json({ file, removed, path: fixture.path });
   else {
     const secrets =

@@ -5,6 +5,7 @@ import { createSecrets } from "../../config/secrets.ts";
 import { programCommand } from "../../contract/command.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
+import { fetchWhole } from "../../sdk/reading.ts";
 import { deliveryHeaders } from "../../webhooks/endpoint/idempotency.ts";
 import { parseBasePath } from "../../webhooks/mapping/address.ts";
 import type { Mapping, MappingTable } from "../../webhooks/mapping/mapping.ts";
@@ -32,6 +33,7 @@ interface Sent {
 
 /** A transform may take long, and runs for each element of a list. */
 const patienceMs = 330_000;
+const maxAnswerBytes = 8 * 1_048_576;
 
 /** Headers that belong to the connection of the recording, or to its body at that time. */
 const ownHeaders = ["host", "connection", "content-length", "content-encoding", "transfer-encoding", "expect", "keep-alive", "upgrade"];
@@ -130,9 +132,14 @@ async function post(
   { headers, body }: Request,
 ): Promise<{ readonly status: number; readonly ok: boolean; readonly text: string }> {
   try {
-    const signal = AbortSignal.timeout(patienceMs);
-    const response = await fetch(url, { method: "POST", headers, body: new Uint8Array(body), redirect: "manual", signal });
-    return { status: response.status, ok: response.ok, text: await response.text() };
+    return await fetchWhole(url, {
+      method: "POST",
+      headers,
+      body: new Uint8Array(body),
+      redirect: "manual",
+      maxBytes: maxAnswerBytes,
+      timeoutMs: patienceMs,
+    });
   } catch (error) {
     throw new HostError("gateway_silent", { url: url.href, reason: reasonOf(error) });
   }

@@ -1,15 +1,15 @@
 /** Output of the commands: colours only on a terminal, and one format for errors. */
 import { stripVTControlCharacters, styleText } from "node:util";
 import { HostError, reasonOf } from "../../contract/errors.ts";
-import { visible } from "../../log/visible.ts";
+import { visible, visibleJson } from "../../log/visible.ts";
 
 export type Style = Parameters<typeof styleText>[0];
 
 export interface Terminal {
   /** Prints a line on standard output. */
   line(text?: string): void;
-  /** Prints data for programs on standard output. */
-  json(value: unknown): void;
+  /** Prints data for programs on standard output. `lines`: on one line, as one of many. */
+  json(value: unknown, options?: { readonly lines?: boolean }): void;
   /** Prints a line for people on standard error: progress, notices. */
   note(text: string): void;
   /** Colours the text if standard output is a terminal that supports it; `NO_COLOR` and `FORCE_COLOR` are respected. */
@@ -25,7 +25,7 @@ export function createTerminal({ stdout, stderr }: Pick<NodeJS.Process, "stdout"
   const line = (text = "") => void stdout.write(`${text}\n`);
   return {
     line,
-    json: (value) => line(JSON.stringify(value, null, 2)),
+    json: (value, { lines = false } = {}) => line(visibleJson(value, lines ? undefined : 2)),
     note: (text) => void stderr.write(`${text}\n`),
     style,
     table(rows, { indent = "" } = {}) {

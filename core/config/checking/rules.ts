@@ -10,7 +10,7 @@ import type { Draft } from "../schema.ts";
 import type { Secrets } from "../secrets.ts";
 import { isTimeZone } from "./time-zone.ts";
 import type { PlacedProblem } from "./validate.ts";
-import { isWeakSecret, weakSecret } from "./weak-secret.ts";
+import { judgeSecret } from "./weak-secret.ts";
 
 interface RuleContext {
   readonly directory: string;
@@ -135,11 +135,12 @@ function unreadable(at: readonly Segment[], value: unknown, secrets: Secrets): r
   return found instanceof HostError ? [error(at, found.message.replace(`${path}: `, "").replace(/\.$/, ""), found.hint)] : [];
 }
 
-/** A warning about a secret that is readable but too short. */
+/** The problem with a secret that is readable but too short. */
 function guessable(at: readonly Segment[], value: unknown, secrets: Secrets): readonly PlacedProblem[] {
   if (value === undefined) return [];
   const found = tryResolve(secrets, value, renderPath(at));
-  return typeof found === "string" && isWeakSecret(found) ? [warning(at, weakSecret.message, weakSecret.hint)] : [];
+  const fault = typeof found === "string" ? judgeSecret(found) : undefined;
+  return fault === undefined ? [] : [{ ...error(at, fault.message, fault.hint), severity: fault.severity }];
 }
 
 function tryResolve(secrets: Secrets, value: unknown, path: string): string | HostError {

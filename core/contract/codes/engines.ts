@@ -61,6 +61,11 @@ export const engineCodes = {
     hint: "Try again; check the server, and baseUrl of the provider.",
     outcome: "failed",
   },
+  model_content_refused: {
+    meaning: "The model server rejected the words of the request, such as by its content filter.",
+    hint: "Write the message in other words, or choose another model.",
+    outcome: "failed",
+  },
   model_empty: { meaning: "The model replied with nothing, twice.", hint: "Try again, or choose another model.", outcome: "failed" },
   model_failed: { meaning: "The model server reported an error.", hint: "Read the detail, and the log of the server.", outcome: "failed" },
   model_garbled: {
@@ -91,7 +96,7 @@ export const engineCodes = {
     outcome: "failed",
   },
   model_takes_no_tools: {
-    meaning: "The configuration says that the model cannot call tools.",
+    meaning: "The model cannot call tools, as the configuration or its server says.",
     hint: "Choose a model that calls tools, or correct `tools` of the model in models.providers.",
     outcome: "failed",
   },
@@ -113,6 +118,10 @@ export const engineCodes = {
     hint: "",
     outcome: "silent",
   },
+  outcome_unknown: {
+    meaning: "A call of a tool was sent, such as before an interruption, and it is not known whether it took effect. The model read that.",
+    hint: "Look whether it took effect. After an interruption, the agent calls the tool again only after it has read that.",
+  },
   reaction_noted: { meaning: "The reaction was noted; the next turn mentions it.", hint: "", outcome: "silent" },
   reaction_to_others: {
     meaning: "The reaction is to a message that the bot did not send.",
@@ -124,16 +133,28 @@ export const engineCodes = {
     hint: 'Set reactionNotifications to "own" or "all".',
     outcome: "silent",
   },
+  reasoning_in_text: {
+    meaning: "The beginning of the text was reasoning of the model, so the reply started over without it.",
+    hint: "",
+  },
   skill_unknown: { meaning: "The model asked for a skill that does not exist.", hint: "" },
   skill_unreadable: { meaning: "The file of the skill cannot be read.", hint: "Check the file in the agent's workspace." },
+  called_before: {
+    meaning: "A call was not made: before an interruption the turn had called the tool with other arguments. The model read that.",
+    hint: "",
+  },
   tool_done: { meaning: "The agent called a tool, which returned a result.", hint: "" },
   tool_failed: {
     meaning: "A tool failed; the model read the reason.",
     hint: "Read the log lines of the plugin: `{command} logs`.",
   },
-  tool_outcome_unknown: {
-    meaning: "It is not known whether a call of a tool took effect; the model read that.",
-    hint: "Look at what the tool does before you repeat the request.",
+  tool_recorded: {
+    meaning: "The agent called a tool before an interruption. A turn that runs again gets the result that was recorded.",
+    hint: "",
+  },
+  tool_unrecorded: {
+    meaning: "A call was not made, because it could not be recorded first; the model read that.",
+    hint: "Read the log lines around it: `{command} logs`. The state cannot be written.",
   },
   tool_refused: { meaning: "A tool did not do what it was asked; the model read the reason.", hint: "Read the log lines of the plugin." },
   tool_source_down: {

@@ -11,6 +11,7 @@ import {
   followUps,
   isPluginTurn,
   messageForModel,
+  type OfferedTools,
   pressedCommand,
   type Router,
   type Spending,
@@ -50,6 +51,7 @@ export interface AgentSideOptions {
   readonly gate: Pick<Gate, "pathsOf">;
   readonly router: Router;
   readonly turns: AgentTurns;
+  readonly offered: Pick<OfferedTools, "callsOf" | "ended">;
   readonly context: TurnContext;
   readonly facts: FactsOfAnswers;
   readonly describe: ReturnType<typeof createDescribe>;
@@ -95,6 +97,8 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
         ? []
         : turnMessages({ ...turn, inbound, tools: visit.get(toolCalls) ?? [], ...(withContext ? { context: context.of(visit) } : {}) });
     },
+    readEarlierCalls: async ({ id }, visit) => void (await options.offered.callsOf(id, visit).notice()),
+    ended: options.offered.ended,
     markRead: context.markRead,
     tookQueued: context.tookQueued,
     followUps: (end) => followUps(end, now()),

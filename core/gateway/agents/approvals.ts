@@ -5,6 +5,7 @@ import { createApprovals, parseTarget } from "../../agents/index.ts";
 import type { Accounts } from "../../channels/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { Path } from "../../path/index.ts";
+import type { ChannelCapabilities } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 
 export function createGatewayApprovals({
@@ -12,6 +13,7 @@ export function createGatewayApprovals({
   accounts,
   gate,
   receive,
+  capabilities,
   log,
   now,
 }: {
@@ -20,6 +22,7 @@ export function createGatewayApprovals({
   readonly accounts: () => Accounts;
   readonly gate: () => Pick<Gate, "hasWeakId" | "isOwner" | "owners">;
   readonly receive: Path["receive"];
+  readonly capabilities: (channel: string) => ChannelCapabilities | undefined;
   readonly log: Log;
   readonly now: () => number;
 }): ReturnType<typeof createApprovals> {
@@ -36,6 +39,7 @@ export function createGatewayApprovals({
       const { chat, ...topic } = parseTarget(target, { threads: account.capabilities.threads === true });
       return { channel, account: account.id, chat: (await account.connection.resolve?.(chat)) ?? chat, ...topic };
     },
-    edits: ({ channel, account }) => accounts().get(channel, account)?.capabilities.edits === true,
+    // Of the channel: a turn may end before its account is open.
+    edits: ({ channel }) => capabilities(channel)?.edits === true,
   });
 }

@@ -4,6 +4,7 @@ import type { Accounts, Migrations } from "../../channels/index.ts";
 import type { GatewayConfig } from "../../config/index.ts";
 import type { Inbound, Silent } from "../../contract/index.ts";
 import { whenKnown } from "../../host/index.ts";
+import type { Log } from "../../log/index.ts";
 import { Postponed } from "../../path/index.ts";
 import { type Hooks, notes } from "../../stations/index.ts";
 import { absentOf, parseHookEvent } from "../../webhooks/index.ts";
@@ -13,17 +14,18 @@ export function tapIngress(
   options: {
     readonly config: () => GatewayConfig;
     readonly configDirectory: string;
+    readonly log: Log;
     readonly accounts: Pick<Accounts, "expects" | "parse">;
     readonly migrations: Pick<Migrations, "follow">;
     /** Adds what the platform left out of a message's place. */
     readonly placed: (inbound: Inbound) => Inbound | Promise<Inbound>;
   },
 ): void {
-  const { config, accounts, migrations } = options;
+  const { config, accounts, migrations, configDirectory: directory, log } = options;
   hooks.tap("core", "ingress", (_event, gathered, visit) => {
     const absent = gathered.flatMap(absentOf);
     if (absent.length > 0) visit.set(notes, absent);
-    return parseHeartbeat(gathered, { config: config(), directory: options.configDirectory });
+    return parseHeartbeat(gathered, { config: config(), directory, log });
   });
   hooks.tap("core", "ingress", (event) => (event.source === "hooks" ? parseHookEvent(event) : undefined));
   hooks.tap("core", "ingress", (event, gathered) => {

@@ -17,6 +17,8 @@ export function registerTools(host: PluginHost, { tools, toolSources }: Register
   toolSources.forEach((id, index) => {
     host.toolSource({
       id,
+      // Not awaited: a thread that has ended knows nothing of its tools either.
+      refused: (refusal) => void askWhenUp("source.refused", [index, refusal]).catch(() => {}),
       async offer(turn) {
         type Answer = Omit<ToolOffer, "tools"> & { readonly tools: readonly OfferedData[] };
         const { tools: offered, ...rest } = await askWhenUp<Answer>("source.offer", [index, turn]);

@@ -25,6 +25,8 @@ export function toolHandlers(own: { readonly tools: readonly ToolDefinition[]; r
       });
       return { ...rest, tools: data };
     },
+    "source.refused": ([index, refusal]: readonly [number, Parameters<NonNullable<ToolSource["refused"]>>[0]]) =>
+      own.toolSources[index]?.refused?.(refusal),
     "source.run": ([index, name, call]: readonly [number, string, CallData], signal) =>
       sourced(index, call.turn.agentId, name).run({ ...call, signal: signal as AbortSignal }),
     "source.approval": ([index, agentId, name, args]: readonly [number, string, string, Json]) =>

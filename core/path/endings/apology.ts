@@ -1,5 +1,6 @@
 /** What a person reads if their message ends `failed`. The reason is for the operator, in the trace. */
 import type { Address, Inbound } from "../../contract/index.ts";
+import type { ToolUse } from "../../stations/index.ts";
 import { type Stop, textReply } from "./ending.ts";
 
 /** The model has replied and only the delivery failed, so the sender can ask for the reply again. */
@@ -23,7 +24,12 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ["answer_too_long", `Sorry, the answer was too long. ${askLess}`],
   ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message. Please send it again, or in other words."],
   ["model_takes_no_files", "Sorry, the model does not accept this file. Please send it as text, or write what is in it."],
-  ["model_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],
+  ["model_content_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],
+  // The reason may be a tool, a setting or the history, so the person must not look for it in their words.
+  [
+    "model_refused",
+    "Sorry, the server of my model did not accept the request. Your message need not be the reason. Please contact the owner of this bot; /new starts a new conversation, which may help.",
+  ],
   ["model_quota", "Sorry, the model's quota is used up. Please try again later, or contact the owner of this bot."],
   ["budget_run_exceeded", `Sorry, this needs more than I may spend on one answer. ${askLess}`],
   ["budget_unpriced", notSetUp],
@@ -45,20 +51,70 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ["model_cut_off", tryLater],
 ]);
 
+const unfinished = "Sorry, something went wrong and I could not finish.";
+
+/** In place of a remedy that asks for the message once more: what was done would be done twice. */
+const remediesAfterTools: ReadonlyMap<string, string> = new Map([
+  ["model_refused", "Sorry, the model refused to go on, so I could not finish."],
+  ["model_empty", "Sorry, the model gave an empty answer twice, so I could not finish."],
+  ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message."],
+]);
+
+const mostNamed = 10;
+
+function namesOf(uses: readonly ToolUse[], effect: ToolUse["effect"]): string {
+  const names = [...new Set(uses.flatMap((use) => (use.effect === effect ? [`\`${use.name}\``] : [])))];
+  return names.length <= mostNamed ? names.join(", ") : `${names.slice(0, mostNamed).join(", ")} and ${names.length - mostNamed} more`;
+}
+
+/** What the turn did before it failed; empty if nothing. */
+function doneBefore(uses: readonly ToolUse[]): string {
+  const done = namesOf(uses, "done");
+  const unknown = namesOf(uses, "unknown");
+  if (done === "" && unknown === "") return "";
+  const sentences = [
+    ...(done === "" ? [] : [`I had already done: ${done}.`]),
+    ...(unknown === "" ? [] : [`I had begun ${unknown}, and it is not known whether that took effect.`]),
+    "I know that when you write again.",
+  ];
+  return sentences.join(" ");
+}
+
+/** Adds what the turn did to a text that says that it did not end. */
+export function withDone(text: string, uses: readonly ToolUse[] = []): string {
+  const done = doneBefore(uses);
+  return done === "" ? text : `${text} ${done}`;
+}
+
 /** Kinds of events in a chat to which a person expects a reply. */
 const personal: ReadonlySet<Inbound["kind"]> = new Set(["message", "edit", "press"]);
 
 /**
  * `undefined` if no person asked (a heartbeat, a hook), or if the reply had no destination. `answered`: only the delivery of the reply
- * failed.
+ * failed. `uses`: the tools that the turn called.
  */
 export function apologyTo(
   reason: string,
-  { inbound, to, answered = false }: { readonly inbound: Inbound; readonly to: Address | null; readonly answered?: boolean },
+  {
+    inbound,
+    to,
+    answered = false,
+    uses = [],
+  }: {
+    readonly inbound: Inbound;
+    readonly to: Address | null;
+    readonly answered?: boolean;
+    readonly uses?: readonly ToolUse[] | undefined;
+  },
 ): Stop["say"] {
-  if (to === null || inbound.request !== undefined || !personal.has(inbound.kind)) return undefined;
-  return { address: to, reply: textReply(remedies.get(reason) ?? (answered ? undelivered : unexplained)) };
+  if (to === null || !isPersonal(inbound)) return undefined;
+  const text = remedies.get(reason) ?? (answered ? undelivered : unexplained);
+  if (doneBefore(uses) === "") return { address: to, reply: textReply(text) };
+  return { address: to, reply: textReply(withDone(remediesAfterTools.get(reason) ?? remedies.get(reason) ?? unfinished, uses)) };
 }
+
+/** A person waits for the reply. */
+export const isPersonal = ({ request, kind }: Pick<Inbound, "request" | "kind">): boolean => request === undefined && personal.has(kind);
 
 /** The place where a message was written, for a message that was not routed. */
 export function placeOf({ channel, account, chat }: Inbound): Address {

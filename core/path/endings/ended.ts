@@ -1,9 +1,10 @@
 /** Reports the end of an event: calls the observers and, at the default level, logs why a message got no reply and what to change. */
 
-import { type Decision, findCode, type Inbound, type Receipt, type Reply } from "../../contract/index.ts";
+import { type Decision, findCode, type Inbound, type Receipt, type Reply, reasonOf } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { Ending, Unit } from "../../state/index.ts";
 import type { Hooks, UnderWay, Visit } from "../../stations/index.ts";
+import type { AgentSide } from "../options.ts";
 
 /** A refused sender may write any number of times; one line an hour is enough for the operator. */
 const repeatMs = 60 * 60_000;
@@ -87,10 +88,12 @@ export interface Report extends Omit<Ended, "ms"> {
 export function createReport({
   log,
   hooks,
+  agents,
   underWay,
 }: {
   readonly log: Log;
   readonly hooks: Hooks;
+  readonly agents: Pick<AgentSide, "ended">;
   readonly underWay: UnderWay;
 }): (report: Report) => void {
   const logEnd = createEndedLine(log);
@@ -115,5 +118,10 @@ export function createReport({
       ...(usage === undefined ? {} : { usage }),
     };
     underWay.add(hooks.settled(record, visit));
+    const ending = agents.ended(record, visit);
+    if (ending !== undefined)
+      underWay.add(
+        ending.catch((error: unknown) => log.warn({ event: unit.id, error: reasonOf(error) }, "the calls of an ended turn remain")),
+      );
   };
 }

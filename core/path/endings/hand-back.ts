@@ -16,13 +16,21 @@ const maxRemembered = 10_000;
 /** The gateway closes while a unit runs: the unit is handed back, and the attempt does not count. */
 export class Interrupted extends Error {}
 
+/** What of a walk a hand-back needs. */
+interface HandedBack {
+  readonly unit: Unit;
+  readonly trace: Trace;
+  /** Resolves with whether the hand-back has to take the attempt back, so that it does not count. */
+  readonly attempt: { close(how: { readonly counts: boolean }): Promise<boolean> };
+}
+
 export function createHandBack(options: {
   readonly store: Store;
   readonly log: Log;
   readonly now: () => number;
   /** Aborted when the gateway closes. */
   readonly signal: AbortSignal;
-}): (unit: Unit, error: unknown, trace: Trace) => Promise<void> {
+}): (walk: HandedBack, error: unknown) => Promise<void> {
   const { store, log, now, signal } = options;
   /** Units that wait for something, so that each is logged and recorded once, not at every check. */
   const postponed = new Set<string>();
@@ -45,7 +53,7 @@ export function createHandBack(options: {
     );
   }
 
-  return async (unit, error, trace) => {
+  return async ({ unit, trace, attempt: own }, error) => {
     if (isLeaseLost(error)) return reportLost(unit);
     const interrupted = error instanceof Interrupted;
     const why = interrupted ? undefined : postponementOf(error);
@@ -55,11 +63,13 @@ export function createHandBack(options: {
       log.error({ event: unit.id, lane: unit.lane, attempt: unit.attempts, error: reasonOf(error) }, "an attempt failed");
     }
     // A store that is away or an unreachable platform is not the event's fault.
-    const uncount = interrupted || why !== undefined || cannotStore(error);
+    const counts = !(interrupted || why !== undefined || cannotStore(error));
+    let uncount: boolean | undefined;
     const decisions = trace.take();
     for (let attempt = 1; ; attempt += 1) {
       const due = interrupted ? now() : now() + (why === undefined ? retryAfterMs * 4 ** (unit.attempts - 1) : lookAgainMs);
       try {
+        uncount ??= await own.close({ counts });
         return await store.handBack(unit.id, { due, uncount, decisions });
       } catch (failure) {
         // The lane waits until the store can be written; the process keeps the unit's data in memory.

@@ -68,13 +68,21 @@ export function createSlots(limit: () => number): Slots {
 /** For control commands, which never wait for a turn. */
 export const freeSlot: TurnSlot = { release() {}, pause() {}, async take() {} };
 
-/** A slot of a turn that also holds `other`, which a pause does not release. */
+/** A slot of a turn that also holds `other`. */
 export function withOther(slot: TurnSlot, other: TurnSlot): TurnSlot {
   return {
-    ...slot,
     release() {
       slot.release();
       other.release();
+    },
+    pause() {
+      slot.pause();
+      other.pause();
+    },
+    // In the order in which a lane takes them, so that no two wait for each other.
+    async take() {
+      await other.take();
+      await slot.take();
     },
   };
 }

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { isIP, connect as overTcp } from "node:net";
 import { connect as overTls } from "node:tls";
 import { ChannelError, reasonOf } from "../../contract/index.ts";
+import { createLineReader } from "../../media/line-reader.ts";
 
 /**
  * A connection of lines, as `connectLines` returns it.
@@ -45,19 +46,17 @@ export function connectLines(
   const socket = tls ? overTls({ host, port, ...ca, ...(isIP(host) === 0 && { servername: host }) }) : overTcp({ host, port });
   const { promise: lost, resolve } = Promise.withResolvers<Error>();
   let failure = new Error("The server closed the connection");
-  let rest = "";
   let isOpen = false;
   socket.setEncoding("utf8").setNoDelay();
-  socket.on("data", (chunk: string) => {
-    const lines = `${rest}${chunk}`.split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) {
+  const read = createLineReader(
+    (line) => {
       // What came along with the line that broke the connection off is not handled any more.
-      if (socket.destroyed) return;
-      onLine(line.replace(/\r$/, ""));
-    }
-    if (rest.length > maxChars) socket.destroy(new Error("The server sent a line without an end"));
-  });
+      if (!socket.destroyed) onLine(line.replace(/\r$/, ""));
+    },
+    // A carriage return before the line feed does not count.
+    { maxChars: maxChars + 1, onTooLong: () => void socket.destroy(new Error("The server sent a line without an end")) },
+  );
+  socket.on("data", read);
   socket.once(tls ? "secureConnect" : "connect", () => {
     isOpen = true;
   });

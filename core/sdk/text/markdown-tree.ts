@@ -1,6 +1,7 @@
 /** The tree of a reply: replies are written in Markdown, and a channel renders the tree in its platform's own markup. */
 import type { Token } from "markdown-it";
 import { markdownParser } from "../../reply/index.ts";
+import { boundMarkdown } from "./bound-markdown.ts";
 
 /**
  * A piece of a line. HTML does not exist here: tags are text. A `break` is a new line within a paragraph.
@@ -35,7 +36,7 @@ export type MarkdownBlock =
 const absurdDepth = /^(?:[ \t]*(?:>|[-*+]|\d{1,9}[.)])){50}/m;
 
 /**
- * Parses a reply. Total: every text has a tree. What no reader sees is left out: titles of links, and what follows the language of a code block. Control characters and lone surrogates are removed, because
+ * Parses a reply. Total: every text has a tree. Beyond what `boundMarkdown` takes, the text is a paragraph as it was written. What no reader sees is left out: titles of links, and what follows the language of a code block. Control characters and lone surrogates are removed, because
  * platforms reject them; `\n` and tabs stay.
  *
  * @example
@@ -46,8 +47,10 @@ export function parseMarkdown(text: string): readonly MarkdownBlock[] {
     .toWellFormed()
     .replace(/\r\n?/g, "\n")
     .replace(/[^\P{Cc}\n\t]/gu, "");
-  if (absurdDepth.test(clean)) return [{ type: "paragraph", content: linesOf(clean) }];
-  return blocksOf(readTokens(markdownParser().parse(clean, {})));
+  const { markdown, rest } = boundMarkdown(clean);
+  if (absurdDepth.test(markdown)) return [{ type: "paragraph", content: linesOf(clean) }];
+  const blocks = blocksOf(readTokens(markdownParser().parse(markdown, {})));
+  return rest === "" ? blocks : [...blocks, { type: "paragraph", content: linesOf(rest) }];
 }
 
 /** The lines of a text that is not parsed. */
@@ -107,7 +110,7 @@ function blockOf(token: Token, reader: Reader): MarkdownBlock | undefined {
 function contentOf(reader: Reader): readonly MarkdownInline[] {
   let content: readonly MarkdownInline[] = [];
   for (let token = reader.next(); token !== undefined && token.nesting !== -1; token = reader.next())
-    content = inlineOf(readTokens(token.children ?? []));
+    content = inlineOf(readTokens(token.children ?? []), 0);
   return content;
 }
 
@@ -128,14 +131,21 @@ function rowsOf(reader: Reader): readonly (readonly (readonly MarkdownInline[])[
 
 const styles: Readonly<Record<string, "bold" | "italic" | "strike">> = { strong_open: "bold", em_open: "italic", s_open: "strike" };
 
-function inlineOf(reader: Reader): readonly MarkdownInline[] {
+/** Styles within each other beyond this depth are left out, because a reader of the tree descends into it. */
+const deepest = 50;
+
+function inlineOf(reader: Reader, depth: number): readonly MarkdownInline[] {
   const pieces: MarkdownInline[] = [];
-  for (let token = reader.next(); token !== undefined && token.nesting !== -1; token = reader.next()) {
+  /** Of the styles that were left out, those that are open. */
+  let open = 0;
+  for (let token = reader.next(); token !== undefined && (token.nesting !== -1 || open > 0); token = reader.next()) {
     const style = styles[token.type];
-    if (style !== undefined) pieces.push({ type: style, content: inlineOf(reader) });
+    if (token.nesting === -1) open -= 1;
+    else if (depth >= deepest && token.nesting === 1) open += 1;
+    else if (style !== undefined) pieces.push({ type: style, content: inlineOf(reader, depth + 1) });
     else if (token.type === "softbreak" || token.type === "hardbreak") pieces.push({ type: "break" });
     else if (token.type === "code_inline") pieces.push({ type: "code", text: token.content });
-    else if (token.type === "link_open") pieces.push({ type: "link", url: urlOf(token, "href"), content: inlineOf(reader) });
+    else if (token.type === "link_open") pieces.push({ type: "link", url: urlOf(token, "href"), content: inlineOf(reader, depth + 1) });
     else if (token.type === "image") pieces.push({ type: "image", url: urlOf(token, "src"), text: altOf(token) });
     else if (token.content !== "") pieces.push({ type: "text", text: token.content });
   }

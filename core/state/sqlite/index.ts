@@ -132,6 +132,7 @@ function workMethods(queue: WriteQueue, read: Read, own: OwnUnits) {
       own.forget(unitId);
       return queue.write("handBack", { unitId, due, uncount, decisions: packDecisions(decisions) });
     },
+    setAttempts: (unitId, attempts) => queue.write("setAttempts", { unitId, attempts }, durable),
     async settle(settlement) {
       const { unitId, sent } = settlement;
       const known = { row: own.rowOf(unitId), allSent: own.hasSentAll(unitId, sent === undefined ? 0 : 1) };

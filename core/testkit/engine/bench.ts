@@ -12,7 +12,7 @@ const usualPatienceMs = 15_000;
 /** What a turn came to. */
 export interface Run {
   readonly events: readonly TurnEvent[];
-  /** The deltas of the text, joined. */
+  /** The deltas of the text, joined; those before a restart are void. */
   readonly text: string;
   /** What the stream threw. */
   readonly error?: unknown;
@@ -135,7 +135,7 @@ function createEngineBench({
 
 async function collect(run: () => AsyncIterable<TurnEvent>, onEvent: (event: TurnEvent) => void = () => {}): Promise<Run> {
   const events: TurnEvent[] = [];
-  const text = () => events.flatMap((event) => (event.type === "text" ? [event.delta] : [])).join("");
+  const text = () => textOf(events);
   try {
     for await (const event of run()) {
       const problem = turnEventProblem(event);
@@ -147,4 +147,9 @@ async function collect(run: () => AsyncIterable<TurnEvent>, onEvent: (event: Tur
     return { events, text: text(), error };
   }
   return { events, text: text() };
+}
+
+function textOf(events: readonly TurnEvent[]): string {
+  const begun = events.slice(events.findLastIndex(({ type }) => type === "restart") + 1);
+  return begun.flatMap((event) => (event.type === "text" ? [event.delta] : [])).join("");
 }

@@ -39,6 +39,25 @@ export function handBackRules(withStore: WithStore): void {
   );
 
   test(
+    "the attempts of a running unit can be set, and of no other",
+    withStore(async ({ store, reopen }) => {
+      await acceptAll(store, newEvent("a", { gather: { key: "g", due: start } }), newEvent("b", { gather: { key: "g", due: start } }));
+      await store.setAttempts("a", 5);
+      await take(store);
+      await store.setAttempts("a", 0);
+      await store.setAttempts("a", 0);
+      expect([(await store.event("a"))?.attempts, (await store.event("b"))?.attempts]).toEqual([0, 0]);
+      const next = await reopen();
+      await next.begin(start);
+      expect((await take(next)).attempts).toBe(1);
+      await next.setAttempts("a", 3);
+      await settle(next, "a");
+      await next.setAttempts("a", 7);
+      expect((await next.event("a"))?.attempts).toBe(3);
+    }),
+  );
+
+  test(
     "a unit whose turn has not ended gathers again; a later event does not shorten its delay",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a", { gather: { key: "g", due: start } }));

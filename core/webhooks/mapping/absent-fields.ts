@@ -27,4 +27,3 @@ export function absentFields(
     .filter(([field]) => field !== unused && (override === undefined || !Object.hasOwn(override, fieldOf[field] ?? field)))
     .flatMap(([field, template]) => template.absent(delivery).map((one): AbsentField => ({ ...one, path: mapping.placeOf([field]) })));
 }
-

@@ -1,6 +1,6 @@
 /** Compiles all mappings of a configuration in the order in which they are tried: the user's, then those of its presets. */
 import { hash } from "node:crypto";
-import { isWeakSecret, nearestOf, type Problem, renderPath, type Segment, weakSecret } from "../../config/index.ts";
+import { judgeSecret, nearestOf, type Problem, renderPath, type Segment } from "../../config/index.ts";
 import { HostError, reasonOf } from "../../contract/index.ts";
 import type { PresetDefinition } from "../../sdk/contract.ts";
 import { compileSignature, SignatureError } from "../signature/signature.ts";
@@ -198,9 +198,10 @@ function compileSignedBy(
   const readSecret = (value: unknown, at: readonly Segment[]): string | undefined => {
     try {
       const secret = context.secret(value, placeOf(at));
-      if (isWeakSecret(secret) && secret.trim() !== "") report(at, weakSecret.message, { hint: weakSecret.hint, warning: true });
-      if (secret.trim() !== "") return secret;
-      report(at, "is blank");
+      const fault = judgeSecret(secret);
+      if (secret.trim() === "") report(at, "is blank");
+      else if (fault !== undefined) report(at, fault.message, { hint: fault.hint, warning: fault.severity === "warning" });
+      if (fault?.severity !== "error") return secret;
     } catch (error) {
       if (!(error instanceof HostError)) throw error;
       report(at, `cannot be read: ${String(error.details.reason ?? reasonOf(error))}`, { hint: error.hint });

@@ -206,9 +206,9 @@ function createCheck(
 function splitHeader(value: string, { separator }: SignatureScheme): readonly string[] | undefined {
   if (value.length > maxHeaderLength) return undefined;
   if (separator === undefined) return [value];
-  const items = value.split(separator);
+  const items = passesOver(separator) ? value.split(separator).filter((item) => item !== "") : value.split(separator);
   if (items.length > maxSignatures) return undefined;
-  if (passesOver(separator)) return value.includes(", ") || items.includes("") ? undefined : items;
+  if (passesOver(separator)) return value.includes(", ") ? undefined : items;
   return items.every((item) => /^[a-z][a-z0-9]{0,15}=[A-Za-z0-9+/=_-]+$/.test(item)) ? items : undefined;
 }
 

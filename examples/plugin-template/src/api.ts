@@ -1,5 +1,6 @@
 /** The calls to the platform, and what each failure means. Replace the three calls by those of your platform. */
 import { ChannelError } from "service-gateway/sdk/channel";
+import { type BoundedRequest, fetchWhole, type WholeResponse } from "service-gateway/sdk/reading";
 import type { Options } from "./index.ts";
 
 /** An event as the platform sends it. */
@@ -23,22 +24,24 @@ export interface Api {
 
 /** Longest wait for an answer, in milliseconds. Events are held for 25 s: a platform that is silent for longer is away. */
 const patienceMs = 40_000;
+/** The most that an answer may have. A server that sends more is not the platform. */
+const maxBytes = 4 * 1_048_576;
 
 /** `calling` reports each call: it returns what to call when the platform has answered. */
 export function createApi({ server, token }: Options, calling: () => () => void): Api {
-  async function call<T>(path: string, signal: AbortSignal, init: RequestInit = {}): Promise<T> {
+  async function call<T>(path: string, signal: AbortSignal, init: Pick<BoundedRequest, "method" | "body"> = {}): Promise<T> {
     const answered = calling();
-    const response = await fetch(new URL(path, server), {
+    const response = await fetchWhole(new URL(path, server), {
       ...init,
-      signal: AbortSignal.any([signal, AbortSignal.timeout(patienceMs)]),
+      signal,
+      timeoutMs: patienceMs,
+      maxBytes,
       headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
     }).catch((cause: unknown) => {
       throw unreachable(cause);
     });
     if (!response.ok) throw init.method === "POST" ? refused(response) : notAnswered(response);
-    const body = (await response.json().catch((cause: unknown) => {
-      throw unreachable(cause);
-    })) as T;
+    const body = parse(response.text) as T;
     answered();
     return body;
   }
@@ -53,6 +56,14 @@ export function createApi({ server, token }: Options, calling: () => () => void)
   };
 }
 
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw unreachable(cause);
+  }
+}
+
 /** Failures before anything was sent. After every other one, the platform may have the message. */
 const neverSent = /ECONNREFUSED|ENOTFOUND|EAI_AGAIN|EHOSTUNREACH|ENETUNREACH|UND_ERR_CONNECT_TIMEOUT/;
 
@@ -64,7 +75,7 @@ function unreachable(cause: unknown): ChannelError {
 }
 
 /** A message that is refused. These reasons are the gateway's own, which knows what to say about them. */
-function refused({ status, headers }: Response): ChannelError {
+function refused({ status, headers }: WholeResponse): ChannelError {
   if (status === 429) return askedToWait(headers);
   if (status === 401) return new ChannelError("unauthorized");
   if (status === 403) return new ChannelError("blocked_by_user");
@@ -76,7 +87,7 @@ function refused({ status, headers }: Response): ChannelError {
 }
 
 /** `me` and `events`: only a wrong token ends the account. Everything else passes, such as a proxy that answers 404 for a minute. */
-function notAnswered({ status, headers }: Response): ChannelError {
+function notAnswered({ status, headers }: WholeResponse): ChannelError {
   if (status === 429) return askedToWait(headers);
   if (status === 401) return new ChannelError("unauthorized");
   return new ChannelError("platform_error", { detail: `The platform answered ${status}`, retryable: true });

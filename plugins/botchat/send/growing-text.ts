@@ -3,9 +3,10 @@
  * parts are kept and only the rest is parsed, split and rendered again.
  */
 import type { Json } from "service-gateway/sdk";
+import { boundMarkdown } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import { longestCharacter, messageRanges } from "../text/chunk.ts";
-import { absurdDepth, clean, writeBlocks } from "../text/markdown.ts";
+import { absurdDepth, clean, writeBlocks, writeRest } from "../text/markdown.ts";
 import { markdownParser } from "../text/markdown-parser.ts";
 import { createSlicer, nothingYet, type RichText, slice } from "../text/rich-text.ts";
 import { newWalk } from "../text/walk.ts";
@@ -15,8 +16,9 @@ type Payload = { readonly [key: string]: Json };
 
 /** May define a reference, which is a link everywhere in the text; labels contain no brackets. */
 const definition = /^[ \t>*+\-\d.)]*\[(?:[^[\]\\]|\\.)*\]:/ms;
-/** Text outside the kept messages is read at each edit up to this length; a longer one only when it has doubled. */
+/** Text outside the kept messages is read at each edit up to this length and cost; a longer one only when it has doubled. */
 const easyLength = 20_000;
+const easyCost = 3_000;
 const lineEnd = /\r\n?|\n/g;
 
 /** Where a line of the text begins. */
@@ -66,8 +68,23 @@ export function createGrowingText(
   /** How many characters the next edit has to read. */
   const leftOf = (markdown: string) => settled.text.length + markdown.length - source.length;
 
+  /** Everything outside the kept messages, of a text that is not read as Markdown any more. */
+  function readRest(head: string, rest: string): RichText {
+    const walk = newWalk(settled);
+    const behind = head.slice(source.length);
+    if (behind !== "") writeBlocks(walk, markdownParser().parse(clean(behind), {}));
+    const known = source.length - head.length;
+    if (known <= 0) writeRest(walk, clean(rest), clean(head.slice(-1_000)));
+    else walk.out.write(clean(rest.slice(known)));
+    source = head + rest;
+    settled = walk.out.soFar();
+    return walk.out.finish();
+  }
+
   /** Everything outside the kept messages. */
   function read(markdown: string): RichText {
+    const bound = boundMarkdown(markdown);
+    if (bound.rest !== "") return readRest(bound.markdown, bound.rest);
     const rest = markdown.slice(source.length);
     const { tokens, settled: count, line } = parseBlocks(clean(rest));
     const walk = newWalk(settled);
@@ -108,7 +125,8 @@ export function createGrowingText(
       readAt = 0;
     }
     const left = leftOf(markdown);
-    if (left > easyLength && left < readAt) return last;
+    if (left < readAt && (left > easyLength || boundMarkdown(markdown.slice(source.length), { mostCost: easyCost }).rest !== ""))
+      return last;
     last = messagesOf(markdown);
     readAt = 2 * leftOf(markdown);
     return last;

@@ -10,6 +10,9 @@ import { messageLimit } from "./render.ts";
 import { replyFields, sendTarget } from "./send.ts";
 import type { Shown } from "./shown.ts";
 
+/** How many characters at the end of a growing text may be replaced by others. */
+const mostFlicker = 120;
+
 /** Fewer characters are not worth a notification. */
 export const leastChars = 30;
 
@@ -31,7 +34,15 @@ type Payload = { readonly [key: string]: Json };
 export interface Change {
   /** The first message that does not show what it should. */
   readonly index: number;
-  readonly payload: Payload;
+  /** What it should show; `null`: the message is removed, because the text starts over. */
+  readonly payload: Payload | null;
+}
+
+/** Whether a message shows what the other has begun. The end of a growing text may change, such as by the tag that follows. */
+function continues(payload: Payload | undefined, begun: Payload): boolean {
+  const [now, before] = [payload?.text, begun.text];
+  if (typeof now !== "string" || typeof before !== "string") return true;
+  return now.startsWith(before.slice(0, Math.min(now.length, before.length) - mostFlicker));
 }
 
 /** Fields for sending a preview's message. Only the first makes a sound: it becomes the reply by an edit, which makes none. */
@@ -57,6 +68,8 @@ export interface PreviewMessages {
   apply(change: Change, signal: AbortSignal): Promise<void>;
   /** The platform reported that the message already shows it. */
   confirm(change: Change): void;
+  /** Removes what an earlier text has left behind its first message, at the end of a text that started over. */
+  clear(text: string, signal: AbortSignal): Promise<void>;
   /** Passes on what the messages show, and returns their ids. */
   keep(): readonly string[];
 }
@@ -70,11 +83,34 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
   /** The text that is completely shown. */
   let whole: string | undefined;
   let blockAt = 0;
+  let blocks = "";
 
   function visible(wanted: string): string {
     if (settings.streamMode !== "block") return wanted;
+    // Another text, such as that of the next model after one that broke off.
+    if (!wanted.startsWith(blocks)) blockAt = 0;
     blockAt = blockEnd(wanted, blockAt, settings.draftChunk, Math.min(settings.textChunkLimit, messageLimit));
-    return wanted.slice(0, blockAt);
+    blocks = wanted.slice(0, blockAt);
+    return blocks;
+  }
+
+  /** A text that starts over keeps the first message only. The others are removed first, so that two texts are never read as one. */
+  function surplus(messages: readonly Payload[]): Change | undefined {
+    const isAnew = messages.length > 0 && shown[0] !== undefined && !continues(messages[0], shown[0]);
+    return isAnew && ids.length > 1 ? { index: ids.length - 1, payload: null } : undefined;
+  }
+
+  async function remove(index: number, signal: AbortSignal): Promise<void> {
+    const messageId = ids[index];
+    const api = await options.api();
+    if (messageId !== undefined) await api.call("deleteMessage", { chat_id: address.chat, message_id: Number(messageId) }, signal);
+    forget(index);
+  }
+
+  function forget(index: number): void {
+    ids.splice(index, 1);
+    shown.splice(index, 1);
+    options.onMessage([...ids]);
   }
 
   return {
@@ -83,7 +119,10 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
       if (text === whole) return undefined;
       whole = undefined;
       if (text.trim().length < leastChars && ids.length === 0) return undefined;
-      for (const [index, payload] of messagesOf(text).entries()) {
+      const messages = messagesOf(text);
+      const left = surplus(messages);
+      if (left !== undefined) return left;
+      for (const [index, payload] of messages.entries()) {
         if (shown[index]?.text !== payload.text) return { index, payload };
       }
       whole = text;
@@ -91,6 +130,7 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
     },
     sends: ({ index }) => ids[index] === undefined,
     async apply({ index, payload }, signal) {
+      if (payload === null) return await remove(index, signal);
       const api = await options.api();
       const existing = ids[index];
       shown[index] = undefined;
@@ -108,7 +148,13 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
       shown[index] = payload;
     },
     confirm({ index, payload }) {
-      shown[index] = payload;
+      if (payload === null) forget(index);
+      else shown[index] = payload;
+    },
+    async clear(text, signal) {
+      if (ids.length < 2 || text === "") return;
+      const messages = messagesOf(text);
+      for (let left = surplus(messages); left !== undefined; left = surplus(messages)) await remove(left.index, signal);
     },
     keep() {
       for (const [index, messageId] of ids.entries()) {

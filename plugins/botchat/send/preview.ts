@@ -45,7 +45,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
     // Handles any error: no caller waits for this call, and a preview must not make a turn fail.
     const { reason, retryAfterMs, fate } =
       error instanceof ChannelError ? error : { reason: "failed", retryAfterMs: undefined, fate: "unknown" as const };
-    if (reason === "message_not_modified") {
+    if (reason === "message_not_modified" || (reason === "message_gone" && change.payload === null)) {
       messages.confirm(change);
       return everyMs;
     }
@@ -116,6 +116,7 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
       // Awaited: an edit that arrives late would overwrite the reply, and the id of a send is needed.
       const grace = setTimeout(() => stop.abort(), closeGraceMs);
       await running.catch(() => {});
+      await messages.clear(wanted, stop.signal).catch(() => {});
       clearTimeout(grace);
       return messages.keep();
     },

@@ -109,11 +109,10 @@ function paragraphs({ rich, verbatim }: Source): number[] {
 
 /** Removes leading blank lines and trailing white space. The indentation of the first line is kept. */
 function trimmed(text: string, start: number, end: number): readonly [number, number] {
-  let to = end;
-  while (to > start && /\s/.test(text[to - 1] ?? "")) to -= 1;
-  let from = start;
-  for (let at = start; at < to && /\s/.test(text[at] ?? ""); at += 1) if (text[at] === "\n") from = at + 1;
-  return [Math.min(from, to), to];
+  const range = text.slice(start, end).trimEnd();
+  const indented = range.length - range.trimStart().length;
+  const lines = indented === 0 ? 0 : range.lastIndexOf("\n", indented - 1) + 1;
+  return [start + lines, start + range.length];
 }
 
 /** The end of the message that begins at `from` and has at most `room` units. */

@@ -1,5 +1,9 @@
-/** Converts Markdown to styled text. Total: any input yields a text that can be sent, and no character is lost. */
+/**
+ * Converts Markdown to styled text. Total: any input yields a text that can be sent, and no character is lost. The event loop never waits
+ * long: a text with very many marks is shown as it was written from some place on.
+ */
 import type { Token } from "markdown-it";
+import { boundMarkdown } from "service-gateway/sdk/channel";
 import { writeInline } from "./markdown-inline.ts";
 import { markdownParser } from "./markdown-parser.ts";
 import type { RichText } from "./rich-text.ts";
@@ -136,8 +140,17 @@ const plainLine = /^\p{L}(?:[\p{L}\p{M}\p{N} ,;!?"']|\.(?= |$))*$/u;
 export function parseMarkdown(source: string): RichText {
   if (plainLine.test(source)) return { text: source.trimEnd(), spans: [], wholes: [] };
   const text = clean(source);
-  if (absurdDepth.test(text)) return { text: text.trimEnd(), spans: [], wholes: [] };
+  const { markdown, rest } = boundMarkdown(text);
+  if (absurdDepth.test(markdown)) return { text: text.trimEnd(), spans: [], wholes: [] };
   const walk = newWalk();
-  writeBlocks(walk, markdownParser().parse(text, {}));
+  writeBlocks(walk, markdownParser().parse(markdown, {}));
+  if (rest !== "") writeRest(walk, rest, markdown);
   return walk.out.finish();
+}
+
+/** Writes what is not read as Markdown, behind the text that is. */
+export function writeRest(walk: Walk, rest: string, before: string): void {
+  if (/\n[ \t]*\n$/.test(before.slice(-1_000))) walk.out.blankLine();
+  else if (before.endsWith("\n")) walk.out.freshLine();
+  walk.out.write(rest);
 }

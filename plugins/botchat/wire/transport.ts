@@ -7,12 +7,13 @@
  */
 import { createRequire } from "node:module";
 import { Readable } from "node:stream";
+import { LimitedBody } from "service-gateway/sdk/reading";
 import type { Dispatcher } from "undici";
 import { type Downloaded, type DownloadOptions, download } from "./download.ts";
 import { codeOf, type Stoppable, WireError } from "./wire.ts";
 
-/** Maximum size of an answer in bytes. */
-const maxAnswerBytes = 64 * 1024 * 1024;
+/** Maximum size of an answer in bytes. A hundred updates with the longest texts have about a tenth of it. */
+const maxAnswerBytes = 16 * 1024 * 1024;
 
 export interface WireRequest {
   readonly method: "GET" | "POST";
@@ -102,11 +103,10 @@ class Exchange implements Dispatcher.DispatchHandler {
   readonly #signal: Stoppable | undefined;
   readonly #timer: NodeJS.Timeout;
   readonly #stop = () => this.fail("ABORTED");
-  readonly #chunks: Buffer[] = [];
+  readonly #body = new LimitedBody(maxAnswerBytes);
   #control: Dispatcher.DispatchController | undefined;
   #stopped = false;
   #status = 0;
-  #size = 0;
   readonly #resolve: (answer: WireAnswer) => void;
   readonly #reject: (error: WireError) => void;
 
@@ -142,16 +142,12 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   onResponseData(_controller: Dispatcher.DispatchController, chunk: Buffer): void {
-    this.#size += chunk.length;
-    if (this.#size > maxAnswerBytes) this.fail("ANSWER_TOO_LARGE");
-    else this.#chunks.push(chunk);
+    if (!this.#body.add(chunk)) this.fail("ANSWER_TOO_LARGE");
   }
 
   onResponseEnd(): void {
     if (!this.#end()) return;
-    const [first, ...more] = this.#chunks;
-    const whole = first !== undefined && more.length === 0 ? first : Buffer.concat(this.#chunks);
-    this.#resolve({ status: this.#status, text: whole.toString("utf8") });
+    this.#resolve({ status: this.#status, text: this.#body.bytes().toString("utf8") });
   }
 
   onResponseError(_controller: Dispatcher.DispatchController | undefined, error: Error): void {

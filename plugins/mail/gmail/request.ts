@@ -1,4 +1,5 @@
 /** Requests to Google, with a timeout, a limit on the answer, and failures described so that a user can act on them. */
+import { fetchWhole, ResponseLimitError } from "service-gateway/sdk/reading";
 import { SourceError } from "../source.ts";
 
 export interface Tokens {
@@ -43,19 +44,20 @@ const again = "It is retried automatically.";
 export async function send(url: string, { method = "GET", headers = {}, body, timeoutMs = 30_000, signal }: Sending): Promise<Answer> {
   const { host } = new URL(url);
   try {
-    const response = await fetch(url, {
+    const response = await fetchWhole(url, {
       method,
       headers: { accept: "application/json", ...headers },
       ...(body === undefined ? {} : { body }),
-      redirect: "error",
-      signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+      maxBytes: maxAnswerBytes,
+      timeoutMs,
+      signal,
     });
-    const text = await readText(response, host);
-    return { status: response.status, headers: response.headers, body: parse(text) };
+    return { status: response.status, headers: response.headers, body: parse(response.text) };
   } catch (error) {
-    if (error instanceof SourceError) throw error;
-    const { name, cause, message } = error as Error & { readonly cause?: { readonly code?: string } };
-    const why = name === "TimeoutError" ? `no answer within ${timeoutMs / 1_000} s` : (cause?.code ?? message);
+    if (error instanceof ResponseLimitError && error.limit === "bytes")
+      throw new SourceError("too_large", `${host} sent too much data at once.`, "The next request asks for less.");
+    const { cause, message } = error as Error & { readonly cause?: { readonly code?: string } };
+    const why = error instanceof ResponseLimitError ? `no answer within ${timeoutMs / 1_000} s` : (cause?.code ?? message);
     throw new SourceError("outage", `The connection to ${host} failed: ${why}.`, again);
   }
 }
@@ -119,17 +121,6 @@ function retryAfter(headers: Headers): number {
   const value = headers.get("retry-after") ?? "";
   const ms = /^\d+$/.test(value) ? Number(value) * 1_000 : Date.parse(value) - Date.parse(headers.get("date") ?? "");
   return Number.isFinite(ms) ? Math.min(3_600_000, Math.max(0, ms)) : 0;
-}
-
-async function readText(response: Response, host: string): Promise<string> {
-  const pieces: Uint8Array[] = [];
-  let size = 0;
-  for await (const piece of response.body ?? []) {
-    size += piece.length;
-    if (size > maxAnswerBytes) throw new SourceError("too_large", `${host} sent too much data at once.`, "The next request asks for less.");
-    pieces.push(piece);
-  }
-  return Buffer.concat(pieces).toString("utf8");
 }
 
 /** A proxy in between may answer with a web page. */

@@ -2,7 +2,7 @@
 import type { ImapFlow } from "imapflow";
 import type { ImapSettings } from "../settings.ts";
 import { answeredIn } from "./deadline.ts";
-import { type Encryption, pinnedTransport } from "./encryption.ts";
+import { type Encryption, transportOf } from "./encryption.ts";
 import { faultOf } from "./faults.ts";
 
 export type Credentials = { readonly pass: string } | { readonly accessToken: string };
@@ -15,15 +15,14 @@ export async function connect(
   { credentials, encryption }: { readonly credentials: Credentials; readonly encryption: Encryption },
 ): Promise<ImapFlow> {
   const { ImapFlow } = await import("imapflow");
-  const { mode, ca, fingerprint } = encryption;
+  const { mode } = encryption;
   const client = new ImapFlow({
     host,
     port,
     secure: mode === "tls",
     // Without this option the library would continue in plain text if the server offers no STARTTLS.
     ...(mode === "tls" ? {} : { doSTARTTLS: mode === "starttls" }),
-    ...(ca === undefined ? {} : { tls: { ca } }),
-    ...(fingerprint === undefined ? {} : { transport: pinnedTransport({ ...encryption, fingerprint }) }),
+    transport: transportOf(encryption),
     auth: { user, ...credentials },
     logger: false,
     // By default it would wait for 15 s before the server may send notifications.

@@ -4,6 +4,7 @@ import { type ConnectionOptions, connect as connectTls, type TLSSocket } from "n
 import type { ImapTransport } from "imapflow";
 import { isLoopback, type TlsSetting } from "../settings.ts";
 import { SourceError } from "../source.ts";
+import { PacedSocket } from "./paced-socket.ts";
 
 export interface Encryption {
   readonly mode: "tls" | "starttls" | "none";
@@ -31,13 +32,15 @@ export function encryptionOf(
 }
 
 /**
- * A pinned certificate is compared by its fingerprint before anything is sent. Node cannot accept a certificate that it does not trust, so
- * the comparison needs a transport of its own.
+ * How the library connects. A pinned certificate is compared by its fingerprint before anything is sent: Node cannot accept a certificate
+ * that it does not trust.
  */
-export function pinnedTransport({ ca, fingerprint }: Encryption & { readonly fingerprint: string }): ImapTransport {
-  const options: ConnectionOptions = { rejectUnauthorized: ca !== undefined, ...(ca === undefined ? {} : { ca }) };
+export function transportOf({ ca, fingerprint }: Encryption): ImapTransport {
+  const pinned = fingerprint !== undefined && { rejectUnauthorized: ca !== undefined };
+  const options: ConnectionOptions = { ...pinned, ...(ca === undefined ? {} : { ca }) };
   const begin = (to: ConnectionOptions, host: string, onSecure: () => void): TLSSocket => {
     const socket = connectTls({ ...to, ...options }, () => {
+      if (fingerprint === undefined) return onSecure();
       const found = plainDigits(socket.getPeerCertificate().fingerprint256 ?? "");
       if (found === fingerprint) onSecure();
       else socket.destroy(otherCertificate(host, found));
@@ -45,10 +48,14 @@ export function pinnedTransport({ ca, fingerprint }: Encryption & { readonly fin
     return socket;
   };
   return {
-    connect: ({ host, port, servername, secure }, onConnect) =>
-      secure ? begin({ host, port, ...named(servername) }, host, onConnect) : connectPlain({ host, port }, onConnect),
-    upgrade: (socket, { host, port, servername }, onSecure) =>
-      begin({ socket: socket as unknown as TLSSocket, host, port, ...named(servername) }, host, onSecure),
+    connect({ host, port, servername, secure }, onConnect) {
+      const to = { host, port };
+      return new PacedSocket(secure ? begin({ ...to, ...named(servername) }, host, onConnect) : connectPlain(to, onConnect), host);
+    },
+    upgrade(socket, { host, port, servername }, onSecure) {
+      const plain = (socket as PacedSocket).release();
+      return new PacedSocket(begin({ socket: plain, host, port, ...named(servername) }, host, onSecure), host);
+    },
   };
 }
 

@@ -1,6 +1,7 @@
 /** Logs in by OAuth: requests access tokens with a refresh token, and stores a refresh token that the provider replaces. */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
+import { fetchWhole, ResponseLimitError, type WholeResponse } from "service-gateway/sdk/reading";
 import { isLoopback, type OAuthSettings } from "../settings.ts";
 import { SourceError } from "../source.ts";
 
@@ -16,7 +17,7 @@ export interface OAuthTokens {
 }
 
 /** The provider's answers are short. */
-const maxAnswerCharacters = 100_000;
+const maxAnswerBytes = 100_000;
 const answerMs = 20_000;
 
 export function createOAuthTokens(
@@ -80,16 +81,20 @@ function addressOf(tokenUrl: string): URL {
 }
 
 async function ask(url: URL, form: URLSearchParams): Promise<{ readonly [field: string]: unknown }> {
-  let status: number;
-  let text: string;
+  let response: WholeResponse;
   try {
-    const response = await fetch(url, { method: "POST", body: form, redirect: "error", signal: AbortSignal.timeout(answerMs) });
-    status = response.status;
-    text = (await response.text()).slice(0, maxAnswerCharacters);
-  } catch {
+    response = await fetchWhole(url, { method: "POST", body: form, maxBytes: maxAnswerBytes, timeoutMs: answerMs });
+  } catch (error) {
+    if (error instanceof ResponseLimitError && error.limit === "bytes")
+      throw new SourceError(
+        "outage",
+        `${error.message}, instead of an access token.`,
+        "Check oauth.tokenUrl. It is retried automatically.",
+      );
     throw new SourceError("outage", `${url.host}, which issues access tokens, does not answer.`, "It is retried automatically.");
   }
-  const answer = parsed(text);
+  const { status } = response;
+  const answer = parsed(response.text);
   if (status === 200) return answer;
   const code = typeof answer.error === "string" && /^[a-z_]{1,40}$/.test(answer.error) ? answer.error : String(status);
   if (code === "invalid_grant")

@@ -65,7 +65,7 @@ export function createOpenFolders(account: string, settings: ImapSettings, { log
       return await withoutStall({ client: open, host }, openedFor(open, folder, read));
     } catch (error) {
       const cause = faultOf(limit, host);
-      throw cause.kind === "too_large" ? cause : faultOf(error, host);
+      throw cause.kind === "too_large" || cause === limit ? cause : faultOf(error, host);
     }
   }
 

@@ -1,6 +1,7 @@
 /** `webhooks imap run` and `webhooks gmail run`: watches a mailbox in the foreground, and submits its mail to a gateway over HTTP. */
 import { setTimeout as sleep } from "node:timers/promises";
 import type { CliAnswer, CliCall, PluginHost, PluginLog } from "service-gateway/sdk";
+import { fetchWhole } from "service-gateway/sdk/reading";
 import type { MailboxName } from "../handover.ts";
 import { createLease } from "../lease.ts";
 import { watchMailbox } from "../mailbox.ts";
@@ -11,6 +12,8 @@ import { textOf, UsageError } from "./options.ts";
 type Host = Parameters<typeof watchMailbox>[0];
 
 const answerMs = 30_000;
+/** A gateway answers a webhook in one short object. */
+const maxAnswerBytes = 1_048_576;
 
 export async function runMailbox(call: CliCall, mailbox: MailboxName, settings: MailboxSettings, source: MailSource): Promise<CliAnswer> {
   const { url, token } = await destinationOf(call, mailbox.source);
@@ -70,14 +73,14 @@ async function post(
   payload: Parameters<PluginHost["hook"]>[1],
   key: string,
 ): ReturnType<PluginHost["hook"]> {
-  const response = await fetch(url, {
+  const response = await fetchWhole(url, {
     method: "POST",
     headers: { authorization: `Bearer ${token}`, "content-type": "application/json", "idempotency-key": key },
     body: JSON.stringify(payload),
-    redirect: "error",
-    signal: AbortSignal.timeout(answerMs),
+    maxBytes: maxAnswerBytes,
+    timeoutMs: answerMs,
   });
-  const answer = (await response.json().catch(() => ({}))) as {
+  const answer = parsed(response.text) as {
     readonly eventId?: string;
     readonly error?: string;
     readonly code?: string;
@@ -91,6 +94,14 @@ async function post(
       code: answer.code,
     });
   return { eventId: answer.eventId ?? "", duplicate: answer.duplicate === true };
+}
+
+function parsed(text: string): object {
+  try {
+    return Object(JSON.parse(text)) as object;
+  } catch {
+    return {};
+  }
 }
 
 /** Log lines that matter to the person at the terminal. None contains text of a mail. */

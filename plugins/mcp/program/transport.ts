@@ -8,11 +8,12 @@ import { isAbsolute } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, MCPTransport, MCPTransportSendOptions } from "@ai-sdk/mcp";
+import { createLineReader } from "service-gateway/sdk/reading";
 import { parseExact } from "service-gateway/sdk/tools";
 import type { Answers } from "../answers.ts";
+import { keyed } from "../call-key.ts";
 import { plain, ServerFault } from "../fault.ts";
 import type { ProgramDefinition } from "../settings.ts";
-import { createLines } from "./lines.ts";
 import { endAll, familyOf, isRunning } from "./processes.ts";
 import { createTail, type Tail } from "./tail.ts";
 
@@ -85,12 +86,8 @@ export class ProgramTransport implements MCPTransport {
     const forget = child.pid === undefined ? undefined : this.#events.onStarted?.(child.pid);
     // A program that has ended refuses what is written; its end is reported below.
     child.stdin.on("error", () => {});
-    const lines = createLines({
-      most: longestMessage,
-      onLine: (line) => this.#read(line),
-      onTooLong: () => this.#tooLong(),
-    });
-    child.stdout.setEncoding("utf8").on("data", (chunk: string) => lines.write(chunk));
+    const read = createLineReader((line) => this.#read(line), { maxChars: longestMessage, onTooLong: () => this.#tooLong() });
+    child.stdout.setEncoding("utf8").on("data", read);
     child.stderr.setEncoding("utf8").on("data", (chunk: string) => this.#stderr.write(chunk));
     await new Promise<void>((resolve, reject) => {
       child.once("spawn", resolve);
@@ -120,7 +117,7 @@ export class ProgramTransport implements MCPTransport {
       signal?.addEventListener("abort", () => void (this.#fault === undefined && write(cancelled)), { once: true });
       this.#events.answers.sent(message, signal);
     }
-    write(message);
+    write(keyed(message));
   }
 
   /** Resolves when the program and what it started have ended. */

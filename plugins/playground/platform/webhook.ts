@@ -1,6 +1,7 @@
 /** Delivers updates by POST: in order within a chat, in parallel across chats, and repeatedly until the answer is a 2xx. */
 import { request } from "node:http";
 import { request as secureRequest } from "node:https";
+import { LimitedBody } from "service-gateway/sdk/reading";
 import type { Feed } from "./feed.ts";
 import type { Update } from "./wire.ts";
 
@@ -124,17 +125,15 @@ function send(target: WebhookTarget, update: Update, signal: AbortSignal): Promi
     outgoing.on("error", (error: NodeJS.ErrnoException) => reject(error.code === "ECONNREFUSED" ? new Error("Connection refused") : error));
     outgoing.on("response", (answer) => {
       const status = answer.statusCode ?? 0;
-      const chunks: Buffer[] = [];
-      let size = 0;
+      const body = new LimitedBody(maxAnswerBytes);
       answer.on("data", (chunk: Buffer) => {
-        size += chunk.length;
-        if (size <= maxAnswerBytes) chunks.push(chunk);
+        if (!body.add(chunk)) outgoing.destroy(new Error("The webhook answered with too much data"));
       });
       answer.on("error", reject);
       answer.on("end", () => {
         if (status < 200 || status > 299)
           reject(new Error(`Wrong response from the webhook: ${status} ${answer.statusMessage ?? ""}`.trim()));
-        else resolve(readReply(Buffer.concat(chunks)));
+        else resolve(readReply(body.bytes()));
       });
     });
     outgoing.end(body);

@@ -39,7 +39,7 @@ const agent = (inbound: Partial<Inbound> = {}, to: Address | null = { channel: "
   by: "agent",
   inbound: message("hi", inbound),
   route: route({ to }),
-  ordinal: 1,
+  key: "call-1",
 });
 const operator: ActionCaller = { by: "operator" };
 

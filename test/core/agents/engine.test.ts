@@ -76,6 +76,7 @@ function setup(
       registry: { tools: [], toolSources: [] },
       config: () => config,
       approvals: noApprovals,
+      store: { set: async () => {}, list: async () => [], delete: async () => false },
       log: silent,
       now: () => 1,
     }),
@@ -87,7 +88,12 @@ function setup(
   return { turns, reads };
 }
 
-const noApprovals = { ask: () => Promise.reject(new Error("no tool asks")) };
+const noApprovals = {
+  ask: () => Promise.reject(new Error("no tool asks")),
+  began: async () => {},
+  ended: async () => {},
+  isOpen: async () => false,
+};
 const silent = { debug() {}, info() {}, warn() {} };
 
 async function collect(stream: AsyncIterable<TurnEvent> | null): Promise<readonly TurnEvent[]> {

@@ -1,4 +1,5 @@
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { linkSync, symlinkSync } from "node:fs";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
@@ -33,7 +34,10 @@ const tick = stored({});
 
 let directory: string;
 
+const warnings: object[] = [];
+
 beforeEach(async () => {
+  warnings.length = 0;
   directory = await mkdtemp(join(tmpdir(), "heartbeat-"));
 });
 
@@ -43,7 +47,7 @@ afterEach(async () => {
 });
 
 function parse(events: readonly StoredEvent[], config: AgentsView = {}) {
-  return parseHeartbeat(events, { config, directory });
+  return parseHeartbeat(events, { config, directory, log: { warn: (fields) => warnings.push(fields) } });
 }
 
 async function parsed(events: readonly StoredEvent[], config?: AgentsView): Promise<Inbound> {
@@ -135,6 +139,18 @@ describe("a heartbeat's turn", () => {
     if (!runs) return;
     expect(inbound?.text).toContain("water the plants");
     expect(inbound?.request?.heartbeat).toEqual({ events: [], scheduled: true });
+  });
+
+  test.each([
+    ["a hard link", linkSync],
+    ["a link that leads out of the workspace", symlinkSync],
+  ])("has no notes where HEARTBEAT.md is %s, and the log says so", async (_, link) => {
+    const workspace = join(directory, "workspace");
+    await mkdir(workspace);
+    await writeFile(join(directory, "outside.md"), "- root:x:0:0\n");
+    link(join(directory, "outside.md"), join(workspace, "HEARTBEAT.md"));
+    expect(await parse([tick], { agents: { defaults: { workspace } } })).toBeNull();
+    expect(warnings).toMatchObject([{ file: join(workspace, "HEARTBEAT.md"), error: expect.stringMatching(/link/) }]);
   });
 
   test("is not what has another gather key, or none", async () => {

@@ -1,6 +1,6 @@
-import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import { linkSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createSkills, skillsHint, skillTools } from "../../../core/agents/tools/skills.ts";
 
@@ -56,10 +56,44 @@ test("one whose file cannot be read is reported as such, once, and is there as s
   rmSync(file("bread"));
   symlinkSync("/proc/self/mem", file("bread"));
   for (let turn = 0; turn < 3; turn += 1) expect(await names()).toEqual(["tea"]);
-  expect(warnings).toEqual([{ file: file("bread"), error: expect.stringMatching(/EIO|ENOENT/) }]);
+  expect(warnings).toEqual([{ file: file("bread"), error: expect.stringMatching(/EIO|ENOENT|link/) }]);
   rmSync(file("bread"));
   put("bread", bread);
   expect(await names()).toEqual(["bread", "tea"]);
+});
+
+test.each([
+  ["its file is a link that leads out of the workspace", (outside: string, file: string) => symlinkSync(join(outside, "SKILL.md"), file)],
+  ["its file is a hard link", (outside: string, file: string) => linkSync(join(outside, "SKILL.md"), file)],
+  [
+    "its folder is a link that leads out of the workspace",
+    (outside: string, file: string) => {
+      rmSync(dirname(file), { recursive: true });
+      symlinkSync(outside, dirname(file));
+    },
+  ],
+])("a skill is left out, and cannot be read, where %s", async (_, link) => {
+  const { names, warnings, file, skills, put } = workspace({ tea, bread });
+  const known = await skills.of({ workspace: "agent" }, undefined);
+  const outside = join(file("bread"), "../../../../outside");
+  mkdirSync(outside);
+  writeFileSync(join(outside, "SKILL.md"), "---\nname: bread\ndescription: A secret.\n---\nroot:x:0:0\n");
+  rmSync(file("bread"));
+  link(outside, file("bread"));
+  const [tool] = skillTools(known);
+  expect(await tool?.run({ name: "bread" }, never, "")).toMatchObject({ ok: false, code: "skill_unreadable" });
+  for (let turn = 0; turn < 3; turn += 1) expect(await names()).toEqual(["tea"]);
+  expect(warnings).toEqual([{ file: file("bread"), error: expect.stringMatching(/link/) }]);
+  rmSync(dirname(file("bread")), { recursive: true });
+  put("bread", bread);
+  expect(await names()).toEqual(["bread", "tea"]);
+});
+
+test("a skill may be a link within its workspace, and the workspace a link", async () => {
+  const { file, skills } = workspace({ tea });
+  symlinkSync(dirname(file("tea")), dirname(file("coffee")));
+  symlinkSync(join(file("tea"), "../../.."), join(file("tea"), "../../../../linked"));
+  expect(await skills.of({ workspace: "linked" }, undefined)).toMatchObject([{ name: "coffee" }, { name: "tea" }]);
 });
 
 test("an agent whose skills are listed has them in a folder of many; one that lists none is offered a hundred, and the log says so", async () => {
@@ -88,8 +122,8 @@ test("the model is told what they are for, and reads one as it stands now; anoth
   expect(skillsHint(found)).toMatch(/read_skill[\s\S]*\n- bread: Bakes bread\.$/);
   put("bread", bread.replace("ten", "twenty"));
   const [tool] = skillTools(found);
-  expect(await tool?.run({ name: "bread" }, never)).toMatchObject({ ok: true, text: expect.stringContaining("twenty minutes") });
-  expect(await tool?.run({ name: "tea" }, never)).toMatchObject({ ok: false, code: "skill_unknown" });
-  expect(await tool?.run(null, never)).toMatchObject({ ok: false, code: "skill_unknown" });
+  expect(await tool?.run({ name: "bread" }, never, "key")).toMatchObject({ ok: true, text: expect.stringContaining("twenty minutes") });
+  expect(await tool?.run({ name: "tea" }, never, "key")).toMatchObject({ ok: false, code: "skill_unknown" });
+  expect(await tool?.run(null, never, "key")).toMatchObject({ ok: false, code: "skill_unknown" });
   expect([skillsHint([]), skillTools([])]).toEqual([undefined, []]);
 });

@@ -1,6 +1,8 @@
 import { styleText } from "node:util";
 import { expect, test } from "vitest";
 import { columnsOf, createTerminal } from "../../../core/cli/output/terminal.ts";
+import { visible, visibleJson, visibleLine } from "../../../core/log/visible.ts";
+import { linesMatching, read, sources, withoutComments } from "../../house/sources.ts";
 
 test.each([
   ["Ada (1001)", 10],
@@ -31,4 +33,43 @@ test("the columns of a table are straight whatever the names are", () => {
     ["Jose\u0301", "failed"],
   ]);
   expect(lines).toEqual(["山田太郎  answered\n", "👩\u200d👩\u200d👧 Fam    silent\n", "Jose\u0301      failed\n"]);
+});
+
+/** What a terminal acts on, or does not show: ESC, C1, a line separator of another kind, bidi, joiners, tags, the byte order mark. */
+const hostile = "a\u001b[31m\u009b2J\u007f\u0085\u202e\u2066\u200b\u00ad\ufeff\u{e0041}\u{e007f}\u{1F468}\u200d\u{1F469}b\n\tc";
+
+test.each([undefined, 2])("printed JSON is the same value, and nothing in it moves a terminal or hides from it (indent %s)", (indent) => {
+  const value = { [hostile]: [hostile, { text: "ünï 👍 中" }], none: null };
+  const text = visibleJson(value, indent);
+  expect(JSON.parse(text)).toEqual(value);
+  expect(text.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\u{E0000}-\u{E007F}]/u);
+  expect(text).toContain("ünï 👍 中");
+  expect(visibleJson(undefined)).toBe("null");
+});
+
+test("a terminal prints JSON that way", () => {
+  let written = "";
+  const stdout = { write: (text: string) => (written += text) };
+  const { json } = createTerminal({ stdout, stderr: stdout } as unknown as NodeJS.Process);
+  json({ hostile });
+  json({ hostile }, { lines: true });
+  expect(written.replaceAll("\n", "")).not.toMatch(/[\p{Cc}\p{Cf}\u{E0000}-\u{E007F}]/u);
+  expect(written.trimEnd().split("\n")).toHaveLength(4);
+});
+
+test("texts for people show tag characters, which spell words that no terminal draws", () => {
+  expect(visible("ok\u{e0041}\u{e0042}")).toBe("ok\\u{e0041}\\u{e0042}");
+  expect(visibleLine("x\u202e\u{e007f}")).toBe("x\\u202e\\u{e007f}");
+  expect(visible("👩\u200d👧 ünï")).toBe("👩\u200d👧 ünï");
+});
+
+/** JSON that is written, as a line or to the standard output, without the printer. */
+const unescaped = /\b(?:line|note|write|print|log)\((?:(?!visible|escapeJson)[^;])*JSON\.stringify/;
+
+test("the commands print JSON by one printer", () => {
+  for (const line of ["terminal.line(JSON.stringify(report))", "stdout.write(JSON.stringify(value));"]) expect(line).toMatch(unescaped);
+  expect("terminal.line(visible(JSON.stringify(result, null, 2)));").not.toMatch(unescaped);
+  const files = sources("core/cli/**/*.ts", "plugins/*/cli*.ts");
+  expect(files.length).toBeGreaterThan(50);
+  expect(files.flatMap((path) => linesMatching(path, withoutComments(read(path)), unescaped))).toEqual([]);
 });

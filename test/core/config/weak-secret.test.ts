@@ -1,14 +1,16 @@
-import { readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { createGateway } from "../../../core/index.ts";
 import { createTestHost, type TestHost } from "../../../core/testkit/index.ts";
+import { temporaryDirectory } from "../../support/directory.ts";
 
 const post = async (host: TestHost, token: string): Promise<number> => {
   const headers = { authorization: `Bearer ${token}`, "content-type": "application/json" };
   return (await host.fetch("/hooks/wake", { method: "POST", headers, body: '{"text":"up","mode":"next-heartbeat"}' })).status;
 };
 
-test("a gateway with short tokens starts and warns of each; the tokens are never shown", async () => {
+test("a gateway with tokens of 8 to 15 characters starts and warns of each; the tokens are never shown", async () => {
   await using host = await createTestHost({ config: { gateway: { auth: { token: "weak-gateway" } }, hooks: { token: "weak-hook" } } });
   const problems = await host.problems();
   expect(problems.map(({ severity, path }) => `${severity} ${path}`)).toEqual(["warning gateway.auth.token", "warning hooks.token"]);
@@ -27,4 +29,74 @@ test("a blank token leaves the hook server off", async () => {
   await using host = await createTestHost({ config: { hooks: { token: "   " } }, allowErrors: [/at hooks\.token|^hooks\.token/] });
   expect(await post(host, "   ")).toBe(404);
   expect(await host.problems()).toMatchObject([{ severity: "error", path: "hooks.token" }]);
+});
+
+const ways: readonly (readonly [string, unknown])[] = [
+  ["in the file", "4821"],
+  ["with space around it", " 4821567 \n"],
+  ["of the environment", { env: "SHORT" }],
+  ["of another file", { file: "short-token" }],
+];
+
+function withShortToken(): string {
+  const directory = temporaryDirectory();
+  writeFileSync(join(directory, "short-token"), "4821\n");
+  return directory;
+}
+
+test.each(ways)("a hook token of fewer than eight characters %s leaves the hook server off", async (_, token) => {
+  await using host = await createTestHost({
+    config: { hooks: { token } },
+    environment: { SHORT: "4821" },
+    directory: withShortToken(),
+    allowErrors: [/hooks\.token/],
+  });
+  expect(await post(host, "4821")).toBe(404);
+  expect(await host.problems()).toMatchObject([
+    {
+      severity: "error",
+      path: "hooks.token",
+      message: expect.stringContaining("has fewer than 8 characters"),
+      hint: expect.stringContaining("openssl"),
+    },
+  ]);
+});
+
+test.each(ways)(
+  "no gateway starts with a token of its own of fewer than eight characters %s: the error says what to do",
+  async (_, token) => {
+    const directory = withShortToken();
+    const configFile = join(directory, "config.jsonc");
+    writeFileSync(configFile, JSON.stringify({ gateway: { port: 0, auth: { token } }, state: { dir: "state" } }));
+    await expect(createGateway({ configFile, environment: { SHORT: "4821" }, home: directory })).rejects.toMatchObject({
+      code: "secret_weak",
+      message: expect.stringMatching(/^gateway\.auth\.token has fewer than 8 characters/),
+      hint: expect.stringContaining("openssl rand"),
+    });
+  },
+);
+
+test("no gateway starts with a generated token that somebody has replaced by a short one", async () => {
+  const directory = temporaryDirectory();
+  const configFile = join(directory, "config.jsonc");
+  writeFileSync(configFile, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" } }));
+  mkdirSync(join(directory, "state"));
+  writeFileSync(join(directory, "state", "gateway-token"), "x\n");
+  await expect(createGateway({ configFile, environment: {}, home: directory, acceptNewState: true })).rejects.toMatchObject({
+    code: "secret_weak",
+  });
+});
+
+test("a running gateway goes on with its tokens where the file changes to ones that can be guessed", async () => {
+  const tokens = { gateway: { auth: { token: "the-token-of-the-gateway" } }, hooks: { token: "the-hook-token-of-the-test" } };
+  await using host = await createTestHost({ config: tokens, allowErrors: [/token/, /sections with an error/] });
+  const file = join(host.directory, "config.jsonc");
+  const text = readFileSync(file, "utf8");
+  writeFileSync(file, text.replace("the-hook-token-of-the-test", "4821").replace("the-token-of-the-gateway", "x"));
+  const log = () => readFileSync(join(host.directory, "state", "logs", "gateway.log"), "utf8");
+  await vi.waitFor(() => expect(log()).toMatch(/hooks\.token[^\n]*fewer than 8 characters/), 10_000);
+  const describe = (token: string) => host.fetch("/gateway/describe", { headers: { authorization: `Bearer ${token}` } });
+  expect((await describe("x")).status).toBe(401);
+  expect((await describe("the-token-of-the-gateway")).status).toBe(200);
+  expect(await post(host, "4821")).not.toBe(200);
 });

@@ -86,12 +86,22 @@ describe("files that an agent may send", () => {
     symlinkSync(root, join(workspace, "up"));
     symlinkSync(join(workspace, "report.pdf"), join(workspace, "inside.pdf"));
     symlinkSync(join(stateDirectory, "gateway-token"), join(stateDirectory, "chat/default/media/token.png"));
-    linkSync(join(workspace, "report.pdf"), join(workspace, "second.pdf"));
     expect(await verdict("link.txt")).toBe("media_refused");
     expect(await verdict("up/outside.txt")).toBe("media_refused");
     expect(await verdict("../state/chat/default/media/token.png")).toBe("media_refused");
     expect(await verdict("inside.pdf")).toBe("sent 5");
-    expect(await verdict("second.pdf")).toBe("sent 5");
+  });
+
+  test("a file with a second name is not sent, because the other name may be outside", async () => {
+    const outside = put("elsewhere.txt");
+    linkSync(outside, join(workspace, "hard.txt"));
+    linkSync(outside, join(stateDirectory, "chat/default/media/hard.png"));
+    expect(await verdict("hard.txt")).toBe("media_refused");
+    expect(await verdict("../state/chat/default/media/hard.png")).toBe("media_refused");
+    await expect(openAllowed("hard.txt", roots)).rejects.toThrow(/hard link/);
+    rmSync(outside);
+    rmSync(join(stateDirectory, "chat/default/media/hard.png"));
+    expect(await verdict("hard.txt")).toMatch(/^sent/);
   });
 
   test("what is no regular file is not waited for", async () => {

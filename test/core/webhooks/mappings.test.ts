@@ -11,7 +11,7 @@ const at = (path: string, more: object = {}) => ({ match: { path }, messageTempl
 
 /** What is compiled of a file with these hooks. */
 function compile(hooks: object): MappingTable {
-  const text = JSON.stringify({ hooks: { enabled: true, token: "t", ...hooks } });
+  const text = JSON.stringify({ hooks: { enabled: true, token: "hook-token-of-the-test", ...hooks } });
   const { config, problems } = checkConfig({ text, file: "/config.json", env: {} });
   return compileMappings({
     hooks: config.hooks,
@@ -106,7 +106,7 @@ describe("a mapping with an error is told by its path, and goes on owning its re
     ],
     [
       "a secret that is blank",
-      { mappings: [at("a", { signature: { scheme: "github", secret: ["new", " "] } })] },
+      { mappings: [at("a", { signature: { scheme: "github", secret: ["a-new-secret", " "] } })] },
       "hooks.mappings[0].signature.secret[1]",
       "blank",
     ],

@@ -51,7 +51,9 @@ describe("secrets", () => {
 
 describe("in a configuration", () => {
   const configWith = (signature: object) =>
-    load({ hooks: { enabled: true, token: "t", mappings: [{ match: { path: "x" }, messageTemplate: "m", signature }] } });
+    load({
+      hooks: { enabled: true, token: "hook-token-of-the-test", mappings: [{ match: { path: "x" }, messageTemplate: "m", signature }] },
+    });
 
   test("a secret is one, or a list of up to eight, each in any of its forms; it is never shown", async () => {
     for (const secret of [
@@ -77,8 +79,9 @@ describe("in a configuration", () => {
   });
 
   test("every scheme of the table can be named there", async () => {
-    for (const scheme of Object.keys(schemes)) expect(errorsOf(await configWith({ scheme, secret: "s" })), scheme).toEqual([]);
-    expect(errorsOf(await configWith({ scheme: "githab", secret: "s" }))[0]?.message).toContain('is "githab"');
+    for (const scheme of Object.keys(schemes))
+      expect(errorsOf(await configWith({ scheme, secret: "a-secret-of-some-length" })), scheme).toEqual([]);
+    expect(errorsOf(await configWith({ scheme: "githab", secret: "a-secret-of-some-length" }))[0]?.message).toContain('is "githab"');
   });
 });
 

@@ -183,6 +183,10 @@ describe("the library of Standard Webhooks", () => {
       [`v1,${"A".repeat(43)}= ${right}`, second],
       [`v2,${right.slice(3)} ${right}`, second],
       [`v2,${right.slice(3)}`, second],
+      // Empty items.
+      ...[`${right}  v1a,AAAA`, ` ${right}`, `${right} `, `  v1a,AAAA   ${right}  `, "  ", " v1a,AAAA  "].map(
+        (value) => [value, second] as const,
+      ),
       [right, second + 1],
     ];
     for (const [value, at] of cases) {

@@ -64,8 +64,8 @@ describe.each(senders)("$name", (sender) => {
       `${value}0`,
       `${value}=`,
       `${value}00`,
-      ` ${value}`,
-      `${value} `,
+      // Where blanks separate signatures, an empty item is passed over.
+      ...(/^(?:webhook|svix)-/i.test(sender.header) ? [] : [` ${value}`, `${value} `]),
       `${value}\n`,
       `${value}, ${value}`,
       `${value},${value.replace(/^[a-z0-9]+=/, "x=")}, `,

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { EngineError, type EngineProvider, type EngineTool, type Thinking } from "service-gateway/sdk";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { callTools, cut, endEarly, errorInStream, garble, hang, page, refuse, say, stall, whole } from "../../openai-server/answers.ts";
+import { callTools, errorInStream, garble, hang, page, refuse, say, stall, whole } from "../../openai-server/answers.ts";
 import { createOpenAiServer, type OpenAiServer } from "../../openai-server/index.ts";
 import { collect, openEngine, turnOf } from "./engine.ts";
 
@@ -36,10 +36,12 @@ function expectFailure(error: unknown, reason: string): EngineError {
 
 describe("an answer", () => {
   test("comes as text events as the server sends them, with usage, and ends with done", async () => {
-    server.script(say("Hello there, friend."));
+    // The beginning of a text comes in one piece: until it is long enough, it may be reasoning.
+    const beginning = "x".repeat(200);
+    server.script(say(`${beginning} Hello there, friend.`));
     const { events, text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
-    expect(text).toBe("Hello there, friend.");
-    expect(events.filter((event) => event.type === "text")).toHaveLength(3);
+    expect(text).toBe(`${beginning} Hello there, friend.`);
+    expect(events.filter((event) => event.type === "text")).toHaveLength(4);
     expect(events.at(-2)).toEqual({ type: "usage", inputTokens: 11, outputTokens: 7, model: "local/small" });
     expect(events.at(-1)).toEqual({ type: "done" });
   });
@@ -373,7 +375,7 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     ["a text", { error: "the GPU is on fire" }],
     ["an object of its own", { object: "error", message: "the GPU is on fire", code: 500 }],
   ])("an error in the stream that is %s has its reason", async (_, error) => {
-    server.script(errorInStream("", { error }), say("Put out."), errorInStream("", { text: "one", error }));
+    server.script(errorInStream("", { error }), say("Put out."), ...Array(3).fill(errorInStream("", { text: "one", error })));
     const { engine } = openEngine();
     expect((await collect(engine.run(turnOf("hi", { providers }), never))).text).toBe("Put out.");
     const failed = await collect(engine.run(turnOf("hi", { providers }), never));
@@ -417,26 +419,12 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     await server.requests[0]?.gone;
   });
 
-  test("silence in the middle", async () => {
-    server.script(stall("one two"));
-    const { error, text } = await collect(openEngine({ chunkMs: 60 }).engine.run(turnOf("hi", { providers }), never));
+  test("silence in the middle, after the request was repeated once", async () => {
+    server.script(stall("one two"), stall("one two"));
+    const { error } = await collect(openEngine({ chunkMs: 60 }).engine.run(turnOf("hi", { providers }), never));
     expectFailure(error, "model_stalled");
-    expect(text).toBe("one two");
-    await server.requests[0]?.gone;
-  });
-
-  const breaks: readonly [string, ReturnType<typeof say>, string][] = [
-    ["a connection that is cut", cut("one two"), "model_cut_off"],
-    ["an end without a reason", endEarly("one two"), "model_cut_off"],
-    ["garbage", garble("one two"), "model_garbled"],
-    ["an error object", errorInStream("overloaded", { text: "one two" }), "model_failed"],
-  ];
-  test.each(breaks)("%s after text was streamed: no second beginning by a retry or another model", async (_, answer, reason) => {
-    server.script(answer);
-    const { error, text } = await collect(openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
-    expectFailure(error, reason);
-    expect(text).toBe("one two");
-    expect([server.requests.length, other.requests.length]).toEqual([1, 0]);
+    expect(server.requests).toHaveLength(2);
+    await server.requests[1]?.gone;
   });
 
   const unusable: readonly [string, Record<string, EngineProvider>, string, string][] = [

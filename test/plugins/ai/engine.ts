@@ -55,7 +55,12 @@ export interface Outcome {
 /** Everything until the end, the error included. */
 export async function collect(stream: AsyncIterable<TurnEvent>): Promise<Outcome> {
   const events: TurnEvent[] = [];
-  const join = (type: "text" | "reasoning") => events.flatMap((event) => (event.type === type ? [event.delta] : [])).join("");
+  // What came before a restart is void.
+  const left = () => events.slice(events.findLastIndex(({ type }) => type === "restart") + 1);
+  const join = (type: "text" | "reasoning") =>
+    left()
+      .flatMap((event) => (event.type === type ? [event.delta] : []))
+      .join("");
   try {
     for await (const event of stream) events.push(event);
   } catch (error) {

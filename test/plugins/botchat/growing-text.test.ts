@@ -41,6 +41,26 @@ const lines = fc
   .map((each) => each.join("\n"));
 
 describe("at each length", () => {
+  test.each([
+    ["with more marks than are read as Markdown", `${"A **word** and _another_ one.\n\n- [x](y)\n\n".repeat(1_500)}**end**`],
+    ["with one line of more marks than are read as Markdown", `Before.\n\n${"**a** ".repeat(4_000)} _b_\n\n**end**`],
+  ])("of a text %s, as soon as it is read", (_, text) => {
+    const settings: Settings = { textChunkLimit: 4_000, chunkMode: "length", linkPreview: true };
+    const messagesOf = createGrowingText(settings);
+    let read = 0;
+    let last: unknown;
+    for (const part of growing(text, [997])) {
+      const shown = messagesOf(part);
+      // A preview may be older than the text while a very long block grows.
+      if (shown === last) continue;
+      last = shown;
+      read += 1;
+      expect(shown).toEqual(whole(part, settings));
+    }
+    expect(read).toBeGreaterThan(5);
+    expect(JSON.stringify(last)).toContain("**end**");
+  });
+
   test.each([16, 4_000])("of the examples of the CommonMark specification, one behind the other, in messages of %i units", (limit) => {
     for (let from = 0; from < commonmark.length; from += 4) {
       const examples = commonmark.slice(from, from + 4).map(({ markdown }) => markdown);

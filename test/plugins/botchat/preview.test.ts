@@ -199,3 +199,43 @@ describe.concurrent("the other modes", () => {
     expect(blockEnd("0123456789. cd\nef", 0, { ...draft, breakPreference: "sentence" }, 4_000)).toBe(12);
   });
 });
+
+describe.concurrent("a text that begins anew, such as that of the next model", () => {
+  const other = (count: number) => Array.from({ length: count }, (_, index) => `other${index}`).join(" ");
+
+  test.each([
+    ["partial", {}],
+    ["block", { streamMode: "block", draftChunk: { minChars: 20, maxChars: 60 } }],
+  ])("%s: takes the place of the earlier one, and the other messages go first", async (_, options) => {
+    const { platform, preview, told } = await startPreview({ textChunkLimit: 100, ...options });
+    preview.update(words(40));
+    await until(() => told.at(-1)?.length === 3, "the third message");
+    const [first = "", ...more] = told.at(-1) ?? [];
+    await sleep(1_100);
+    const texts = new Set<string>();
+    preview.update(other(12));
+    await until(() => {
+      texts.add([first, ...more].map((id) => messageIn(platform, id)?.text ?? "").join(" "));
+      return told.at(-1)?.length === 1 && messageIn(platform, first)?.text?.startsWith("other0") === true;
+    }, "the new text alone");
+    for (const text of texts) expect(text.includes("word") && text.includes("other")).toBe(false);
+    for (const id of more) expect(messageIn(platform, id)).toBeUndefined();
+    expect(await preview.close()).toEqual([first]);
+  });
+
+  test("and grows again", async () => {
+    const { platform, preview, told } = await startPreview({ textChunkLimit: 100 });
+    preview.update(words(40));
+    await until(() => told.at(-1)?.length === 3, "the third message");
+    preview.update(other(30));
+    await until(
+      () =>
+        told
+          .at(-1)
+          ?.map((id) => messageIn(platform, id)?.text)
+          .join(" ") === other(30),
+      "the new text",
+    );
+    expect(told.at(-1)).toHaveLength(3);
+  });
+});

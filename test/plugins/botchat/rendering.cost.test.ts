@@ -1,6 +1,7 @@
 /** Replies made to cost more than their length, on their whole way to the messages of the platform. */
-import { describe, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { chunkMarkdown, textPayload } from "../../../plugins/botchat/send/render.ts";
+import { leastCostOf, slowness } from "../../support/cost.ts";
 import { hostileFamilies } from "../../support/hostile-texts.ts";
 import { expectLinear } from "../../support/linear.ts";
 
@@ -12,5 +13,13 @@ const render = (text: string) => chunkMarkdown(text, settings).map((chunk) => te
 describe("the cost of a reply grows with its length", () => {
   test.each(families)("%s", async (_name, make) => {
     await expectLinear(render, make, { size: 12_000, times: 45 });
+  });
+});
+
+describe("a reply of 200,000 characters does not stop other work for longer than 100 ms", () => {
+  test.each(families)("%s", async (_name, make) => {
+    const text = make(200_000);
+    const most = 100 * (await slowness());
+    expect(await leastCostOf(() => render(text), { below: most })).toBeLessThan(most);
   });
 });

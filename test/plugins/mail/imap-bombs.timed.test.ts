@@ -68,3 +68,21 @@ describe("of a mail with", () => {
     90_000,
   );
 });
+
+test.each(["UID SEARCH", "IDLE"])(
+  "of a server that answers %s with lines without an end, the loop is not blocked, and the next mail is read over a new connection",
+  async (at) => {
+    count += 1;
+    const { residentMb: before } = await gateway.ask();
+    const { all } = server.connections();
+    server.fail({ at, kind: "flood" });
+    await server.kick();
+    // One connection for the flood, and one behind it.
+    const flooded = await gateway.until(() => server.connections().all > all + 1, 60_000);
+    server.deliverAll([letter(`After ${count}`)]);
+    const { longestBlockMs, residentMb } = await gateway.until(({ last }) => last === `After ${count}`, 30_000);
+    expect(Math.max(longestBlockMs, flooded.longestBlockMs)).toBeLessThan(100);
+    expect(Math.max(residentMb, flooded.residentMb) - before).toBeLessThan(50);
+  },
+  100_000,
+);

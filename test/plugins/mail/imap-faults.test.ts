@@ -102,6 +102,18 @@ describe("a mailbox on a server with faults", () => {
     },
   );
 
+  test.concurrent("is read after the server sent lines without an end, which ended the connection for that reason", {
+    timeout: 60_000,
+  }, async ({ server, reader }) => {
+    await reader.start({ account });
+    server.fail({ at: "UID SEARCH", kind: "flood" });
+    await server.deliver(letter("Once"));
+    await reader.logged(/127\.0\.0\.1 sent more than 100,000 lines without a command that asks for them, and was disconnected/);
+    await reader.arrived(1);
+    await readsWithin({ server, reader }, "Next", withinMs);
+    expect(reader.subjects()).toEqual(["Once", "Next"]);
+  });
+
   test.concurrent("is read once when the server lists a mail and sends nothing of it for a moment", { timeout: 40_000 }, async ({
     server,
     reader,

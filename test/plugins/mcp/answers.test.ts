@@ -59,7 +59,7 @@ describe.each(kinds)("over %s", (_, open) => {
       error: 'The server raw refused the call: x is missing\n{"at":"x"}',
     });
     for (const odd of ['{"code":-32603,"message":"Internal error"}', '{"code":-32603,"message":null}', '{"code":"E1"}', "true"])
-      expect(failureOf(await call(error(odd))), odd).toMatchObject({ code: "mcp_fate_unknown", outcome: unknownText });
+      expect(failureOf(await call(error(odd))), odd).toMatchObject({ code: "mcp_outcome_unknown", outcome: unknownText });
     expect(failureOf(await call(result('{"content":[{"type":"text","text":"no"}],"isError":true}')))).toEqual({
       ok: false,
       code: "mcp_tool_error",
@@ -118,8 +118,8 @@ test.each([
 test.each([
   [400, "x is not a number", "mcp_refused"],
   [422, "", "mcp_refused"],
-  [500, "broken", "mcp_fate_unknown"],
-  [200, "<html>", "mcp_fate_unknown"],
+  [500, "broken", "mcp_outcome_unknown"],
+  [200, "<html>", "mcp_outcome_unknown"],
 ])("a server that answers a call with %d %s", async (status, body, code) => {
   const server = await serveHttp();
   const room = await openRoom({ web: { url: server.url, approve: "never" } });
@@ -141,5 +141,5 @@ test("a server that cuts its answer off has perhaps done what it was asked", asy
     response.writeHead(200, { "content-type": "application/json" });
     response.write('{"jsonrpc":', () => request.socket.destroy());
   };
-  expect(failureOf(await room.ask("web__echo"))).toMatchObject({ code: "mcp_fate_unknown", outcome: unknownText });
+  expect(failureOf(await room.ask("web__echo"))).toMatchObject({ code: "mcp_outcome_unknown", outcome: unknownText });
 });

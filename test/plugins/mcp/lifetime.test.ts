@@ -2,7 +2,6 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { createLines } from "../../../plugins/mcp/program/lines.ts";
 import { createTail } from "../../../plugins/mcp/program/tail.ts";
 import { shownAddress, withoutSecrets } from "../../../plugins/mcp/settings.ts";
 import { temporaryHome } from "../../core/cli/command.ts";
@@ -50,24 +49,9 @@ test("what a killed gateway leaves ends at the next start", async () => {
 test("a line that never ends stops the program, with the reason", async () => {
   const room = await openRoom({ files: program(["endless"]) });
   await room.ask("names");
-  expect(failureOf(await room.ask("files__echo"))).toMatchObject({ code: "mcp_fate_unknown" });
+  expect(failureOf(await room.ask("files__echo"))).toMatchObject({ code: "mcp_outcome_unknown" });
   const { servers } = (await room.route("GET", "servers")) as unknown as { servers: { reason: string }[] };
   expect(servers[0]?.reason).toBe("it wrote a message of more than 32 MB and was ended");
-});
-
-test("the time to split a line grows with its length only", () => {
-  const lines: string[] = [];
-  const measure = (pieces: number) => {
-    const reader = createLines({ most: 1e9, onLine: (line) => lines.push(line), onTooLong: () => {} });
-    const began = performance.now();
-    for (let count = pieces; count > 0; count -= 1) reader.write("x".repeat(4_096));
-    reader.write("\nnext\n");
-    return performance.now() - began;
-  };
-  measure(100);
-  // 32 MB. Joined anew for each piece, they took 20 s.
-  expect(measure(8_000)).toBeLessThan(1_500);
-  expect(lines.map(({ length }) => length)).toEqual([409_600, 4, 32_768_000, 4]);
 });
 
 test("a secret is hidden before a line is cut", () => {

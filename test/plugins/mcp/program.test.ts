@@ -46,7 +46,7 @@ test("a server that is killed in the middle of a call is started again, and the 
   expect(failureOf(await call)).toEqual({
     ok: false,
     error: "No answer of the server files: it ended during the call. It is not known whether the call took effect.",
-    code: "mcp_fate_unknown",
+    code: "mcp_outcome_unknown",
     outcome: "It is not known whether the call took effect. Look at what it did before you repeat it.",
   });
   // The next call does not wait for the pause before the next attempt.
@@ -176,7 +176,7 @@ test("a server that is restarted in the middle of a call has not refused it", as
   await until(() => noted.read().some((line) => line.startsWith("wait ")));
   await room.route("POST", "restart", { name: "files" });
   expect(failureOf(await call)).toMatchObject({
-    code: "mcp_fate_unknown",
+    code: "mcp_outcome_unknown",
     error: expect.stringContaining("not known whether the call took effect"),
   });
 });

@@ -7,7 +7,7 @@ import { fetched } from "./imap-mail.ts";
 /** What becomes of a command, of the `greeting`, or of a mail that is `APPENDED` already. */
 export interface Fault {
   readonly at: string;
-  readonly kind: "cut" | "hang" | "NO" | "BAD" | "long-literal" | "nothing";
+  readonly kind: "cut" | "hang" | "NO" | "BAD" | "long-literal" | "nothing" | "flood";
   /** Default once. */
   readonly times?: number;
 }
@@ -103,11 +103,25 @@ export function serve(socket: Socket, shared: Shared, { encrypted }: { readonly 
     if (mail !== undefined) write(`* ${place + 1} FETCH `, fetched(mail, items, { claim }), "\r\n");
   }
 
+  /** Up to 200 MB of lines that no command asked for, as fast as the client takes them. */
+  function flood(): void {
+    const lines = Buffer.from("* 5 EXISTS\r\n".repeat(5_000));
+    let left = 200 * 1_048_576;
+    const more = (): void => {
+      while (left > 0 && socket.writable) {
+        left -= lines.length;
+        if (!socket.write(lines)) return void socket.once("drain", more);
+      }
+    };
+    more();
+  }
+
   function obey(tag: string, name: string, rest: string, literal: Buffer): void {
     shared.count(name);
     const fault = shared.faultAt(name);
     if (fault === "cut") socket.destroy();
     else if (fault === "hang") muted = true;
+    else if (fault === "flood") flood();
     else if (fault === "nothing") write(`${tag} OK done\r\n`);
     else if (fault === "NO" || fault === "BAD") write(`${tag} ${fault} not now\r\n`);
     else answer(tag, name, rest, { literal, claim: fault === "long-literal" ? 10_000 : 0 });

@@ -79,6 +79,18 @@ export function unitWrites(context: WriteContext) {
       appendDecisions(context, unit.id, input.decisions);
     },
 
+    setAttempts({ unitId, attempts }: { readonly unitId: string; readonly attempts: number }): void {
+      context.requireFence();
+      const unit = unitLedBy(context, unitId);
+      if (unit?.state !== unitState.running) return;
+      context.run(
+        "UPDATE inbox SET attempts = attempts + ? - (SELECT attempts FROM inbox WHERE id = ?) WHERE unit = ? AND state = 3",
+        attempts,
+        unitId,
+        unit.id,
+      );
+    },
+
     requeue({ unitId, at, outcome, reason, decisions, sent }: PackedRequeue): void {
       const unit = runningUnit(context, unitId);
       if (sent !== null) recordSent(context, sent);

@@ -32,6 +32,15 @@ async function streamsAtOnce(bench: EngineBench): Promise<void> {
   await running;
 }
 
+/** An engine may ask again after a break. Then the reply has the text of the last request alone. */
+async function takesBack(bench: EngineBench): Promise<void> {
+  await bench.server.fail("cut");
+  const { text } = await bench.run(bench.turn(question));
+  const [word = ""] = question.split(" ");
+  if (text.split(word).length > 2)
+    throw new Error(`The server breaks off after "${word}", and the reply is "${text}". Yield restart before the text of another request.`);
+}
+
 async function closesAtAbort(bench: EngineBench): Promise<void> {
   await bench.server.fail("hang");
   const stop = new AbortController();
@@ -212,6 +221,7 @@ export const serverRules: readonly EngineRule[] = [
   { title: "stream > the text is what the server sends, in order", needs: [], run: streamsInOrder },
   { title: "stream > each piece is yielded at once", needs: ["hang"], run: streamsAtOnce },
   { title: "stream > usage names its model", needs: [], run: countsUsage },
+  { title: "stream > a beginning that broke off is taken back before the next", needs: ["cut"], run: takesBack },
   { title: "abort > ends the request", needs: ["hang"], run: closesAtAbort },
   { title: "request > has the instructions and the messages, in order", needs: [], run: sendsHistory },
   { title: "tools > are run, and their results go back", needs: ["tools"], run: callsTools },

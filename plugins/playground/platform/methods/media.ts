@@ -1,4 +1,5 @@
 /** Methods for files: sending files and albums, and downloading. */
+import { fetchWhole } from "service-gateway/sdk/reading";
 import { type Call, type Method, post } from "../core.ts";
 import { badRequest } from "../errors.ts";
 import type { KeptFile } from "../files.ts";
@@ -39,10 +40,9 @@ async function fetchFile(address: string): Promise<Upload> {
   const url = new URL(address);
   if (!["127.0.0.1", "localhost", "[::1]"].includes(url.hostname)) throw badRequest("failed to get HTTP URL content");
   try {
-    const answer = await fetch(url, { redirect: "error", signal: AbortSignal.timeout(5000) });
-    const bytes = Buffer.from(await answer.arrayBuffer());
-    if (!answer.ok || bytes.length > maxFetchBytes) throw new Error("refused");
-    const mimeType = answer.headers.get("content-type")?.split(";")[0] ?? "application/octet-stream";
+    const { ok, headers, bytes } = await fetchWhole(url, { maxBytes: maxFetchBytes, timeoutMs: 5_000 });
+    if (!ok) throw new Error("refused");
+    const mimeType = headers.get("content-type")?.split(";")[0] ?? "application/octet-stream";
     return { bytes, mimeType, fileName: url.pathname.split("/").at(-1) || "file" };
   } catch {
     throw badRequest("failed to get HTTP URL content");

@@ -155,7 +155,7 @@ describe("a turn that waits for an owner's answer", () => {
     await until(() => expect(running).toBe(1));
     await lab.host.say(`/approve ${codes(lab)[0]}`);
     // The owner's answer is taken at once, and the turn waits for its session again.
-    expect(lab.host.outbox().some(({ text }) => text.startsWith("Allowed by"))).toBe(true);
+    expect(lab.host.outbox().some(({ text }) => text.startsWith("Allowed; the call begins"))).toBe(true);
     release.resolve();
     await Promise.all([waiting, slow]);
     expect(most).toBe(1);

@@ -72,7 +72,7 @@ test("the plugin's own words are not wrapped, and imitate nothing; it can say th
 test.each([
   ["refused", "tool_refused", "The call was refused before it ran. Nothing happened."],
   ["unreadable", "tool_unreadable", "The call ran, but its answer cannot be read. Do not repeat it before you have looked at what it did."],
-  ["unknown", "tool_outcome_unknown", "It is not known whether the call took effect. Look at what it did before you repeat it."],
+  ["unknown", "outcome_unknown", "It is not known whether the call took effect. Look at what it did before you repeat it."],
 ] as const)("the outcome %s is told in the gateway's words, in the trace too", async (outcome, code, sentence) => {
   const host = await sourceOf(() => ({ ok: false, error: "It went wrong.", outcome }));
   const { eventId } = await host.say("lab_read", { from: "owner" });

@@ -58,6 +58,22 @@ let lastText = "";
 
 export const brokenEngines: readonly BrokenEngine[] = [
   {
+    name: "asks again after a break, and continues the reply",
+    engine: changed(
+      (run) =>
+        async function* (turn, signal) {
+          try {
+            yield* run(turn, signal);
+          } catch (error) {
+            if (!(error instanceof EngineError) || error.reason !== "model_cut_off") throw error;
+            yield* run(turn, signal);
+          }
+        },
+    ),
+    caughtBy: "stream > a beginning that broke off is taken back before the next",
+    says: /Yield restart before the text of another request/,
+  },
+  {
     name: "ends twice",
     engine: mapped((event) => (event.type === "done" ? [event, event] : [event])),
     caughtBy: "turn > ends with done, once",

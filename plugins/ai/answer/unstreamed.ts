@@ -1,5 +1,7 @@
 /** Recognizes a reply with status 200 whose body is a JSON object instead of a stream. Some servers report errors in this way. */
 
+import { beginningOf, inLines, longestError, streamBounds } from "./bounded-body.ts";
+
 /** Longer bodies are cut. The error is at their beginning. */
 const longestBody = 65_536;
 
@@ -14,9 +16,9 @@ export class Unstreamed extends Error {
   }
 }
 
-/** The response with its complete stream. The chunks in `begun` have been read. */
-function withBody(response: Response, begun: readonly Uint8Array[], reader: ReadableStreamDefaultReader<Uint8Array>): Response {
-  const body = new ReadableStream<Uint8Array>({
+/** A stream of chunks that have been read, and of those that follow. */
+function withBegun(begun: readonly Uint8Array[], reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
     start(controller) {
       for (const chunk of begun) controller.enqueue(chunk);
     },
@@ -27,27 +29,28 @@ function withBody(response: Response, begun: readonly Uint8Array[], reader: Read
     },
     cancel: (reason) => reader.cancel(reason),
   });
-  return new Response(body, response);
 }
 
 /**
  * `fetch` for calls that expect a stream. The first character of the body decides whether it is one, because content types are often wrong:
- * no line of a stream of events begins with a brace.
+ * no line of a stream of events begins with a brace. Every body is bounded, whatever its kind.
  */
 export async function fetchStream(...request: Parameters<typeof fetch>): Promise<Response> {
   const response = await fetch(...request);
-  if (!response.ok || response.body === null) return response;
+  if (response.body === null) return response;
+  if (!response.ok) return new Response(await beginningOf(response.body, longestError), response);
   const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
   const begun: Uint8Array[] = [];
-  for (let text = ""; text.length < longestBody; ) {
+  for (let text = "", length = 0; length < longestBody; ) {
     const { done, value } = await reader.read();
     if (value !== undefined) begun.push(value);
+    length += value?.length ?? 0;
     text = Buffer.concat(begun).toString().trimStart();
     if (text !== "" && !text.startsWith("{")) break;
-    if (!done && text.length < longestBody) continue;
+    if (!done && length < longestBody) continue;
     if (text === "") break;
-    await reader.cancel();
+    await reader.cancel().catch(() => undefined);
     throw new Unstreamed(text.slice(0, longestBody));
   }
-  return withBody(response, begun, reader);
+  return new Response(inLines(withBegun(begun, reader), streamBounds), response);
 }

@@ -1,0 +1,64 @@
+/** What a turn has yielded of its reply, so that a step that starts over takes back its own part only. */
+import type { TurnEvent } from "service-gateway/sdk";
+import type { Live } from "./live.ts";
+import { append } from "./reading.ts";
+
+type Kept = Extract<TurnEvent, { readonly type: "media" }>;
+
+export class Shown {
+  /** What the complete steps have said. */
+  #kept = { text: "", reasoning: "" };
+  /** What the current step has said. */
+  #text: string[] = [];
+  #reasoning: string[] = [];
+  readonly #media: Kept[] = [];
+  /** The end of the text, of all steps. */
+  #last = "";
+  /** The next text begins a paragraph. */
+  #broken = false;
+
+  *take(live: Live): Generator<TurnEvent> {
+    if (live.type === "paragraph") this.#begin();
+    else if (live.type === "restart") yield* this.#restart(live.reason);
+    else if (live.type === "reasoning") {
+      append(this.#reasoning, live.delta);
+      yield { type: "reasoning", delta: live.delta };
+    } else {
+      const delta = this.#broken ? `\n\n${live.delta}` : live.delta;
+      this.#broken = false;
+      append(this.#text, delta);
+      this.#last = delta;
+      yield { type: "text", delta };
+    }
+  }
+
+  file(event: Kept): Kept {
+    this.#media.push(event);
+    return event;
+  }
+
+  endStep(): void {
+    this.#kept = { text: this.#kept.text + this.#text.join(""), reasoning: this.#kept.reasoning + this.#reasoning.join("") };
+    this.#text = [];
+    this.#reasoning = [];
+  }
+
+  /** Texts before and after a tool call are separate paragraphs. */
+  #begin(): void {
+    this.#broken = this.#last !== "" && !this.#last.endsWith("\n");
+  }
+
+  *#restart(reason: string): Generator<TurnEvent> {
+    const { text, reasoning } = this.#kept;
+    if (this.#text.length > 0 || this.#reasoning.length > 0) {
+      yield { type: "restart", reason };
+      if (reasoning !== "") yield { type: "reasoning", delta: reasoning };
+      if (text !== "") yield { type: "text", delta: text };
+      yield* this.#media;
+    }
+    this.#text = [];
+    this.#reasoning = [];
+    this.#last = text;
+    this.#begin();
+  }
+}
