@@ -13,7 +13,7 @@ export { reactionNotifications, unheardReaction } from "./conversation/reactions
 export { agentFor, movedSessions, sessionKeyFor } from "./conversation/sessions.ts";
 export { eventQueue, followUps } from "./conversation/system-events.ts";
 export { turnMessages } from "./conversation/transcript.ts";
-export { createTurnContext, type TurnContext } from "./conversation/turn-context.ts";
+export { createTurnContext, leftOutHint, leftOutLine, type TurnContext } from "./conversation/turn-context.ts";
 export { createWaitingEvents, type WaitingEvents } from "./conversation/waiting-events.ts";
 export { parseDuration } from "./heartbeat/duration.ts";
 export { createHeartbeat, type Heartbeat, parseHeartbeat } from "./heartbeat/heartbeat.ts";
@@ -30,6 +30,7 @@ export { createFactsOfAnswers, type FactsOfAnswers } from "./turn/answer-facts.t
 export { createDescribe } from "./turn/description.ts";
 export { type AgentTurns, type AgentTurnsOptions, createAgentTurns } from "./turn/engine.ts";
 export { keepEngines } from "./turn/engines.ts";
+export { createModelOutages, type ModelOutages } from "./turn/model-outages.ts";
 export { createModelStandings, type ModelStanding, type ModelStandings } from "./turn/model-standing.ts";
 export type { ActingHint } from "./turn/prompt.ts";
 export { resolveProviders } from "./turn/providers.ts";

@@ -15,6 +15,8 @@ export interface RouterOptions {
   readonly resolve: (target: string, channel: string, account: string) => Promise<string>;
   /** Whether the policy of a direct chat still admits its sender. Otherwise no webhook or heartbeat replies there. */
   readonly admits: (recipient: Address, senderId: string) => Promise<boolean>;
+  /** Whether the configuration or a plugin names the channel. */
+  readonly isKnown: (channel: string) => boolean;
   /** Whether the channel's chats have topics, so that a recipient may name one. */
   readonly threads: (channel: string) => boolean;
   readonly now: () => number;
@@ -38,6 +40,9 @@ interface Known {
   /** By the monotonic clock. */
   readonly until: number;
 }
+
+/** The account of a recipient whose channel has no open account. A reply there waits until there is one. */
+const anyAccount = "";
 
 const addressOf = ({ senderId: _senderId, ...address }: LastRecipient): Address => address;
 
@@ -105,8 +110,7 @@ export function createRouter(options: RouterOptions): Router {
   }
 
   async function exactRecipient(address: Address): Promise<Pick<Route, "to" | "undeliverable">> {
-    const account = address.account === "" ? options.defaultAccount(address.channel) : address.account;
-    if (account === undefined) return { to: null, undeliverable: "no_recipient" };
+    const account = address.account === "" ? (options.defaultAccount(address.channel) ?? anyAccount) : address.account;
     return { to: { ...address, account, chat: await options.resolve(address.chat, address.channel, account) } };
   }
 
@@ -122,8 +126,9 @@ export function createRouter(options: RouterOptions): Router {
       if (!isLast || last === undefined) return { to: null, undeliverable: "no_recipient" };
       return (await isAdmitted(last)) ? { to: addressOf(last) } : { to: null, undeliverable: "recipient_refused" };
     }
-    const account = isLast ? last?.account : options.defaultAccount(name);
-    if (account === undefined) return { to: null, undeliverable: "no_recipient" };
+    // The target of a heartbeat may be a channel that never was there, and then its events must not wait for it.
+    if (request.heartbeat !== undefined && !isLast && !options.isKnown(name)) return { to: null, undeliverable: "no_recipient" };
+    const account = (isLast ? last?.account : options.defaultAccount(name)) ?? anyAccount;
     const { chat, ...topic } = parseTarget(request.to, { threads: options.threads(name) });
     return { to: { channel: name, account, chat: await options.resolve(chat, name, account), ...topic } };
   }

@@ -6,11 +6,13 @@ import { codeOf, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
 import { createDuties, type StoredEvent } from "../state/index.ts";
+import { createAway } from "./absent-accounts.ts";
 import { retainAccount, updateMenu } from "./account-changes.ts";
 import { parseEvent } from "./account-inbound.ts";
 import { createAccountLife } from "./account-life.ts";
 import { type AccountSettings, heldAlone } from "./account-settings.ts";
 import { accountKey, createAccountStates } from "./account-states.ts";
+import type { AwayAccounts } from "./away.ts";
 import { type Contacts, createContacts } from "./connection/contact.ts";
 import { explainedStatus, reasonOfStatus } from "./connection/status-detail.ts";
 import { createFollowing } from "./following.ts";
@@ -32,15 +34,13 @@ export interface AccountReport {
   readonly waitingSends?: number;
 }
 
-export interface Accounts {
+export interface Accounts extends AwayAccounts {
   get(channel: string, account: string): LiveAccount | undefined;
   /** Whether an account's platform answers; also works for an account that is not open. */
   readonly contact: Contacts["of"];
   /** The open accounts of a channel, in the order of the configuration. */
   of(channel: string): readonly LiveAccount[];
   all(): readonly LiveAccount[];
-  /** Whether an account that is not open should be: it is configured, and something keeps it from opening. */
-  expects(channel: string, account: string): boolean;
   /** All configured accounts with their states, including those that failed to open. */
   reports(): readonly AccountReport[];
   /** Whether each configured account has connected or failed at least once. */
@@ -69,6 +69,8 @@ export interface Accounts {
 }
 
 export interface AccountsOptions extends Omit<OpenAccountOptions, "states" | "holds" | "contact"> {
+  /** Called when accounts may have been opened. */
+  readonly onOpened: () => void;
   readonly secrets: Secrets;
   readonly environment: NodeJS.ProcessEnv;
 }
@@ -154,6 +156,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     if (started) beginAll();
     for (const account of open.all()) updateMenu(account, options);
     logAccounts(open.all(), [...failures.values()]);
+    options.onOpened();
   }
 
   const following = createFollowing({ read: (configured) => wantedAccounts(configured, options), follow });
@@ -172,11 +175,7 @@ export function createAccounts(options: AccountsOptions): Accounts {
     contact,
     of: (channel) => open.all().flatMap(({ live }) => (live.channel === channel ? [live] : [])),
     all: () => open.all().map((account) => account.live),
-    expects(channel, account) {
-      const name = accountKey(channel, account);
-      if (open.named(name) !== undefined || configured().config?.channels[channel] === undefined) return false;
-      return !channels.has(channel) || configured().disabled.has(`channels.${channel}`) || failures.has(name);
-    },
+    ...createAway({ open, failures, channels, configured }),
     reports: () => [...open.all().map((account) => reportOf(account, contact)), ...failures.values()],
     allTried: () => open.entries().every(([name]) => states.wasTried(name)),
     parse: (event, gathered) =>

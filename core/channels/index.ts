@@ -3,6 +3,7 @@
 export { placeOf } from "./account-lane.ts";
 export { readAccounts } from "./account-settings.ts";
 export { type AccountReport, type Accounts, createAccounts } from "./accounts.ts";
+export type { AwayAccount } from "./away.ts";
 export type { Contact } from "./connection/contact.ts";
 export { probeAccount } from "./connection/probe.ts";
 export { patientWait, retryPolicy, sleep, waitBefore } from "./connection/retry.ts";

@@ -30,6 +30,8 @@ export interface OpenAccount {
   readonly live: LiveAccount;
   readonly connection: GuardedConnection;
   readonly fingerprint: string;
+  /** See `AccountSettings`. */
+  readonly signsInAs?: string | undefined;
   readonly stop: AbortController;
   readonly holds: readonly string[];
   /** Calls into the connection whose answers are awaited. */
@@ -70,7 +72,7 @@ export interface OpenAccountOptions extends ReceivingOptions {
 }
 
 export function openAccount(
-  { definition, id, path, options: values, access, identity, fingerprint }: AccountSettings,
+  { definition, id, path, options: values, access, identity, fingerprint, signsInAs }: AccountSettings,
   options: OpenAccountOptions,
 ): OpenAccount {
   const { log, now } = options;
@@ -164,6 +166,7 @@ export function openAccount(
     live,
     connection,
     fingerprint,
+    signsInAs,
     stop,
     holds,
     calls,

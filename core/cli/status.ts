@@ -9,6 +9,7 @@ import type { NodeReport } from "../state/nodes.ts";
 import type { StoreStats } from "../state/report.ts";
 import { isEmbedded } from "../stores/place.ts";
 import type { CommandContext } from "./context.ts";
+import { type Waits, waitsIn, waitsLine } from "./events/waits.ts";
 import type { Style } from "./output/terminal.ts";
 import { renderAgo, renderDuration } from "./output/times.ts";
 import { waitingLine } from "./output/waiting-line.ts";
@@ -28,6 +29,8 @@ interface Status {
   /** `state.store`. */
   readonly store: string;
   readonly events?: Work;
+  /** What events wait for, besides their turn; absent if no gateway has run on the state. */
+  readonly waits?: readonly Waits[];
   readonly gateway?: GatewayDescription | null;
 }
 
@@ -61,7 +64,7 @@ async function collect(context: CommandContext): Promise<Status> {
     stateDirectory,
     store: (await context.place()).store,
     ...(broken === undefined ? {} : { configError: broken.message }),
-    ...((await context.hasState()) ? { events: await work(context) } : {}),
+    ...((await context.hasState()) ? await work(context) : {}),
   };
   const gateway = await context.gateway();
   if (gateway === null) return { running: false, ...base };
@@ -91,7 +94,7 @@ async function whyBroken(context: CommandContext): Promise<HostError | undefined
   }
 }
 
-async function work(context: CommandContext): Promise<Work> {
+async function work(context: CommandContext): Promise<Pick<Status, "events" | "waits">> {
   const store = await context.openState();
   try {
     const [stats, nodes, [oldest]] = await Promise.all([
@@ -99,7 +102,8 @@ async function work(context: CommandContext): Promise<Work> {
       store.nodes?.reports(),
       store.events({ open: true, includeInternal: true, oldestFirst: true, limit: 1 }),
     ]);
-    return { ...stats, ...(nodes && { nodes }), ...(oldest === undefined ? {} : { oldestOpenAt: oldest.acceptedAt }) };
+    const events = { ...stats, ...(nodes && { nodes }), ...(oldest === undefined ? {} : { oldestOpenAt: oldest.acceptedAt }) };
+    return { events, waits: oldest === undefined ? [] : await waitsIn(store) };
   } finally {
     await store.close();
   }
@@ -118,6 +122,7 @@ function show(status: Status, { terminal, now }: CommandContext): void {
   rows.push(["state", status.stateDirectory]);
   if (!isEmbedded(status)) rows.push(["store", status.store]);
   if (status.events !== undefined) rows.push(...eventRows(status.events, now()));
+  for (const waits of status.waits ?? []) rows.push(["", style("yellow", `${waitsLine(waits, now())}. ${waits.fix}`.trimEnd())]);
   if (status.gateway?.hooks !== undefined) {
     const { enabled, path } = status.gateway.hooks;
     rows.push(["webhooks", enabled ? `${status.url}${path}` : style("dim", "off")]);

@@ -63,6 +63,8 @@ export interface AgentFields {
   readonly timeoutSeconds?: number;
   /** How many user turns of a conversation the model receives, unless a direct chat sets its own limit. */
   readonly historyTurns?: number;
+  /** How many hours a turn that no person watches waits for a model that does not answer. */
+  readonly patienceHours?: number;
   readonly workspace?: string;
   readonly systemPrompt?: string;
   /** Names of skills; absent: all. */

@@ -43,6 +43,10 @@ export const errorTable = {
     text: "The state in {directory} was written by a newer version (schema {found}, this program knows {known}).",
     hint: "Run the newer version, or set another state directory.",
   },
+  state_no_room: {
+    text: "The gateway cannot start: the disk of its state directory {directory} is full.",
+    hint: "Free space there (`df -h {directory}` shows how much is left), then start the gateway again. Nothing that was accepted is lost.",
+  },
   state_full: {
     text: "The event could not be stored: {reason}.",
     hint: "Free space on the disk of the state directory. The sender will retry.",

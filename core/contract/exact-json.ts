@@ -1,6 +1,6 @@
 /**
- * JSON whose integers keep all digits. A number beyond 2^53 becomes raw JSON (`JSON.rawJSON`), which `JSON.stringify` writes unchanged.
- * Other values are parsed as by `JSON.parse`.
+ * JSON whose numbers keep all digits. A number that JavaScript cannot represent, such as an integer beyond 2^53 or `1e400`, becomes raw JSON
+ * (`JSON.rawJSON`), which `JSON.stringify` writes unchanged. Other values are parsed as by `JSON.parse`.
  */
 import type { Json } from "./types.ts";
 
@@ -17,13 +17,16 @@ interface ExactJson {
 /** The type definitions lack these functions, but every supported Node version has them. */
 const json = JSON as unknown as ExactJson;
 
-/** Parses a text; throws what `JSON.parse` throws. Nearly all texts have no long run of digits and take the fast path. */
+/** Matches every text that has a number which loses digits; nearly all others have no long run of digits, and no exponent of three digits. */
+const mayLoseDigits = /[\d.]{16}|\d[eE][+-]?\d{3,}(?=[\s,}\]]|$)/;
+/** More digits of an exponent than any number needs. */
+const longestExponent = 6;
+
+/** Parses a text; throws what `JSON.parse` throws. */
 export function parseExactJson(text: string): unknown {
-  if (!/\d{16}/.test(text)) return JSON.parse(text);
+  if (!mayLoseDigits.test(text)) return JSON.parse(text);
   return json.parse(text, (_key, value, { source }) =>
-    typeof value === "number" && source !== undefined && !Number.isSafeInteger(value) && /^-?\d+$/.test(source)
-      ? json.rawJSON(source)
-      : value,
+    typeof value === "number" && source !== undefined && losesDigits(value, source) ? json.rawJSON(source) : value,
   );
 }
 
@@ -48,7 +51,24 @@ export function inexactNumber(value: unknown, whole: boolean, place = ""): strin
   return undefined;
 }
 
-/** The digits of a number that was too large to be exact; `undefined` for other values. */
+function losesDigits(value: number, source: string): boolean {
+  // A large integer that is exact would still be written with an exponent.
+  if (/^-?\d+$/.test(source)) return !Number.isSafeInteger(value);
+  return !Number.isFinite(value) || decimal(String(value)) !== decimal(source);
+}
+
+/** A number as its digits without zeros around them, and the power of ten of the last one: `1.50` and `15e-1` are `15e-1`. */
+function decimal(number: string): string {
+  const [, sign = "", whole = "", fraction = "", exponent = "0"] = /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(number) ?? [];
+  const digits = (whole + fraction).replace(/^0+/, "");
+  const kept = digits.replace(/0+$/, "");
+  if (kept === "") return "0";
+  // Numbers with such an exponent differ from every number of JavaScript.
+  if (exponent.replace(/^[+-]?0*/, "").length > longestExponent) return number;
+  return `${sign}${kept}e${Number(exponent) - fraction.length + digits.length - kept.length}`;
+}
+
+/** The number as it was sent if JavaScript cannot represent it; `undefined` for other values. */
 export function exactDigits(value: unknown): string | undefined {
   return json.isRawJSON(value) ? value.rawJSON : undefined;
 }

@@ -54,7 +54,8 @@ export interface Base {
   readonly undo: Undo;
 }
 
-export async function openBase(options: GatewayOptions, undo: Undo): Promise<Base> {
+/** `onDirectory` is called with the state directory before anything is written there. */
+export async function openBase(options: GatewayOptions, undo: Undo, onDirectory: (directory: string) => void): Promise<Base> {
   const { environment = process.env, home = homedir(), elapsed = () => performance.now(), random = Math.random } = options;
   const ownClock = Date.now;
   let nodes: Nodes | undefined;
@@ -64,6 +65,7 @@ export async function openBase(options: GatewayOptions, undo: Undo): Promise<Bas
   const config = () => current.loaded.config;
   const { directory, file: configFile } = current.loaded;
   const stateDirectory = locateState({ config: config(), directory, env: environment, home });
+  onDirectory(stateDirectory);
 
   const secrets = createSecrets({ env: environment, directory });
   checkStateSettings(current.loaded, secrets);

@@ -6,7 +6,7 @@ import { createHeartbeat, eventQueue, type Heartbeat } from "../agents/index.ts"
 import { type GatewayConfig, loadConfig, requireValue } from "../config/index.ts";
 import type { Accepted, RawEvent } from "../contract/index.ts";
 import { checkListening, HttpProblem, type HttpServer } from "../http/index.ts";
-import { createDuties } from "../state/index.ts";
+import { createDuties, startError } from "../state/index.ts";
 import { checkStateSettings } from "../stores/index.ts";
 import { writeAddress } from "./address-file.ts";
 import { type Base, openBase } from "./base.ts";
@@ -15,7 +15,7 @@ import { watchEventLoop } from "./event-loop.ts";
 import { createHookSide } from "./hook-side.ts";
 import { createHttpSide, type HttpSide } from "./http-side.ts";
 import { createTelemetry, type Telemetry } from "./metrics/telemetry.ts";
-import { joinNodes } from "./nodes.ts";
+import { joinNodes, lookTopic } from "./nodes.ts";
 import type { GatewayOptions } from "./options.ts";
 import { watchOwnership } from "./ownership.ts";
 import { startPruning } from "./pruning.ts";
@@ -62,17 +62,20 @@ export interface Gateway {
 /** Starts a gateway. Resolves when it listens and everything that can start is starting. */
 export async function createGateway(options: GatewayOptions = {}): Promise<Gateway> {
   const undo = createUndo();
+  let directory: string | undefined;
   try {
-    return await compose(options, undo);
+    return await compose(options, undo, (stateDirectory) => {
+      directory = stateDirectory;
+    });
   } catch (error) {
     // The first error is the one to report.
     await undo.run().catch(() => {});
-    throw error;
+    throw directory === undefined ? error : startError(error, directory);
   }
 }
 
-async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
-  const base = await openBase(options, undo);
+async function compose(options: GatewayOptions, undo: Undo, onDirectory: (directory: string) => void): Promise<Gateway> {
+  const base = await openBase(options, undo, onDirectory);
   const { current, config, stateDirectory, log, store, now } = base;
   const telemetry: Telemetry = createTelemetry({ store, now, running: () => runtime.path.lanes.running() });
   const runtime = createRuntime(base, telemetry.begins);
@@ -118,6 +121,7 @@ async function compose(options: GatewayOptions, undo: Undo): Promise<Gateway> {
   ({ url: address.url, port: ownPort } = await server.listen());
   writeAddress(stateDirectory, { ...address, pid: process.pid, configFile: current.loaded.file }, undo);
   await runtime.migrations.load();
+  await runtime.outages.load();
   await runtime.path.start();
   joinNodes({ ...base, runtime });
   runtime.accounts.start();
@@ -175,7 +179,12 @@ function registerRoutes(
 ): void {
   const { current, config, store, now } = base;
   const clean = cleaner(base);
-  registerManagement(server, { poke: () => runtime.path.lanes.rescan(), describe });
+  const poke = async () => {
+    await runtime.path.lanes.rescan();
+    // What an operator has done in the store concerns every node of it.
+    await store.nodes?.send({ topic: lookTopic, body: {} });
+  };
+  registerManagement(server, { poke, describe });
   registerPairing(server, { store, config, now, receive: runtime.path.receive });
   registerActions(server, { actions: runtime.actions, clean });
   registerControl(server, {

@@ -5,6 +5,7 @@ import { defaultAgentId, type GatewayConfig, type Secrets } from "../config/inde
 import { type Accepted, PluginError, reasonOf } from "../contract/index.ts";
 import { type Asked, callPlugin, pluginDeadlines, pluginFault, routeAnswerProblem, unusable } from "../host/index.ts";
 import { createHttpServer, type HttpServer, routeAddress } from "../http/index.ts";
+import { onEvent } from "../listeners/index.ts";
 import { createRedactor, type Log } from "../log/index.ts";
 import type { RouteDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
@@ -63,7 +64,10 @@ function guardRoute(
       if (events !== undefined) return { ...answer, events: guardStream(asked, events, { timed }) };
       if (!(body instanceof Readable)) return answer;
       const guarded = Readable.from(guardStream(asked, body, { timed, ms: pluginDeadlines.route }), { objectMode: false });
-      guarded.once("error", (error) => log.error({ plugin, error: reasonOf(error) }, "a response of a route was cut off"));
+      onEvent<readonly [unknown]>(guarded, "error", {
+        source: `a response of the plugin ${plugin}`,
+        handle: (error) => log.error({ plugin, error: reasonOf(error) }, "a response of a route was cut off"),
+      });
       return { ...answer, body: guarded };
     },
   };

@@ -2,13 +2,18 @@
 import { statSync } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { setTimeout as wait } from "node:timers/promises";
 import { HostError } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
-import type { Store } from "../state/index.ts";
-import { filesOf, type StatePlace } from "../stores/index.ts";
+import { createLogWatch, type Store } from "../state/index.ts";
+import { filesOf, logOf, type StatePlace } from "../stores/index.ts";
 import type { Undo } from "./undo.ts";
 
 const everyMs = 2_000;
+/** How long the end waits until the commits of a lost log are in the database. */
+const saveMs = 5_000;
+
+const numberOf = (path: string) => statSync(path, { bigint: true, throwIfNoEntry: false })?.ino;
 
 /** Calls back once, with what was lost. The store's fence already rejects commits of the old owner; this ends the process. */
 export function watchOwnership({
@@ -19,11 +24,11 @@ export function watchOwnership({
   undo,
   onLost,
 }: {
-  readonly store: Pick<Store, "fence">;
+  readonly store: Pick<Store, "fence" | "close">;
   /** The value that `begin` resolved with. */
   readonly fence: number;
   readonly place: StatePlace;
-  readonly log: Pick<Log, "fatal">;
+  readonly log: Pick<Log, "fatal" | "warn">;
   readonly undo: Undo;
   readonly onLost: (error: HostError) => void;
 }): void {
@@ -31,16 +36,46 @@ export function watchOwnership({
   const { directory } = place;
   const opened = ["lock.db", ...filesOf(place)].map((name) => {
     const path = join(directory, name);
-    return { name, path, number: statSync(path, { bigint: true, throwIfNoEntry: false })?.ino };
+    return { name, path, number: numberOf(path) };
   });
+
+  const gone = (name: string) => new HostError("state_gone", { directory, reason: `${name} was removed or replaced` });
+  const journal = logOf(place);
+  const isLogCut = journal === undefined ? () => false : createLogWatch(join(directory, journal));
+  let logNumber = journal === undefined ? undefined : numberOf(join(directory, journal));
+
+  /** The log of the database is checked last: what it holds can be saved only while the other files are the gateway's own. */
+  async function lossOfLog(name: string): Promise<HostError | undefined> {
+    const now = await stat(join(directory, name), { bigint: true }).catch((error: NodeJS.ErrnoException) => error);
+    // SQLite creates it with the first commit.
+    if (logNumber === undefined) logNumber = now instanceof Error ? undefined : now.ino;
+    if (logNumber === undefined || (now instanceof Error && now.code !== "ENOENT")) return undefined;
+    if (now instanceof Error || now.ino !== logNumber) {
+      await save(name);
+      return gone(name);
+    }
+    return isLogCut() ? new HostError("state_gone", { directory, reason: `${name} was cut` }) : undefined;
+  }
+
+  /** The store still has the file open, and copies what it holds into the database when it closes. */
+  async function save(name: string): Promise<void> {
+    const saved = store.close().then(
+      () => true,
+      () => false,
+    );
+    if (await Promise.race([saved, wait(saveMs, false, { ref: false })]))
+      log.warn({ file: name }, "everything that was committed is in the database: the gateway can be started again");
+  }
 
   async function loss(): Promise<HostError | undefined> {
     for (const { name, path, number } of opened) {
       const now = await stat(path, { bigint: true }).catch((error: NodeJS.ErrnoException) => error);
       // Any other error while checking a file proves nothing.
       const same = now instanceof Error ? now.code !== "ENOENT" : now.ino === number;
-      if (!same) return new HostError("state_gone", { directory, reason: `${name} was removed or replaced` });
+      if (!same) return gone(name);
     }
+    const lost = journal === undefined ? undefined : await lossOfLog(journal);
+    if (lost !== undefined) return lost;
     try {
       return (await store.fence()) === fence ? undefined : new HostError("state_fenced");
     } catch (error) {
@@ -57,7 +92,17 @@ export function watchOwnership({
   };
   const stop = new AbortController();
   // The store is closing or does not respond; the next check will show which.
-  const timer = setInterval(() => void loss().then(check, () => {}), everyMs);
+  let isChecking = false;
+  const look = async () => {
+    if (isChecking) return;
+    isChecking = true;
+    await loss()
+      .then(check, () => {})
+      .finally(() => {
+        isChecking = false;
+      });
+  };
+  const timer = setInterval(() => void look(), everyMs);
   timer.unref();
   stop.signal.addEventListener("abort", () => clearInterval(timer));
   undo.add(() => stop.abort());

@@ -14,6 +14,7 @@ import {
   createDescribe,
   createFactsOfAnswers,
   createGroupContext,
+  createModelOutages,
   createModelStandings,
   createOfferedTools,
   createRouter,
@@ -25,6 +26,7 @@ import {
   createWaitingEvents,
   groupHistoryLimit,
   historyLimit,
+  type ModelOutages,
   type ModelStandings,
   movedSessions,
   type RefusedTools,
@@ -68,6 +70,7 @@ export interface Runtime {
   readonly owner: OwnerNotices;
   readonly standings: ModelStandings;
   readonly refusedTools: Pick<RefusedTools, "all">;
+  readonly outages: ModelOutages;
   readonly newId: () => string;
   readonly confirm: (url: string) => Promise<void>;
 }
@@ -88,11 +91,13 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const owner = createOwnerNotices({ config, pairing, receive, gate: () => gate, accounts: () => accounts, router: () => router });
   const spending = createSpending({ config, store, log, now, newId, notifyOwner: owner.notify });
   const offered = createOfferedTools({ registry, config, approvals, store, log, now });
+  const lookAgain = () => path.lanes.lookAgain();
+  const outages = createModelOutages({ store, log, now, notifyOwner: owner.notify, onAnswer: lookAgain });
   const { turns, stops, running, describe, standings } = createTurns(options, {
     ...{ engines, registry, spending },
     account: (channel, account) => accounts.get(channel, account),
     context: (inbound, route, visit) => context.read(inbound, route, visit),
-    onTurn: (turn, visit) => facts.note(turn, visit),
+    ...{ onTurn: (turn, visit) => facts.note(turn, visit), onAnswer: outages.answered },
     tools: (...at) => [...acting.tools(...at), ...replyTools(...at)],
     offered,
     acting: (inbound, route) => acting.hint(inbound, route),
@@ -106,7 +111,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     limit: (inbound) => groupHistoryLimit(optionsOf(inbound), config().messages.groupChat.historyLimit),
     now,
   });
-  const context = createTurnContext({ waiting: waitingEvents, group, store, now });
+  const context = createTurnContext({ waiting: waitingEvents, group, store, now, log });
   const activation = createActivation(store);
   const gate = createGate({
     config,
@@ -133,12 +138,11 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const commandIn = (inbound: Inbound, visit?: Visit) =>
     commandOf(commands, inbound, accounts.get(inbound.channel, inbound.account)?.status().identity?.username, visit);
   const router = createRouter({
-    config,
-    store,
-    now,
+    ...{ config, store, now },
     defaultAccount: (channel) => accounts.of(channel)[0]?.id,
     resolve: async (target, channel, account) => (await accounts.get(channel, account)?.connection.resolve?.(target)) ?? target,
     admits: (recipient, senderId) => gate.admits(recipient, senderId),
+    isKnown: (channel) => registry.channels.has(channel) || Object.hasOwn(config().channels, channel),
     threads: (channel) => registry.channels.get(channel)?.definition.capabilities.threads === true,
   });
   const accounts: Accounts = createAccounts({
@@ -155,7 +159,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     },
     trustedProxies: () => config().gateway.trustedProxies,
     debounceMs: () => config().messages.inbound.debounceMs,
-    room: () => path.lanes.room(),
+    ...{ room: () => path.lanes.room(), onOpened: lookAgain },
     isControlCommand: (said, live) => commands.match(commandTextOf(said) ?? "", live.status().identity?.username)?.control === true,
     commands: () => commands.menu(),
   });
@@ -164,7 +168,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
     reports: { log, redact: options.redact, onBegin },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
-      ...{ config, accounts, optionsOf, gate, router, turns, offered, context, facts, describe, files, spending, log, now },
+      ...{ config, accounts, optionsOf, gate, router, turns, offered, context, facts, describe, files, spending, outages, log, now },
       redact: options.redact,
     }),
   });
@@ -197,7 +201,8 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns };
   tapCore(hooks, { ...parts, log, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
-  const ofAgents = { owner, commands, turns, stops, running, standings, refusedTools: offered.refused, activation, router, spending };
+  const ofModels = { standings, outages, refusedTools: offered.refused };
+  const ofAgents = { owner, commands, turns, stops, running, ...ofModels, activation, router, spending };
   return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };
 }
 
@@ -208,7 +213,7 @@ function createTurns(
     registry,
     account,
     ...parts
-  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "tools" | "offered" | "acting" | "spending"> & {
+  }: Pick<AgentTurnsOptions, "engines" | "context" | "onTurn" | "onAnswer" | "tools" | "offered" | "acting" | "spending"> & {
     readonly registry: Registry;
     readonly account: Accounts["get"];
   },

@@ -5,6 +5,7 @@
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
 import { exactDigits } from "../contract/index.ts";
+import { asBytes, onEvent, onMessage } from "../listeners/index.ts";
 import { HttpProblem } from "./problem.ts";
 
 const empty = Buffer.alloc(0);
@@ -25,8 +26,7 @@ export function readBody(request: IncomingMessage, limit: number, done: (problem
   let rest: Buffer[] | undefined;
   let size = 0;
   const stop = (): void => {
-    request.removeListener("data", onData);
-    request.removeListener("end", onEnd);
+    for (const unlisten of listening) unlisten();
     first = undefined;
     rest = undefined;
   };
@@ -48,9 +48,12 @@ export function readBody(request: IncomingMessage, limit: number, done: (problem
     stop();
     done(null, body);
   };
-  request.on("data", onData);
-  request.on("end", onEnd);
-  request.on("error", stop);
+  const source = "a client";
+  const listening = [
+    onMessage(request, "data", { source, check: asBytes, handle: onData }),
+    onEvent(request, "end", { source, handle: onEnd }),
+  ];
+  onEvent(request, "error", { source, handle: stop });
   return stop;
 }
 

@@ -3,6 +3,7 @@
  * gone.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { onEvent } from "../listeners/index.ts";
 
 /**
  * Calls `left` once, when the client closes its sending side or the connection. A lost client looks the same, so callers should end a
@@ -11,9 +12,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 export function onClientEnd(request: IncomingMessage, response: ServerResponse, left: () => void): void {
   const { socket } = request;
   let notified = false;
+  const stops: (() => void)[] = [];
   const notify = (): void => {
-    socket.removeListener("end", notify);
-    response.removeListener("close", notify);
+    for (const stop of stops) stop();
     if (notified) return;
     notified = true;
     left();
@@ -22,6 +23,6 @@ export function onClientEnd(request: IncomingMessage, response: ServerResponse, 
     notify();
     return;
   }
-  socket.once("end", notify);
-  response.once("close", notify);
+  const source = "a client";
+  stops.push(onEvent(socket, "end", { source, handle: notify }), onEvent(response, "close", { source, handle: notify }));
 }

@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { FastifyReply } from "fastify";
 import type { Json } from "../contract/index.ts";
+import { onEvent } from "../listeners/index.ts";
 import { onClientEnd } from "./client-end.ts";
 
 /** A comment at this interval keeps proxies and our own idle timeout from closing a quiet stream. */
@@ -47,7 +48,7 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
     }, keepAliveMs);
     open.add(leave);
     onClientEnd(request, response, leave);
-    response.on("error", leave);
+    onEvent(response, "error", { source: "a client", handle: leave });
     try {
       for (;;) {
         const next = await orLeft(iterator.next());
@@ -83,5 +84,5 @@ export function createEventStreams(options: { readonly onError: (error: unknown)
 }
 
 function drained(response: ServerResponse): Promise<void> {
-  return new Promise((resolve) => response.once("drain", resolve));
+  return new Promise((resolve) => void onEvent(response, "drain", { source: "a client", handle: resolve, once: true }));
 }

@@ -1,5 +1,6 @@
 import type { IncomingMessage } from "node:http";
 import type { FastifyReply } from "fastify";
+import { asBytes, onEvent, onMessage } from "../listeners/index.ts";
 import { type HttpProblem, jsonType, renderProblem } from "./problem.ts";
 
 /** A rejected body up to this size is read completely, so that the connection can be reused. */
@@ -38,14 +39,14 @@ function sendAndLinger(reply: FastifyReply, problem: HttpProblem, text: string):
   const request = reply.request.raw;
   const response = reply.hijack().raw;
   let left = lingerBytes;
+  const source = "a client";
+  const stops: (() => void)[] = [];
   let timer: NodeJS.Timeout | undefined;
   const finish = (): void => {
     if (timer === undefined) return;
     clearTimeout(timer);
     timer = undefined;
-    request.removeListener("data", forget);
-    request.removeListener("end", finish);
-    request.removeListener("close", finish);
+    for (const stop of stops) stop();
     if (!response.writableEnded) response.end();
   };
   const forget = (chunk: Buffer): void => {
@@ -54,10 +55,9 @@ function sendAndLinger(reply: FastifyReply, problem: HttpProblem, text: string):
   };
   timer = setTimeout(finish, lingerMs);
   // A client that disconnects meanwhile is not an error.
-  request.on("error", finish);
-  response.on("error", finish);
-  request.on("end", finish);
-  request.on("close", finish);
+  onEvent(request, "error", { source, handle: finish });
+  onEvent(response, "error", { source, handle: finish });
+  stops.push(onEvent(request, "end", { source, handle: finish }), onEvent(request, "close", { source, handle: finish }));
   response.writeHead(problem.status, {
     ...problem.headers,
     "content-type": jsonType,
@@ -65,6 +65,6 @@ function sendAndLinger(reply: FastifyReply, problem: HttpProblem, text: string):
     connection: "close",
   });
   if (request.method !== "HEAD") response.write(text);
-  request.on("data", forget);
+  stops.push(onMessage(request, "data", { source, check: asBytes, handle: forget }));
   request.resume();
 }

@@ -4,6 +4,7 @@ import type { AddressInfo, Socket } from "node:net";
 import fastify, { type FastifyInstance, type FastifyRequest } from "fastify";
 import type { GatewayConfig } from "../config/index.ts";
 import { cannotStore, reasonOf } from "../contract/index.ts";
+import { onEvent } from "../listeners/index.ts";
 import type { PluginLog, RouteDefinition } from "../sdk/contract.ts";
 import { createAccess } from "./access.ts";
 import { createClientAddress } from "./client-address.ts";
@@ -93,10 +94,11 @@ export function createHttpServer(options: HttpServerOptions): HttpServer {
 
   let closing: Promise<void> | undefined;
   const sockets = new Set<Socket>();
-  app.server.on("connection", (socket) => {
+  const keep = (socket: Socket): void => {
     sockets.add(socket);
-    socket.once("close", () => sockets.delete(socket));
-  });
+    onEvent(socket, "close", { source: "a client", handle: () => sockets.delete(socket), once: true });
+  };
+  onEvent(app.server, "connection", { source: "a client", handle: keep });
   const close = async (): Promise<void> => {
     streams.end();
     // Node considers a connection busy if nothing was ever sent on it, and would wait for it.

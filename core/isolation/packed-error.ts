@@ -15,6 +15,17 @@ export type PackedError =
 
 type Fields<E, K extends keyof E> = { readonly [N in K]: E[N] };
 
+const kinds: ReadonlySet<unknown> = new Set<PackedError["kind"]>(["channel", "engine", "plugin", "host", "other"]);
+
+/** Whether a value of the other side has the shape of an error. */
+export function isPackedError(value: unknown): value is PackedError {
+  const { kind, message, reason, code, details } = (value ?? {}) as Readonly<Record<string, unknown>>;
+  if (!kinds.has(kind)) return false;
+  if (kind === "other") return typeof message === "string";
+  if (kind === "channel" || kind === "engine") return typeof reason === "string";
+  return typeof code === "string" && typeof details === "object" && details !== null;
+}
+
 export function packError(error: unknown): PackedError {
   if (error instanceof ChannelError) {
     const { reason, retryable, retryAfterMs, fate, migratedTo, hint, message } = error;
@@ -40,7 +51,16 @@ function given<T extends object>(fields: T): { [K in keyof T]: NonNullable<T[K]>
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as never;
 }
 
+/** The other side may send an error that this one cannot make, such as one with an unknown code. */
 export function unpackError(error: PackedError): Error {
+  try {
+    return unpack(error);
+  } catch (failed) {
+    return new Error(`it failed with an error that cannot be read: ${reasonOf(failed)}`);
+  }
+}
+
+function unpack(error: PackedError): Error {
   switch (error.kind) {
     case "channel": {
       const { kind: _, reason, ...fields } = error;

@@ -1,7 +1,7 @@
 /** Calls between two threads: each side makes and answers calls over one port. Values cross by structured clone. */
 import { reasonOf } from "../contract/index.ts";
 import type { CurrentCall } from "./current-call.ts";
-import { type PackedError, packError, unpackError } from "./packed-error.ts";
+import { isPackedError, type PackedError, packError, unpackError } from "./packed-error.ts";
 
 export type Message =
   | { readonly type: "ask"; readonly id: number; readonly call: string; readonly args: readonly unknown[] }
@@ -11,6 +11,24 @@ export type Message =
   | { readonly type: "answer"; readonly id: number; readonly value: unknown }
   | { readonly type: "failure"; readonly id: number; readonly error: PackedError };
 
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === "object" && value !== null;
+
+/** A message of the other side; `undefined` if the value is none. */
+export function asMessage(value: unknown): Message | undefined {
+  if (!isObject(value)) return undefined;
+  const { type, id, call, args, error } = value;
+  const isCall = typeof call === "string" && Array.isArray(args);
+  const isWhole = {
+    ask: isCall && Number.isSafeInteger(id),
+    tell: isCall,
+    abort: Number.isSafeInteger(id),
+    answer: Number.isSafeInteger(id),
+    failure: Number.isSafeInteger(id) && isPackedError(error),
+  };
+  const isKnown = typeof type === "string" && Object.hasOwn(isWhole, type) && isWhole[type as Message["type"]];
+  return isKnown ? (value as Message) : undefined;
+}
+
 /** What one side does for the other, by the name of the call. The signal aborts when the caller gives up. */
 export type Handlers = Readonly<Record<string, (args: never, signal: AbortSignal) => unknown>>;
 
@@ -19,7 +37,8 @@ export interface Peer {
   ask<T>(call: string, args: readonly unknown[], signal?: AbortSignal): Promise<T>;
   /** A call without an answer. */
   tell(call: string, args: readonly unknown[]): void;
-  receive(message: Message): void;
+  /** Resolves once an ask is answered. */
+  receive(message: Message): Promise<void> | undefined;
   /** Rejects every ask that waits, by its id, and every later one, which has none. */
   end(errorOf: (id?: number) => Error): void;
 }
@@ -89,12 +108,13 @@ export function createPeer(post: (message: Message) => void, handlers: Handlers,
       if (ended === undefined) post({ type: "tell", call, args });
     },
     receive(message) {
-      if (ended !== undefined) return;
-      if (message.type === "ask") void answer(message);
-      else if (message.type === "tell") void handle(message.call, message.args, new AbortController().signal).catch(() => {});
+      if (ended !== undefined) return undefined;
+      if (message.type === "ask") return answer(message);
+      if (message.type === "tell") void handle(message.call, message.args, new AbortController().signal).catch(() => {});
       else if (message.type === "abort") running.get(message.id)?.abort();
       else if (message.type === "answer") take(message.id)?.resolve(message.value as never);
       else take(message.id)?.reject(unpackError(message.error));
+      return undefined;
     },
     end(errorOf) {
       ended ??= errorOf();

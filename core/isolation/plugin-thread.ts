@@ -2,8 +2,9 @@
 import { extname } from "node:path";
 import { Worker } from "node:worker_threads";
 import { PluginError, reasonOf } from "../contract/index.ts";
+import { faultText, onEvent, onMessage } from "../listeners/index.ts";
 import { createCallMemory, lastCall } from "./current-call.ts";
-import { createPeer, type Handlers, type Message, type Peer } from "./peer.ts";
+import { asMessage, createPeer, type Handlers, type Peer } from "./peer.ts";
 import type { Facts, Pulse, ThreadData, ThreadSettings } from "./protocol.ts";
 
 /** Megabytes of the heap of one plugin, and of its buffers, which lie outside the heap. */
@@ -70,13 +71,24 @@ export function startThread({
     peer.end((id) => new ThreadEnded(name, reason, id !== undefined && id === last));
   }
 
-  worker.on("message", (message: Message) => peer.receive(message));
-  worker.on("error", (error: unknown) => {
-    const isMemory = (error as { readonly code?: unknown } | null)?.code === "ERR_WORKER_OUT_OF_MEMORY";
-    isFull ||= isMemory;
-    why ??= isMemory ? `it used more than ${memoryMb} MB of memory` : `uncaught error: ${reasonOf(error)}`;
+  const source = "its thread";
+  onMessage(worker, "message", {
+    ...{ source, check: asMessage, handle: peer.receive },
+    // Its calls could wait for ever for an answer that was spoilt.
+    fault: (fault) => void end(`${faultText(fault)}; the port of its thread is not for plugins`),
   });
-  worker.on("exit", (code) => over(why ?? `its thread ended with exit code ${code}, as by process.exit`));
+  onEvent<readonly [unknown]>(worker, "error", {
+    source,
+    handle(error) {
+      const isMemory = (error as { readonly code?: unknown } | null)?.code === "ERR_WORKER_OUT_OF_MEMORY";
+      isFull ||= isMemory;
+      why ??= isMemory ? `it used more than ${memoryMb} MB of memory` : `uncaught error: ${reasonOf(error)}`;
+    },
+  });
+  onEvent<readonly [number]>(worker, "exit", {
+    source,
+    handle: (code) => over(why ?? `its thread ended with exit code ${code}, as by process.exit`),
+  });
 
   async function end(reason: string): Promise<void> {
     why ??= reason;

@@ -3,11 +3,12 @@ import { type MessagePort, parentPort, workerData } from "node:worker_threads";
 import { PluginError, reasonOf } from "../contract/index.ts";
 import { checkMembers } from "../host/declaration/members.ts";
 import { createLoader } from "../host/load.ts";
+import { onEvent, onMessage } from "../listeners/index.ts";
 import type { PluginDefinition, RouteAnswer, RouteRequest } from "../sdk/contract.ts";
 import { createIds } from "../state/ids.ts";
 import { noteCurrentCall } from "./current-call.ts";
 import { declaredOf, Uncrossable } from "./declaration.ts";
-import { createPeer, type Handlers, type Message, type Peer } from "./peer.ts";
+import { asMessage, createPeer, type Handlers, type Peer } from "./peer.ts";
 import type { Facts, Pulse, ThreadData } from "./protocol.ts";
 import { createThreadAccounts } from "./thread/accounts.ts";
 import { channelHandlers } from "./thread/channels.ts";
@@ -88,9 +89,12 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
     },
   };
   const peer = createPeer((message) => port.postMessage(message), handlers, noteCurrentCall(callMemory));
-  port.on("message", (message: Message) => peer.receive(message));
+  onMessage(port, "message", { source: "the main thread", check: asMessage, handle: peer.receive });
   // As on the main thread, a rejection that no code handles ends nothing.
-  process.on("unhandledRejection", (error) => peer.tell("log", [null, "error", { error: reasonOf(error) }, "unhandled promise rejection"]));
+  onEvent<readonly [unknown]>(process, "unhandledRejection", {
+    source: "the plugin",
+    handle: (error) => peer.tell("log", [null, "error", { error: reasonOf(error) }, "unhandled promise rejection"]),
+  });
 }
 
 function attempt(report: () => unknown): unknown {

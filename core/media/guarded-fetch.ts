@@ -7,6 +7,7 @@ import { type FileHandle, open, rm } from "node:fs/promises";
 import type { IncomingMessage, RequestOptions } from "node:http";
 import type { Socket } from "node:net";
 import { ChannelError } from "../contract/index.ts";
+import { onEvent } from "../listeners/index.ts";
 import { bytesOf } from "./address.ts";
 import { createPace, type Pace } from "./pace.ts";
 import { type Lookup, publicAddresses, systemLookup } from "./public-lookup.ts";
@@ -111,7 +112,7 @@ export function createGuardedFetch({ lookup = systemLookup, connect }: GuardedFe
         () =>
           new Promise<IncomingMessage>((resolve, reject) => {
             const asking = request(options, resolve);
-            asking.on("error", reject);
+            onEvent(asking, "error", { source: host, handle: reject });
             asking.end();
           }),
       );
@@ -151,10 +152,11 @@ export function createGuardedFetch({ lookup = systemLookup, connect }: GuardedFe
 
 function opened(socket: Socket, event: "connect" | "secureConnect"): Promise<void> {
   return new Promise((resolve, reject) => {
-    socket.once(event, resolve);
+    const source = "a server of media";
+    onEvent(socket, event, { source, handle: () => resolve(), once: true });
     // This listener is never removed, because a late error must not end the process.
-    socket.on("error", reject);
-    socket.once("close", () => reject(new Error("the connection was closed")));
+    onEvent(socket, "error", { source, handle: reject });
+    onEvent(socket, "close", { source, handle: () => reject(new Error("the connection was closed")), once: true });
   });
 }
 

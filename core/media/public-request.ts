@@ -1,4 +1,5 @@
 /** Sends a request to a public address only for its effect, such as confirming a subscription. The response is not read. */
+import { onEvent } from "../listeners/index.ts";
 import type { PublicAgentOptions } from "./public-agent.ts";
 
 interface RequestOptions extends PublicAgentOptions {
@@ -15,7 +16,8 @@ export async function requestPublic(url: string, { timeoutMs = 10_000, ...option
   const dispatcher = createPublicAgent(options);
   try {
     const answer = await request(url, { dispatcher, signal: AbortSignal.timeout(timeoutMs) });
-    answer.body.on("error", () => {}).destroy();
+    onEvent(answer.body, "error", { source: "the platform", handle() {} });
+    answer.body.destroy();
     if (answer.statusCode < 200 || answer.statusCode > 299) throw new Error(`the platform answered ${answer.statusCode}`);
   } finally {
     await dispatcher.destroy();

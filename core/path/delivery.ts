@@ -1,15 +1,16 @@
 /** Station 6: sends the outbox part by part, in order, and records each attempt and its outcome. */
 
 import { isDeepStrictEqual } from "node:util";
-import { type Contact, type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
-import { type ChannelError, PluginError, type Receipt, reasonOf } from "../contract/index.ts";
+import { type AwayAccount, type Contact, type LiveAccount, patientWait, retryPolicy, sleep } from "../channels/index.ts";
+import { type Address, type ChannelError, PluginError, type Receipt } from "../contract/index.ts";
 import type { OutboxRow, Settlement, Store } from "../state/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
-import { admission } from "./admission.ts";
+import { admission, mayGo, unreportedWaitMs } from "./admission.ts";
 import type { Trace } from "./endings/ending.ts";
 import { channelError, hintOf, repeatable } from "./endings/send-errors.ts";
 import { unreachable } from "./endings/unreachable.ts";
-import { persist } from "./patience.ts";
+import { persist, waitFor } from "./patience.ts";
+import { requireAccount } from "./row-account.ts";
 import type { Admission } from "./said.ts";
 
 /** How long a send that had no effect is retried: a platform may be away for hours, and the reply must not be lost. */
@@ -22,8 +23,6 @@ const giveUpAfterMs = 24 * 60 * 60_000;
 const mostRepetitions = 2;
 /** A send may take this long. It must end before another node may take the unit over. */
 const sendMs = 5_000;
-/** Longest wait for rate limits, or for the platform to answer, that the trace does not mention. */
-const unreportedWaitMs = 3_000;
 
 export interface DeliveryResult {
   readonly receipts: readonly Receipt[];
@@ -56,6 +55,8 @@ export interface DeliveryOptions {
   /** What `admission` returned for the first row when it was written, if that row waits. */
   readonly admission?: Admission | undefined;
   readonly account: (channel: string, account: string) => LiveAccount | undefined;
+  /** Why the account of a row cannot be used now. */
+  readonly away: (address: Address) => AwayAccount | undefined;
   readonly contact: (channel: string, account: string) => Contact;
 }
 
@@ -70,6 +71,7 @@ type Fate =
   | { readonly failure: string; readonly platformSilent?: true | undefined }
   | { readonly interrupted: true };
 
+/** Throws `Postponed` if the account of a row is away: the row and those after it wait in the store. */
 export async function deliver(rows: readonly OutboxRow[], options: DeliveryOptions): Promise<DeliveryResult> {
   const { store, now } = options;
   const receipts: Receipt[] = [];
@@ -119,25 +121,6 @@ async function giveUpRest(
   return rest;
 }
 
-/** `false`: the gateway is closing. */
-async function mayGo(row: OutboxRow, leave: Admission | undefined, options: DeliveryOptions): Promise<boolean> {
-  const { signal, trace } = options;
-  const waiting = leave ?? admission(row, options);
-  if (waiting === undefined) return !signal.aborted;
-  const began = performance.now();
-  const { fault } = await waiting;
-  if (fault !== undefined) {
-    const plugin = fault instanceof PluginError ? fault.plugin : row.address.channel;
-    trace.add("delivery", { plugin, verdict: "pass", code: "admit_failed", detail: reasonOf(fault) });
-  }
-  const waited = performance.now() - began;
-  if (waited >= unreportedWaitMs) {
-    const detail = `part ${row.index + 1} waited ${Math.round(waited / 1_000)} s for the platform's limits`;
-    trace.add("delivery", { plugin: row.address.channel, verdict: "pass", code: "limits_waited", detail });
-  }
-  return !signal.aborted;
-}
-
 /** Sends one row until its outcome is known. */
 async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): Promise<Fate> {
   const { trace, store, signal, once } = options;
@@ -146,6 +129,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
   const contact = options.contact(row.address.channel, row.address.account);
   const account = () => options.account(row.address.channel, row.address.account);
   let { doubts } = row;
+  await requireAccount(row, { ...options, isMarked: leave === "marked" });
   if (leave !== "marked") {
     // An earlier process began to send the row and died, so it is unknown whether it arrived. Editing or removing a message twice does no
     // harm, so those are not in doubt.
@@ -188,6 +172,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
       const plugin = thrown instanceof PluginError && thrown.plugin !== "core" ? thrown.plugin : row.address.channel;
       if (error.fate === "not-sent" && (signal.aborted || error.retryable)) await store.notSent(row.id);
       if (signal.aborted) return { interrupted: true };
+      if (error.fate === "not-sent" && error.retryable) waitFor(() => options.away(row.address));
       if (error.fate === "unknown") {
         // Either this was the repetition, or none is allowed.
         if (doubts > 0 || once !== undefined) return giveUp(row, "send_fate_unknown", error.message, trace, { plugin });
@@ -197,6 +182,7 @@ async function sendRow(row: OutboxRow, leave: Leave, options: DeliveryOptions): 
       else if (performance.now() - began > giveUpAfterMs)
         return giveUp(row, error.reason, error.message, trace, { plugin, hint: hintOf(error, account()), platformSilent: true });
       else if (!(await waitAfter(error, { row, attempt }, options))) return { interrupted: true };
+      await requireAccount(row, { ...options, isMarked: false });
       // A row that may be repeated has one attempt left, which must not fall into the same outage.
       if (doubts > 0) {
         const ended = await awaitAnswers(row, mark, contact, options);

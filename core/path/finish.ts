@@ -1,7 +1,8 @@
 /** The end of a unit: sends what it says, stores its outcome, and reports the end. */
-import type { Ending } from "../state/index.ts";
-import { deliver } from "./delivery.ts";
+import type { Ending, Unit } from "../state/index.ts";
+import { type DeliveryOptions, deliver } from "./delivery.ts";
 import { createReport, createUnreadLine } from "./endings/ended.ts";
+import { dropped } from "./endings/ending.ts";
 import { Interrupted } from "./endings/hand-back.ts";
 import { createUndelivered, onceOf } from "./endings/undelivered.ts";
 import { isOfQueue } from "./endings/unread.ts";
@@ -17,6 +18,14 @@ export function createFinish(ground: Ground, log: PathOptions["reports"]["log"])
   const { now, random } = clock;
   const account = accounts.get;
   const sending = { hooks, store, now, random, account, contact: accounts.contact };
+  /** Rows of the account that received the event are sent by the same bot only. */
+  function awayOf({ events: [leader] }: Unit): DeliveryOptions["away"] {
+    const { source, account: received, dedupeKey } = leader ?? {};
+    if (source === undefined || received === undefined || dedupeKey === undefined)
+      return ({ channel, account: id }) => accounts.away(channel, id);
+    const by = { source, account: received, dedupeKey };
+    return ({ channel, account: id }) => (channel === source && id === received ? accounts.awayFor(by) : accounts.away(channel, id));
+  }
   const report = createReport({ log, hooks, agents: ground.agents, underWay: ground.underWay });
   const reportUnread = createUnreadLine(log);
   const apologize = createUndelivered({
@@ -24,10 +33,27 @@ export function createFinish(ground: Ground, log: PathOptions["reports"]["log"])
     find: (unit) => findRoute(ground, { unit, trace: newTrace() }),
     render: (apology, trace) => renderNotice(apology, { account, trace }),
     // Its rows wait in the store, like those that an earlier process left.
-    deliver: (rows, how) => deliver(rows, { ...sending, ...how, resumed: true }),
+    deliver: (rows, { unit, ...how }) => deliver(rows, { ...sending, ...how, away: awayOf(unit), resumed: true }),
   });
+  /** Ends a unit whose reply an operator has dropped while it waited for its channel. */
+  async function drop(
+    unit: Unit,
+    { ending, trace, signal, visit }: Pick<Walk, "trace" | "signal" | "visit"> & { readonly ending: Ending },
+  ) {
+    const end: Ending = { ...ending, ...dropped(trace).stop };
+    const at = now();
+    if (!(await persist(() => store.settle({ ...end, unitId: unit.id, at, decisions: trace.take() }), signal))) return;
+    report({ unit, visit, inbound: undefined, end, at, deciding: trace.deciding("silent"), receipts: [], usage: undefined });
+  }
+
   return async ({ unit, trace, visit, signal }, said) => {
     const { ending, rows, inbound, usage } = said;
+    const [leader] = unit.events;
+    const acceptedAt = leader?.acceptedAt ?? 0;
+    if (unit.stage === "delivery" && rows.some(({ address }) => ground.drops.cover(address, acceptedAt))) {
+      for (const { id } of rows) await persist(() => store.unsendable(id, { at: now(), reason: "dropped" }), signal);
+      return await drop(unit, { ending, trace, signal, visit });
+    }
     const once = onceOf(ending, said.failure);
     const [first] = rows;
     // The node that sends for the account takes the unit over.
@@ -39,6 +65,7 @@ export function createFinish(ground: Ground, log: PathOptions["reports"]["log"])
       trace,
       visit,
       resumed: unit.stage === "delivery",
+      away: awayOf(unit),
       admission: said.admission,
       once,
     });

@@ -1,7 +1,17 @@
 /** Station 5: the reply passes through the formatting taps; then the channel renders it into parts, each within the platform's limits. */
 
 import type { LiveAccount } from "../channels/index.ts";
-import { type Address, type Inbound, isOfState, type Outcome, type Part, PluginError, type Reply, reasonOf } from "../contract/index.ts";
+import {
+  type Address,
+  ChannelError,
+  type Inbound,
+  isOfState,
+  type Outcome,
+  type Part,
+  PluginError,
+  type Reply,
+  reasonOf,
+} from "../contract/index.ts";
 import type { CalledConnection } from "../host/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
@@ -121,16 +131,9 @@ async function render(
     return { outcome: "silent", reason, reply, sayings: [] };
   }
   const live = account(to.channel, to.account);
-  if (live === undefined) {
-    trace.add("delivery", {
-      plugin: "core",
-      verdict: "failed",
-      code: "no_channel",
-      detail: `${to.channel}:${to.account} is not connected`,
-      path: `channels.${to.channel}`,
-    });
-    return { outcome: "failed", reason: "no_channel", reply, sayings: [] };
-  }
+  // Its account was closed before the turn began, so nothing can render the reply yet.
+  if (live === undefined)
+    throw new ChannelError("account_not_open", { retryable: true, detail: `${to.channel}:${to.account} is not open` });
   const partsOf = (said: Reply) =>
     renderSayings(asSent(said, context), to, {
       connection: live.connection,

@@ -4,6 +4,7 @@ import type { Address, Inbound } from "../contract/index.ts";
 import { passedBy } from "../stations/index.ts";
 import { type Stop, textReply } from "./endings/ending.ts";
 import type { Ground, Walk } from "./ground.ts";
+import { waitFor } from "./patience.ts";
 
 function addressOf(inbound: Inbound): Address {
   const { channel, account, chat } = inbound;
@@ -11,7 +12,7 @@ function addressOf(inbound: Inbound): Address {
 }
 
 export async function gating(
-  { hooks }: Pick<Ground, "hooks">,
+  { hooks, accounts }: Pick<Ground, "hooks" | "accounts">,
   { trace, visit }: Pick<Walk, "trace" | "visit">,
   inbound: Inbound,
 ): Promise<Stop | undefined> {
@@ -21,6 +22,8 @@ export async function gating(
     trace.add("gating", { plugin: "core", verdict: "pass", code, ...(path === undefined ? {} : { path }) });
     return undefined;
   }
+  // Its account was closed a moment ago, and with it the lists that might have admitted the sender.
+  if (inbound.authority === "channel") waitFor(() => accounts.away(inbound.channel, inbound.account));
   const { code, detail, path, hint, notice, outcome = "refused" } = refused.value;
   trace.add("gating", {
     plugin: refused.plugin,

@@ -1,6 +1,6 @@
 /** Shared dependencies of every step of an event, and the value that passes through the steps. */
 import type { Address } from "../contract/index.ts";
-import type { Unit } from "../state/index.ts";
+import type { Drops, Unit } from "../state/index.ts";
 import type { UnderWay, Visit } from "../stations/index.ts";
 import type { Path } from "./door.ts";
 import type { Trace } from "./endings/ending.ts";
@@ -33,14 +33,16 @@ export interface Walk {
 export interface Ground extends Pick<PathOptions, "hooks" | "store" | "accounts" | "gate" | "agents" | "clock"> {
   /** Aborted when the gateway closes. */
   readonly signal: AbortSignal;
+  readonly log: PathOptions["reports"]["log"];
   readonly leases: Leases;
   /** Whether this node sends to that account. */
   readonly sendsTo: (address: Address) => true | Promise<boolean>;
   readonly files: ReplyFiles;
   readonly sessions: SessionTurns;
+  readonly drops: Pick<Drops, "cover">;
   readonly presenceFor: ReturnType<typeof createPresences>;
   readonly newTrace: () => Trace;
-  readonly lanes: Pick<Lanes, "notify">;
+  readonly lanes: Pick<Lanes, "notify" | "hold">;
   readonly receive: Path["receive"];
   readonly underWay: UnderWay;
 }

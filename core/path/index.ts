@@ -4,7 +4,7 @@
  */
 import { setMaxListeners } from "node:events";
 import { reasonOf } from "../contract/index.ts";
-import { accountDuty, createDuties } from "../state/index.ts";
+import { accountDuty, createDrops, createDuties } from "../state/index.ts";
 import { createUnderWay } from "../stations/index.ts";
 import type { Path } from "./door.ts";
 import { Trace } from "./endings/ending.ts";
@@ -23,7 +23,7 @@ import { createRun } from "./run.ts";
 
 export type { Path } from "./door.ts";
 export type { AgentSide } from "./options.ts";
-export { Postponed } from "./patience.ts";
+export { waitFor } from "./patience.ts";
 
 export function createPath(options: PathOptions): Path {
   const { hooks, store, accounts, gate, agents, clock } = options;
@@ -45,6 +45,7 @@ export function createPath(options: PathOptions): Path {
   const sessions = createSessionTurns(signal);
   const underWay = createUnderWay();
   const duties = createDuties(store.nodes);
+  const drops = createDrops({ store, now });
   const leases = createLeases({ closing: signal, store });
   const lanes = createLanes({
     store,
@@ -62,7 +63,7 @@ export function createPath(options: PathOptions): Path {
   });
   const receive = createReceive({ store, lanes, clock, pathsOf: gate.pathsOf, newTrace });
   const ground: Ground = {
-    ...{ hooks, store, accounts, gate, agents, clock, signal, sessions, newTrace, lanes, leases, receive, underWay },
+    ...{ hooks, store, accounts, gate, agents, clock, signal, sessions, newTrace, lanes, leases, receive, underWay, drops, log },
     files: createReplyFiles({ store, stateDirectory: options.stateDirectory, now }),
     sendsTo: ({ channel, account }) => duties.has(accountDuty(channel, account)),
     presenceFor: createPresences({ store, acknowledgements, accounts, agents, log, now }),
@@ -73,10 +74,24 @@ export function createPath(options: PathOptions): Path {
     handBack: createHandBack({ store, log, now, signal }),
   });
 
+  async function rescan(): Promise<void> {
+    await drops.load();
+    await lanes.rescan();
+  }
+
   async function start(): Promise<void> {
+    await drops.load();
     await acknowledgements.mendEnded();
     await lanes.start();
   }
 
-  return { lanes, start, receive, underWay, waitsForSession: sessions.waits, interrupt: () => interruption.abort(), lost: leases.lost };
+  return {
+    lanes: { ...lanes, rescan },
+    start,
+    receive,
+    underWay,
+    waitsForSession: sessions.waits,
+    interrupt: () => interruption.abort(),
+    lost: leases.lost,
+  };
 }

@@ -7,7 +7,7 @@ import { type Stop, silentDecision, stopForTap } from "./endings/ending.ts";
 import type { Ground, Walk } from "./ground.ts";
 
 export async function ingress(
-  { hooks, gate, accounts }: Pick<Ground, "hooks" | "gate" | "accounts">,
+  { hooks, gate }: Pick<Ground, "hooks" | "gate">,
   { unit, trace, visit }: Pick<Walk, "unit" | "trace" | "visit">,
 ): Promise<Inbound | Stop> {
   const [leader] = unit.events;
@@ -23,7 +23,7 @@ export async function ingress(
       plugin: "core",
       verdict: "failed",
       code: "no_ingress",
-      ...notUnderstood(leader, accounts),
+      ...notUnderstood(leader),
     });
     return { stop: { outcome: "failed", reason: "no_ingress" } };
   }
@@ -46,20 +46,11 @@ export async function ingress(
 }
 
 /** Distinguishes junk for an open channel from an event that nothing here can read. */
-function notUnderstood(
-  { source, account = "", authority }: StoredEvent,
-  accounts: Ground["accounts"],
-): { readonly detail: string; readonly hint: string } {
+function notUnderstood({ source, account = "", authority }: StoredEvent): { readonly detail: string; readonly hint: string } {
   if (authority !== "channel") {
     return { detail: `No plugin reads events of ${source}.`, hint: "Load the plugin that the event came from, then have it sent again." };
   }
   const at = account === "" ? `channel ${source}` : `account ${account} of the channel ${source}`;
-  if (accounts.get(source, account) === undefined) {
-    return {
-      detail: `The ${at} is not open, so the event cannot be read.`,
-      hint: `Enable it in channels.${source}, then have it sent again.`,
-    };
-  }
   return {
     detail: `The ${at} does not recognize the event: it is not an update of the platform, or one of an unsupported kind.`,
     hint: "No setting changes that, and no message of a supported kind was lost.",

@@ -6,6 +6,7 @@ import type { Address, Inbound, OutboundMedia, RawEvent, Reply, Route, TurnEvent
 import type { Log } from "../log/index.ts";
 import type { Ending, SessionMessage, Store, Unit } from "../state/index.ts";
 import type { FormattingContext, Hooks, Visit } from "../stations/index.ts";
+import type { Wait } from "./patience.ts";
 
 /** Fetches, checks and stores the files of a reply; never rejects. `null`: `/stop` arrived, and the reply must not be sent. */
 export type CompleteReply = (
@@ -27,6 +28,18 @@ export interface AgentSide {
     source: { readonly plugin: string; readonly stream: AsyncIterable<TurnEvent>; readonly inbound: Inbound; readonly route: Route },
     signal: AbortSignal,
   ): AsyncIterable<TurnEvent>;
+  /**
+   * How a turn waits whose models are away, until they answer or its patience ends. `undefined`: it does not wait, because a person watches
+   * it, or because it has waited as long as it may.
+   */
+  waitForModel(turn: {
+    readonly unitId: string;
+    readonly inbound: Inbound;
+    readonly route: Route;
+    readonly visit: Visit;
+    readonly reason: string;
+    readonly detail: string;
+  }): Promise<{ readonly detail: string; readonly known: boolean; readonly wait: Wait } | undefined>;
   /** What a person reads whose turn a budget refused; `undefined` if nothing, because they have read it today. */
   refusalFor(inbound: Inbound, route: Route): Promise<string | undefined>;
   /** The files of a reply, just before it is rendered; called only if there are any. */
@@ -85,7 +98,7 @@ export interface PathOptions {
   readonly store: Store;
   /** Where files that are to be sent are kept. */
   readonly stateDirectory: string;
-  readonly accounts: Pick<Accounts, "get" | "contact" | "expects">;
+  readonly accounts: Pick<Accounts, "get" | "contact" | "away" | "awayFor">;
   readonly gate: Pick<Gate, "pathsOf">;
   readonly agents: AgentSide;
   readonly reports: PathReports;

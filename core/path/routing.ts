@@ -1,9 +1,10 @@
 /** Station 3: which agent, which session, and where the reply goes. */
 
+import type { AwayAccount } from "../channels/index.ts";
 import type { Address, Inbound, Route } from "../contract/index.ts";
 import type { Hooks, Visit } from "../stations/index.ts";
-import { type Stop, stopForTap, type Trace } from "./endings/ending.ts";
-import { Postponed } from "./patience.ts";
+import { dropped, type Stop, stopForTap, type Trace } from "./endings/ending.ts";
+import { waitFor } from "./patience.ts";
 
 export async function routing(
   inbound: Inbound,
@@ -12,13 +13,17 @@ export async function routing(
     trace,
     visit,
     fallback,
-    isAwaited,
+    awayFrom,
+    isDropped,
   }: {
     readonly hooks: Hooks;
     readonly trace: Trace;
     readonly visit: Visit;
     readonly fallback: (inbound: Inbound) => Route | Promise<Route>;
-    readonly isAwaited: (to: Address) => boolean;
+    /** Whether an operator has dropped what waits for the account of a recipient. */
+    readonly isDropped: (to: Address) => boolean;
+    /** Why the account of a recipient cannot be used now. */
+    readonly awayFrom: (to: Address) => AwayAccount | undefined;
   },
 ): Promise<Route | Stop> {
   let answered: Awaited<ReturnType<Hooks["routing"]>>;
@@ -31,11 +36,9 @@ export async function routing(
     return stopForTap(error, "routing", trace);
   }
   const { to } = route;
-  if (to !== null && isAwaited(to)) {
-    // A turn whose reply could not be sent now waits, so that the model is not paid twice.
-    const detail = `${to.channel}:${to.account}, where the answer goes, is configured, but not open`;
-    throw new Postponed("account_not_open", { detail, path: `channels.${to.channel}` });
-  }
+  if (to !== null && isDropped(to)) return dropped(trace);
+  // A turn whose reply could not be sent now waits, so that the model is not paid twice.
+  if (to !== null) waitFor(() => awayFrom(to));
   trace.add("routing", {
     plugin: answered?.plugin ?? "core",
     verdict: "pass",

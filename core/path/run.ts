@@ -37,9 +37,10 @@ export function createRun(
         else if (unit.attempts > 1 || unit.stage === "delivery") void acknowledgements.mend(unit.id);
       }
     } catch (error) {
-      await handBack(walk, error);
+      const hold = await handBack(walk, error);
       // The unit waits in its lane again; events that its turn took from the session's queue wait there.
-      lanes.notify(unit.lane, 0);
+      if (hold === undefined) lanes.notify(unit.lane, 0);
+      else lanes.hold(unit.lane, hold);
       if (walk.sessionKey !== undefined) lanes.notify(walk.sessionKey, 0);
     }
   };

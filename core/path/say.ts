@@ -66,6 +66,7 @@ export async function say(
       ? []
       : agents.followUps({ inbound, route, ending, unitId: unit.id, ...(reply === undefined ? {} : { reply }) });
   const accepted = followUps.map((event) => ground.receive(event, { follows: true }));
+  const isOpen = first === undefined || accounts.get(first.address.channel, first.address.account) !== undefined;
   const admitted = first === undefined || !here ? undefined : admission(first, { account: accounts.get, signal });
   const saying =
     sayings.length === 0 && messages.length === 0
@@ -74,7 +75,7 @@ export async function say(
           unitId: unit.id,
           at,
           rows: sayings,
-          ...(admitted === undefined && here ? {} : { first: "waiting" as const }),
+          ...(admitted === undefined && here && isOpen ? {} : { first: "waiting" as const }),
           ...(tookQueued ? { tookQueued } : {}),
           ending,
           ...(messages.length > 0 && route !== undefined ? { transcript: { sessionKey: route.sessionKey, messages } } : {}),
@@ -83,7 +84,7 @@ export async function say(
   // Awaited together: if one commit fails, all fail, and an unhandled rejection would end an embedder's process.
   const marking =
     isRead && messages.length > 0 && inbound !== undefined && route !== undefined ? agents.markRead(inbound, route, visit) : undefined;
-  const counted = reply === undefined ? undefined : reportLeftOut(unit, store);
+  const counted = reply === undefined ? undefined : reportLeftOut(unit, { store, log: ground.log });
   const alone = marking === undefined && counted === undefined && accepted.length === 0;
   const rows = alone ? await saying : (await Promise.all([saying, marking, counted, ...accepted]))[0];
   return { ending, rows, inbound, usage: reply?.usage, presence, admission: admitted, files };

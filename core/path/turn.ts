@@ -17,6 +17,7 @@ import { withAdditions } from "./additions.ts";
 import { apologyTo, withDone } from "./endings/apology.ts";
 import { type Stop, silentDecision, type Trace, textReply } from "./endings/ending.ts";
 import type { PathOptions } from "./options.ts";
+import { Postponed } from "./patience.ts";
 import type { Presence } from "./presence/presence.ts";
 import { createShownText, endedText, interruptedNote, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
 
@@ -58,9 +59,12 @@ export async function turn(
     readonly guardStream: PathOptions["agents"]["guardStream"];
     readonly refusalFor: PathOptions["agents"]["refusalFor"];
     readonly keepGenerated: PathOptions["agents"]["keepGenerated"];
+    readonly waitForModel: PathOptions["agents"]["waitForModel"];
+    readonly unitId: string;
   },
 ): Promise<TurnResult | Stop> {
   const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream, refusalFor, keepGenerated } = options;
+  const { waitForModel, unitId } = options;
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
@@ -119,6 +123,8 @@ export async function turn(
       trace.add("turn", { plugin, verdict: "pass", code: "done", detail, ...usageOf(found) });
       return { reply: withAdditions(replyOf(found), additions, { inbound, silence: () => null }) };
     }
+    const wait = await waitForModel({ unitId, inbound, route, visit, reason: code, detail: reasonOf(error) });
+    if (wait !== undefined) throw new Postponed("waits_for_model", { ...wait, ...(hint !== undefined && { hint }) });
     const isRefused = code === overBudget;
     trace.add("turn", {
       plugin: code === "stopped" || isRefused ? "core" : plugin,

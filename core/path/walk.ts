@@ -1,10 +1,10 @@
 /** From ingress to formatting: the steps of one unit until what it says is in the outbox. */
 import type { Address, Inbound, Reply, Route } from "../contract/index.ts";
-import { controlSuffix, type Ending } from "../state/index.ts";
+import { controlSuffix, type Ending, type Unit } from "../state/index.ts";
 import { addHold, type FormattingContext, toolCalls, Visit } from "../stations/index.ts";
 import { isAt } from "./answer-place.ts";
 import { apologyTo, placeOf } from "./endings/apology.ts";
-import { isStop, type Stop, type Trace } from "./endings/ending.ts";
+import { dropped, isStop, type Stop, type Trace } from "./endings/ending.ts";
 import { exhaustedEnding, maxAttempts } from "./endings/exhausted.ts";
 import { Interrupted } from "./endings/hand-back.ts";
 import { formatting, renderNotice, type Saying } from "./formatting.ts";
@@ -12,6 +12,7 @@ import { gating } from "./gating.ts";
 import type { Ground, Walk } from "./ground.ts";
 import { ingress } from "./ingress.ts";
 import { enterSession } from "./lanes/session-place.ts";
+import { waitFor } from "./patience.ts";
 import { routing } from "./routing.ts";
 import type { Said } from "./said.ts";
 import { say } from "./say.ts";
@@ -20,6 +21,7 @@ import { traceTools, turn } from "./turn.ts";
 /** Resolves once everything that the unit says is in the outbox. */
 export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
   const { unit } = walk;
+  if (isDropped(ground, unit)) return await say(ground, walk, { ending: dropped(walk.trace).stop, sayings: [] });
   if (unit.attempts > maxAttempts) return await giveUp(ground, walk);
   const inbound = await ingress(ground, walk);
   if (isStop(inbound)) return await say(ground, walk, { ending: inbound.stop, sayings: [] });
@@ -29,7 +31,7 @@ export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
   }
   const route = await routeOf(ground, walk, inbound);
   if (isStop(route)) {
-    const apology = apologyTo(route.stop.reason, { inbound, to: placeOf(inbound) });
+    const apology = route.stop.outcome === "failed" ? apologyTo(route.stop.reason, { inbound, to: placeOf(inbound) }) : undefined;
     return await say(ground, walk, { ending: route.stop, sayings: await notice(ground, walk, apology), inbound });
   }
   // A command such as `/stop` never waits for a turn.
@@ -45,21 +47,35 @@ export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
   }
 }
 
-function routeOf(ground: Ground, { trace, visit }: Pick<Walk, "trace" | "visit">, inbound: Inbound): Promise<Route | Stop> {
-  const { hooks, agents, accounts } = ground;
-  // A reply waits if its account is configured but not open.
-  const isAwaited = ({ channel, account }: Address) => accounts.get(channel, account) === undefined && accounts.expects(channel, account);
-  return routing(inbound, { hooks, trace, visit, fallback: agents.route, isAwaited });
+function isDropped({ drops }: Pick<Ground, "drops">, { events: [leader] }: Unit): boolean {
+  const { source: channel, account, acceptedAt } = leader ?? {};
+  return channel !== undefined && account !== undefined && acceptedAt !== undefined && drops.cover({ channel, account }, acceptedAt);
+}
+
+function routeOf(ground: Ground, { unit, trace, visit }: Pick<Walk, "unit" | "trace" | "visit">, inbound: Inbound): Promise<Route | Stop> {
+  const { hooks, agents, accounts, drops } = ground;
+  const isDroppedTo = (to: Address) => drops.cover(to, unit.events[0]?.acceptedAt ?? 0);
+  const awayFrom = ({ channel, account }: Address) => accounts.away(channel, account);
+  return routing(inbound, { hooks, trace, visit, fallback: agents.route, isDropped: isDroppedTo, awayFrom });
 }
 
 /** Renders a text of the gateway itself. */
 function notice(
-  { accounts }: Ground,
+  { accounts }: { readonly accounts: Pick<Ground["accounts"], "get"> },
   { trace }: { readonly trace: Trace },
   said: Stop["say"],
   more: { readonly previews?: readonly string[]; readonly place?: Address | null; readonly shown?: string | undefined } = {},
 ): Promise<readonly Saying[]> {
   return renderNotice(said, { account: accounts.get, trace, ...more });
+}
+
+/**
+ * The accounts, with the one that the turn replies to as it was when the turn began: the configuration may lose it during the turn, and the
+ * reply, which is rendered all the same, then waits in the outbox.
+ */
+function accountDuringTurn({ get }: Ground["accounts"], { to }: Route): Ground["accounts"]["get"] {
+  const atBegin = to === null ? undefined : get(to.channel, to.account);
+  return (channel, account) => get(channel, account) ?? (atBegin?.channel === channel && atBegin.id === account ? atBegin : undefined);
 }
 
 /** Runs the turn and renders what it says. */
@@ -70,18 +86,22 @@ async function answer(
 ): Promise<Said> {
   const { hooks, store, accounts, agents, gate, clock } = ground;
   const { unit, trace, visit, signal } = walk;
+  const { to } = route;
+  // It may have been closed while the turn waited for others of its session.
+  if (to !== null) waitFor(() => accounts.away(to.channel, to.account));
+  const account = accountDuringTurn(accounts, route);
   const presence = ground.presenceFor(unit, received, route);
   const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
   const inbound = hasFiles ? await agents.completeMedia(received, { route, visit, signal }) : received;
   const asSent = (reply: Reply, context: FormattingContext) => agents.asSent(reply, context, visit);
-  const { silence, guardStream, refusalFor, completeReply, keepGenerated } = agents;
+  const { silence, guardStream, refusalFor, waitForModel, completeReply, keepGenerated } = agents;
   // A process that was stopped may wake here before it learns that its lease has ended, and that another node has the unit.
   if (signal.aborted || store.nodes?.leaseLeft() === 0) throw new Interrupted();
   // The session before the slot: a turn that has a slot and waits for its session would keep the others from ending.
   if (walk.place !== undefined) addHold(visit, walk.place);
   addHold(visit, { pause: () => walk.slot.pause(), resume: () => walk.slot.take() });
   const { pathsOf } = gate;
-  const ofAgents = { silence, asSent, guardStream, refusalFor, keepGenerated };
+  const ofAgents = { silence, asSent, guardStream, refusalFor, waitForModel, keepGenerated, unitId: unit.id };
   const asking = { hooks, trace, visit, presence, now: clock.now, pathsOf, ...ofAgents, signal };
   const result = await turn(inbound, route, asking).catch(async (error: unknown) => {
     await presence.close();
@@ -95,10 +115,14 @@ async function answer(
   // A turn that was stopped while it waited for a person ends in its session like any other.
   if (walk.place?.isAway === true) await walk.place.resume();
   const place = { sessionKey: route.sessionKey, agentId: route.agentId };
-  const pipe = { hooks, trace, visit, previews, account: accounts.get, silence, asSent, completeReply, signal };
+  const pipe = { hooks, trace, visit, previews, account, silence, asSent, completeReply, signal };
   const formatted = isStop(result) ? result : await formatting(result.reply, { inbound, route }, pipe);
   if (isStop(formatted)) {
-    const sayings = await notice(ground, walk, formatted.say, { previews, place: route.to, shown: formatted.shown });
+    const sayings = await notice({ accounts: { get: account } }, walk, formatted.say, {
+      previews,
+      place: route.to,
+      shown: formatted.shown,
+    });
     // Without a message of its preview, nothing of the reply is in the chat.
     const spoken = previews.length === 0 ? undefined : formatted.spoken;
     return await say(ground, walk, { ending: { ...formatted.stop, ...place }, sayings, inbound, route, presence, spoken });
@@ -108,7 +132,8 @@ async function answer(
   const kept = reason === "formatting_failed" ? undefined : agents.keptReply(inbound, reply);
   const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
   // The model has replied and is not called again; the sender learns that the reply could not be sent.
-  const apology = outcome === "failed" ? await notice(ground, walk, apologyTo(reason, { inbound, to: route.to })) : [];
+  const owed = outcome === "failed" ? apologyTo(reason, { inbound, to: route.to }) : undefined;
+  const apology = await notice({ accounts: { get: account } }, walk, owed);
   return await say(ground, walk, { ending, sayings: [...apology, ...sayings], inbound, route, reply, presence });
 }
 

@@ -1,5 +1,6 @@
 /** The entry point for authors of channels: `service-gateway/sdk/channel`, beside `service-gateway/sdk`. */
 
+export { asBytes, asText, createSourceFaultLog, type OnFault, onEvent, onMessage, type SourceFault } from "../listeners/index.ts";
 export {
   type AccountSurroundings,
   type Button,

@@ -18,6 +18,7 @@ export type {
   Receipt,
   Station,
 } from "../contract/index.ts";
+export { type OnFault, onEvent, onMessage, type SourceFault } from "../listeners/index.ts";
 export {
   type AcceptedEvent,
   type CallPurpose,

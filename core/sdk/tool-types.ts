@@ -96,8 +96,8 @@ export interface SourcedTool extends ToolOutline<Json> {
   /** JSON Schema of an object. Of more than 32 kB, the tool is left out, and the log says so. */
   readonly parameters: Json;
   /**
-   * Whether `run` takes whole numbers beyond 2^53 as raw JSON, which `JSON.stringify` writes with all digits. Default: false, and a call with
-   * such a number is refused with a sentence for the model. Never in a plugin in a worker.
+   * Whether `run` takes numbers that JavaScript cannot represent, such as integers beyond 2^53, as raw JSON, which `JSON.stringify` writes
+   * with all digits. Default: false: fractions are rounded, and a call with another such number is refused with a sentence for the model. Never in a plugin in a worker.
    */
   readonly exactNumbers?: boolean;
 }

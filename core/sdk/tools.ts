@@ -6,8 +6,8 @@ import { isNamed, type Json, parseExactJson } from "../contract/index.ts";
 import { cleanExternal, mapTexts } from "../untrusted/index.ts";
 
 /**
- * Parses JSON so that whole numbers keep all their digits. An integer beyond 2^53 becomes raw JSON: `JSON.stringify` writes it unchanged,
- * `JSON.isRawJSON` recognizes it, and it cannot be cloned. Everything else is as by `JSON.parse`. Throws `SyntaxError`.
+ * Parses JSON so that numbers keep all their digits. One that JavaScript cannot represent, such as an integer beyond 2^53, becomes raw JSON:
+ * `JSON.stringify` writes it unchanged, `JSON.isRawJSON` recognizes it, and it cannot be cloned. Everything else is as by `JSON.parse`. Throws `SyntaxError`.
  *
  * @example
  * JSON.stringify(parseExact('{"id":9007199254740993}')); // '{"id":9007199254740993}'

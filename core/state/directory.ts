@@ -58,6 +58,16 @@ export function makeDirectory(directory: string): void {
   flushDirectory(parent);
 }
 
+/** Of the file system, and of the database for a write that the disk had no room for. */
+const noRoom: ReadonlySet<unknown> = new Set(["ENOSPC", "EDQUOT", "state_full"]);
+
+/** The error of a start on a full disk, which names the directory and what to do; other errors are returned unchanged. */
+export function startError(error: unknown, directory: string): unknown {
+  for (let cause = error, depth = 0; cause instanceof Error && depth < 5; cause = cause.cause, depth += 1)
+    if (noRoom.has((cause as NodeJS.ErrnoException).code)) return new HostError("state_no_room", { directory }, { cause: error });
+  return error;
+}
+
 /** Creates the directory and an empty file in it if they do not exist. SQLite gives its side files the mode of the main file. */
 export function prepareFile(directory: string, name: string): string {
   const file = join(directory, name);

@@ -14,17 +14,36 @@ export interface Identity {
   readonly commits: number;
 }
 
+/** What the file says. */
+export interface Recorded extends Identity {
+  /** Identifies the run of the machine in which the database was opened last; absent if that is unknown. */
+  readonly boot?: string;
+}
+
 const fileOf = (directory: string) => join(directory, "state.json");
 
 /** Fixed width, so that a new number of commits is a single write in place. */
-const render = ({ database, commits }: Identity): string =>
-  `${JSON.stringify({ database: database.toString(16).padStart(12, "0"), commits: String(commits).padStart(16, "0") })}\n`;
+const render = ({ database, commits, boot }: Recorded): string =>
+  `${JSON.stringify({ database: database.toString(16).padStart(12, "0"), commits: String(commits).padStart(16, "0"), boot })}\n`;
+
+/** What is in shared memory survives the end of a process, but not that of the machine. `undefined` where the system does not tell. */
+export function currentBoot(): string | undefined {
+  try {
+    return readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim();
+  } catch {
+    return undefined;
+  }
+}
 
 /** Reads the record; `undefined` if the file does not exist or is invalid, so that nothing is known about the database. */
-export function readIdentity(directory: string): Identity | undefined {
+export function readIdentity(directory: string): Recorded | undefined {
   try {
-    const { database, commits } = JSON.parse(readFileSync(fileOf(directory), "utf8")) as Record<string, unknown>;
-    const read = { database: Number.parseInt(String(database), 16), commits: Number.parseInt(String(commits), 10) };
+    const { database, commits, boot } = JSON.parse(readFileSync(fileOf(directory), "utf8")) as Record<string, unknown>;
+    const read = {
+      database: Number.parseInt(String(database), 16),
+      commits: Number.parseInt(String(commits), 10),
+      ...(typeof boot === "string" && { boot }),
+    };
     return Number.isSafeInteger(read.database) && Number.isSafeInteger(read.commits) ? read : undefined;
   } catch {
     return undefined;
@@ -54,8 +73,20 @@ export interface IdentityRecord {
   close(): void;
 }
 
-export function openIdentity(directory: string, identity: Identity): IdentityRecord {
-  if (readIdentity(directory)?.database !== identity.database) writeWhole(fileOf(directory), render(identity));
+/**
+ * Records that commits are missing, so that each later start finds that out too: opening the database rebuilds the index
+ * that shows it.
+ */
+export function recordMissing(directory: string, identity: Identity): void {
+  const boot = currentBoot();
+  writeWhole(fileOf(directory), render({ ...identity, ...(boot !== undefined && { boot }) }));
+}
+
+export function openIdentity(directory: string, known: Identity): IdentityRecord {
+  const boot = currentBoot();
+  const identity: Recorded = { ...known, ...(boot !== undefined && { boot }) };
+  const before = readIdentity(directory);
+  if (before?.database !== identity.database || before.boot !== boot) writeWhole(fileOf(directory), render(identity));
   const descriptor = openSync(fileOf(directory), "r+");
   return {
     note(commits) {

@@ -10,13 +10,15 @@ export {
   copyNamespace,
   copyRecordKey,
 } from "./copying.ts";
-export { writeWhole } from "./directory.ts";
+export { startError, writeWhole } from "./directory.ts";
+export { createDrops, type Drops } from "./drops.ts";
 export { createDuties, type Duties } from "./duties.ts";
 export { lookForEnd } from "./ends-elsewhere.ts";
 export { createIds, timeOfId } from "./ids.ts";
 export { controlSuffix, encodeLanePart } from "./lane.ts";
 export type { Pruned, PruneLimits } from "./limits.ts";
 export { lockState } from "./lock.ts";
+export { createLogWatch } from "./log-file.ts";
 export type {
   CallPurpose,
   ModelCall,

@@ -15,6 +15,7 @@ export { isThenable } from "./thenable.ts";
 export { addHold, type CountedAttempt, countedAttempt, type TurnHold, whileHeld, whileWorking } from "./turn-holds.ts";
 export { createUnderWay, type UnderWay } from "./under-way.ts";
 export {
+  askedModels,
   carried,
   hasActed,
   isFirstRun,

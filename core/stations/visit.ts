@@ -34,6 +34,9 @@ export const notes = carried<readonly Pick<Decision, "code" | "detail" | "path">
 /** Set when the agent has acted in a chat during its turn, such as by a reaction or a message. */
 export const hasActed = carried<true>("hasActed");
 
+/** The models that the turn may ask, as `provider/model`; the engine's id if it needs none. */
+export const askedModels = carried<readonly string[]>("askedModels");
+
 /** What tools have added to the reply of their turn. */
 export interface ReplyAdditions {
   /** Checked and stored already. */

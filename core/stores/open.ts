@@ -11,7 +11,7 @@ export async function openState(options: StateOptions): Promise<Store> {
   if (isEmbedded(place)) {
     const { openSqliteStore } = await import("../state/sqlite/index.ts");
     return await openSqliteStore({
-      ...{ directory: place.directory, now, owner },
+      ...{ directory: place.directory, now, owner, isAlone: true },
       ...(slowFlushMs === undefined ? {} : { slowFlushMs }),
       ...(writerThread === undefined ? {} : { writerThread }),
       ...(acceptNewState === undefined ? {} : { acceptNewState }),

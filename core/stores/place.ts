@@ -23,6 +23,9 @@ export const isEmbedded = ({ store }: Pick<StatePlace, "store">): boolean => sto
 /** Files of the state directory that must not be replaced while the store is open. */
 export const filesOf = (place: StatePlace): readonly string[] => (isEmbedded(place) ? [databaseFile] : []);
 
+/** The log of the database, which holds its newest commits. Absent if the database is elsewhere. */
+export const logOf = (place: StatePlace): string | undefined => (isEmbedded(place) ? `${databaseFile}-wal` : undefined);
+
 /**
  * Whether there is a state to open. A directory that contains only a configuration is none, and opening it would create one. A lost state
  * counts as one, because opening it reports the loss.

@@ -23,10 +23,17 @@ export class TransformError extends Error {
   }
 }
 
-/** The place of an error as `file:line:column` relative to the root; the module if no line is known. */
+/**
+ * The place of an error as `file:line:column` relative to the root; the module if there is no frame. A frame without a line is one whose
+ * line the engine does not know.
+ */
 export function placeOf({ where }: TransformError, { module, root }: { readonly module: string; readonly root: string }): string {
   const frame = where?.split("\n").find((line) => line.includes(`${root}/`));
-  return frame?.slice(frame.indexOf(`${root}/`) + root.length + 1).replace(/\)$/, "") ?? module;
+  if (frame === undefined) return module;
+  const place = frame.slice(frame.indexOf(`${root}/`) + root.length + 1).replace(/\)$/, "");
+  if (/:\d+$/.test(place)) return place;
+  const name = /at (.+) \(/.exec(frame)?.[1];
+  return `somewhere in ${name === undefined ? "" : `the function ${name}, `}${place}`;
 }
 
 /** Adds the place to an error's message, for logs and traces. */

@@ -3,6 +3,7 @@ import { relative, sep } from "node:path";
 import { createEngine, type Engine } from "./engine/engine.ts";
 import { createQuickJs } from "./engine/quickjs.ts";
 import type { TransformError } from "./error.ts";
+import type { Meter } from "./meter.ts";
 import { compile } from "./modules/compiler.ts";
 import { createFiles, type Files } from "./modules/files.ts";
 import type { Level } from "./printer.ts";
@@ -38,12 +39,17 @@ const longMs = 10;
 export function createLoadedModules(
   settings: WorkerSettings,
   {
+    meter,
     print,
     takesLong,
+    requests,
   }: {
+    readonly meter: Meter;
     readonly print: (module: string, level: Level, line: string) => void;
     /** Called when a module computes for long. */
     readonly takesLong: (module: string) => void;
+    /** Called when a call sends a request over the network. */
+    readonly requests: (call: number) => void;
   },
 ): LoadedModules {
   const quickjs = createQuickJs();
@@ -51,6 +57,11 @@ export function createLoadedModules(
   /** Modules whose files were checked for the calls under way. */
   const looked = new Set<string>();
   let compiledMs = 0;
+
+  async function send(outgoing: unknown, { request }: { readonly request: number }): Promise<string> {
+    requests(request);
+    return await (await import("./requests.ts")).send(outgoing);
+  }
 
   function isCurrent(known: LoadedModule): boolean {
     const isOld = known.failed !== undefined && performance.now() - known.failed.at > failedMs;
@@ -68,7 +79,7 @@ export function createLoadedModules(
       compile(source, name) {
         takesLong(module);
         const started = performance.now();
-        const code = compile(source, name);
+        const code = meter.pause(() => compile(source, name));
         compiledMs += performance.now() - started;
         return code;
       },
@@ -83,7 +94,8 @@ export function createLoadedModules(
         if (ms > longMs) takesLong(module);
       },
       compiledMs: () => compiledMs,
-      fetch: settings.network ? async (request) => (await import("./requests.ts")).send(request) : undefined,
+      meter,
+      fetch: settings.network ? send : undefined,
     });
     return { root, module, file, files, engine, ready: undefined, exports: [], failed: undefined };
   }

@@ -1,8 +1,10 @@
 /** Distributes calls to threads. A slow module must leave threads for the others. */
 import { TransformError } from "./error.ts";
+import type { Computing } from "./meter.ts";
 import type { Level } from "./printer.ts";
 import type { Batch, CallRequest, Ended, Report, WorkerSettings } from "./protocol.ts";
-import { Thread } from "./thread.ts";
+import { Thread, type ThreadEnd } from "./thread.ts";
+import { createThreadWatch } from "./thread-watch.ts";
 import { createWaitingCalls } from "./waiting-calls.ts";
 
 export type PoolCall = Omit<CallRequest, "id">;
@@ -48,6 +50,13 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
   let dispatching: NodeJS.Immediate | undefined;
   let patience: NodeJS.Timeout | undefined;
   let sweep: NodeJS.Timeout | undefined;
+  const watch = createThreadWatch({
+    ...{ threads, now },
+    onLate(thread, computing) {
+      leave(thread, computing, new TransformError("timeout", `It computed for more than ${limits().cpuMs} ms (hooks.transforms.cpuMs)`));
+      void thread.end();
+    },
+  });
 
   const isSlow = (module: string): boolean => now() - (exceeded.get(module) ?? Number.NEGATIVE_INFINITY) < exceededMs;
   const busyWith = (test: (module: string) => boolean): number =>
@@ -65,6 +74,10 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
   function heard(thread: Thread, report: Report): void {
     if ("line" in report) {
       print(report.module, report.level, report.line);
+      return;
+    }
+    if ("requests" in report) {
+      thread.requesting.add(report.requests);
       return;
     }
     for (const one of report.ended) settle(thread, one);
@@ -88,9 +101,29 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
     call.reject(new TransformError(error.kind, error.message, { where: error.where }));
   }
 
-  function lost(thread: Thread, message: string): void {
+  /** A thread has ended by itself. If the code of a call was computing, it has caused that. */
+  function lost(thread: Thread, { message, isMemory }: ThreadEnd): void {
+    const cause = isMemory
+      ? new TransformError("memory", `It used more than ${settings.memoryMb} MB (hooks.transforms.memoryMb)`)
+      : new TransformError("exit", message);
+    leave(thread, thread.computing(), cause);
+  }
+
+  /**
+   * Gives up a thread. The call that computed fails, and with it the others of its module if that was being loaded. Those that may have
+   * changed something elsewhere fail too. The rest runs again, in another thread.
+   */
+  function leave(thread: Thread, guilty: Computing | undefined, cause: TransformError): void {
     if (!threads.delete(thread)) return;
-    for (const { reject } of thread.sent.values()) reject(new TransformError("exit", message));
+    const module = guilty === undefined ? thread.module : thread.sent.get(guilty.request)?.request.module;
+    if (module !== undefined && thread.sent.size > 0) exceeded.set(module, now());
+    for (const [id, call] of [...thread.sent].reverse()) {
+      const isGuilty = id === guilty?.request || (guilty?.isLoading === true && call.request.module === module);
+      if (guilty === undefined || isGuilty) call.reject(cause);
+      else if (thread.requesting.has(id)) call.reject(new TransformError("exit", "Its thread was ended because of another transform"));
+      else waiting.putBack(call);
+    }
+    thread.sent.clear();
     if (!closed) dispatch();
   }
 
@@ -107,6 +140,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
         (threads.size === 0 || (late && threads.size < size) ? startThread() : undefined);
       if (thread === undefined) break;
       thread.send(waiting.take(module, together), { module, limits: limits(), at: now() });
+      watch.start();
     }
     if (waiting.modules().length > 0 && threads.size < size) {
       patience ??= setTimeout(() => {
@@ -142,6 +176,7 @@ export function createPool({ settings, limits, print, now, size, idleMs }: PoolO
       clearImmediate(dispatching);
       clearTimeout(patience);
       clearInterval(sweep);
+      watch.end();
       const pending = [...waiting.takeAll(), ...[...threads].flatMap(({ sent }) => [...sent.values()])];
       for (const { reject } of pending) reject(new TransformError("refused", "The gateway closes"));
       await Promise.all([...threads].map((thread) => thread.end()));

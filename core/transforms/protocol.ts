@@ -1,10 +1,16 @@
 /** The messages between the gateway and its transform threads. */
 import type { TransformFault } from "./error.ts";
+import type { MeterMemory } from "./meter.ts";
 import type { Level } from "./printer.ts";
 
 export interface WorkerSettings {
   readonly memoryMb: number;
   readonly network: boolean;
+}
+
+/** What a thread receives when it starts. */
+export interface WorkerData extends WorkerSettings {
+  readonly meter: MeterMemory;
 }
 
 export interface CallRequest {
@@ -38,4 +44,6 @@ export type Report =
       /** Whether the thread can begin other calls. Calls that it has begun may still be waiting. */
       readonly free: boolean;
     }
+  /** A call sends a request, which must not be repeated by running the call again. */
+  | { readonly requests: number }
   | { readonly module: string; readonly level: Level; readonly line: string };

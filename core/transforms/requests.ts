@@ -20,10 +20,26 @@ const maxRedirections = 3;
 
 const agent = createPublicAgent().compose(interceptors.redirect({ maxRedirections }));
 
-/** Sends a request. Resolves with the response or the error as JSON. */
+/** A module can change what its engine makes of a request, so that anything may come. Throws a sentence. */
+function checked(outgoing: unknown): Outgoing {
+  const { address, method, headers, body } = (outgoing ?? {}) as Readonly<Record<string, unknown>>;
+  const isPair = (pair: unknown): boolean => Array.isArray(pair) && pair.length === 2 && pair.every((part) => typeof part === "string");
+  const isRequest =
+    typeof address === "string" &&
+    typeof method === "string" &&
+    Array.isArray(headers) &&
+    headers.every(isPair) &&
+    (body === null || typeof body === "string");
+  if (!isRequest) throw new Error("An address, a method, headers and a body were expected");
+  return { address, method, headers, body };
+}
+
+/** Sends a request. Resolves with the response or the error as JSON. Never rejects. */
 export async function send(outgoing: unknown): Promise<string> {
-  const { address, method, headers, body } = outgoing as Outgoing;
+  let name = "";
   try {
+    const { address, method, headers, body } = checked(outgoing);
+    name = ` to ${address.slice(0, 200)}`;
     const url = new URL(address);
     if (url.protocol !== "http:" && url.protocol !== "https:")
       throw new Error(`Only http and https addresses can be requested, not ${url.protocol}`);
@@ -52,6 +68,6 @@ export async function send(outgoing: unknown): Promise<string> {
       },
     });
   } catch (error) {
-    return JSON.stringify({ error: `The request to ${address.slice(0, 200)} failed: ${reasonOf(error)}` });
+    return JSON.stringify({ error: `The request${name} failed: ${reasonOf(error)}` });
   }
 }

@@ -1,21 +1,38 @@
 /** A thread of the pool: what it runs, what it knows, and when it was last heard. */
 import { Worker } from "node:worker_threads";
 import { reasonOf } from "../contract/index.ts";
-import type { Batch, Report, WorkerSettings } from "./protocol.ts";
+import { faultText, onEvent, onMessage } from "../listeners/index.ts";
+import { asReport } from "./check-report.ts";
+import { type Computing, createMeterMemory, readMeter } from "./meter.ts";
+import type { Batch, Report, WorkerData, WorkerSettings } from "./protocol.ts";
 import type { WaitingCall } from "./waiting-calls.ts";
 
 /** The engine recurses on the thread's stack, so its own limit must be reached first. */
 const stackSizeMb = 16;
+/** The heap of the thread beside the memory of its engines: the gateway's code, the texts of modules, and what operations of the host return. */
+const heapMb = 192;
+
+/** Why a thread has ended by itself. */
+export interface ThreadEnd {
+  readonly message: string;
+  readonly isMemory: boolean;
+}
 
 export class Thread {
   readonly sent = new Map<number, WaitingCall>();
   /** The modules that the thread has loaded. */
   readonly known = new Set<string>();
+  /** Calls that have sent requests over the network. */
+  readonly requesting = new Set<number>();
   free = true;
   /** The module whose calls the thread is computing. */
   module: string | undefined;
   heardAt: number;
   readonly #worker: Worker;
+  readonly #now: () => number;
+  readonly #meter = createMeterMemory();
+  #seen: { readonly turn: number; readonly at: number } | undefined;
+  #failed = false;
 
   constructor({
     settings,
@@ -26,22 +43,42 @@ export class Thread {
     readonly settings: WorkerSettings;
     readonly now: () => number;
     readonly heard: (thread: Thread, report: Report) => void;
-    readonly lost: (thread: Thread, message: string) => void;
+    readonly lost: (thread: Thread, end: ThreadEnd) => void;
   }) {
+    this.#now = now;
     this.heardAt = now();
     this.#worker = new Worker(new URL(`./worker${import.meta.url.slice(-3)}`, import.meta.url), {
-      workerData: settings,
+      workerData: { ...settings, meter: this.#meter } satisfies WorkerData,
       env: {},
       execArgv: ["--disable-warning=ExperimentalWarning"],
-      resourceLimits: { stackSizeMb },
+      resourceLimits: { stackSizeMb, maxOldGenerationSizeMb: heapMb },
     });
     this.#worker.unref();
-    this.#worker.on("message", (report: Report) => {
-      this.heardAt = now();
-      heard(this, report);
+    const source = "a thread of transforms";
+    const gone = (message: string, isMemory = false) => lost(this, { message, isMemory });
+    onMessage(this.#worker, "message", {
+      source,
+      check: asReport,
+      handle: (report) => {
+        this.heardAt = now();
+        heard(this, report);
+      },
+      // A thread that sends something else cannot be relied on for its calls.
+      fault: (fault) => {
+        if (this.#failed) return;
+        this.#failed = true;
+        gone(`Its thread ended: ${faultText(fault)}`);
+        void this.end();
+      },
     });
-    this.#worker.on("error", (error: unknown) => lost(this, `Its thread ended: ${reasonOf(error)}`));
-    this.#worker.on("exit", () => lost(this, "Its thread ended"));
+    onEvent<readonly [unknown]>(this.#worker, "error", {
+      source,
+      handle: (error) => {
+        const { code } = (error ?? {}) as { readonly code?: unknown };
+        gone(`Its thread ended: ${reasonOf(error)}`, code === "ERR_WORKER_OUT_OF_MEMORY");
+      },
+    });
+    onEvent(this.#worker, "exit", { source, handle: () => gone("Its thread ended") });
   }
 
   send(
@@ -61,9 +98,25 @@ export class Thread {
   take(id: number): WaitingCall | undefined {
     const call = this.sent.get(id);
     this.sent.delete(id);
+    this.requesting.delete(id);
     /** Lets the process end if it waits for nothing else. */
     if (this.sent.size === 0) this.#worker.unref();
     return call;
+  }
+
+  /** What the thread computes now. */
+  computing(): Computing | undefined {
+    return readMeter(this.#meter);
+  }
+
+  /** What the thread computes if that is over its limit by `graceMs`; to be asked repeatedly, as it measures from the first time on. */
+  overLimit(graceMs: number): Computing | undefined {
+    const current = readMeter(this.#meter);
+    if (current === undefined || current.turn !== this.#seen?.turn) {
+      this.#seen = current && { turn: current.turn, at: this.#now() };
+      return undefined;
+    }
+    return this.#now() - this.#seen.at > current.leftMs + graceMs ? current : undefined;
   }
 
   async end(): Promise<void> {

@@ -1,5 +1,7 @@
 /** The process of a trusted module, as the gateway sees it. */
 import { type ChildProcess, fork } from "node:child_process";
+import { asBytes, onEvent, onMessage, type SourceFault } from "../listeners/index.ts";
+import { asEnded } from "./check-report.ts";
 import { TransformError } from "./error.ts";
 import type { PoolCall } from "./pool.ts";
 import type { Ended } from "./protocol.ts";
@@ -42,6 +44,8 @@ export function forkModule(
     readonly print: (level: "info" | "warn", line: string) => void;
     readonly heard: (ended: Ended) => void;
     readonly gone: (message: string) => void;
+    /** The process has sent something that is not of the gateway's own code. */
+    readonly fault: (fault: SourceFault) => void;
   },
 ): Child {
   const forked = fork(runner, [file], {
@@ -54,17 +58,29 @@ export function forkModule(
     for (const line of chunk.toString().split("\n")) if (line !== "") on.print(level, line);
   };
   let complaint = "";
-  forked.stdout?.on("data", (chunk: Buffer) => printLines("info", chunk));
-  forked.stderr?.on("data", (chunk: Buffer) => {
-    complaint = (complaint + chunk.toString()).slice(-keptComplaint);
-    printLines("warn", chunk);
-  });
-  forked.on("message", (ended) => on.heard(ended as Ended));
-  forked.on("error", (error) => on.gone(`Its process cannot be started: ${error.message}`));
-  forked.on("close", (code, signal) => {
-    const isMemory = /heap out of memory|Allocation failed/.test(complaint);
-    if (isMemory) child.cause ??= new TransformError("memory", `It used more than ${memoryMb} MB (hooks.transforms.memoryMb)`);
-    on.gone(`Its process ended ${signal === null ? `with code ${code}` : `by ${signal}`}`);
+  const source = "its process";
+  const { fault } = on;
+  const end = (reason: string) => on.gone(`Its process cannot be started: ${reason}`);
+  if (forked.stdout !== null)
+    onMessage(forked.stdout, "data", { source, fault, check: asBytes, handle: (chunk) => printLines("info", chunk) });
+  if (forked.stderr !== null) {
+    onMessage(forked.stderr, "data", {
+      ...{ source, fault, check: asBytes },
+      handle(chunk) {
+        complaint = (complaint + chunk.toString()).slice(-keptComplaint);
+        printLines("warn", chunk);
+      },
+    });
+  }
+  onMessage(forked, "message", { source, fault, check: asEnded, handle: on.heard });
+  onEvent<readonly [Error]>(forked, "error", { source, fault, handle: ({ message }) => end(message) });
+  onEvent<readonly [number | null, string | null]>(forked, "close", {
+    ...{ source, fault },
+    handle(code, signal) {
+      const isMemory = /heap out of memory|Allocation failed/.test(complaint);
+      if (isMemory) child.cause ??= new TransformError("memory", `It used more than ${memoryMb} MB (hooks.transforms.memoryMb)`);
+      on.gone(`Its process ended ${signal === null ? `with code ${code}` : `by ${signal}`}`);
+    },
   });
   return child;
 }
@@ -91,7 +107,9 @@ export async function endProcess(child: Child, cause: TransformError): Promise<v
   const { exitCode, signalCode } = child.process;
   child.cause = cause;
   if (exitCode !== null || signalCode !== null) return;
-  const exit = new Promise((resolve) => child.process.once("exit", resolve));
+  const exit = new Promise<void>((resolve) => {
+    onEvent(child.process, "exit", { source: "its process", handle: resolve, once: true });
+  });
   // A process at rest does not keep the gateway alive, but its end is waited for.
   child.process.ref();
   child.process.kill("SIGKILL");

@@ -1,6 +1,7 @@
 /** The process of a trusted module: loads it through jiti and answers calls. */
 import { Worker } from "node:worker_threads";
 import { createJiti } from "jiti";
+import { onEvent, onMessage } from "../listeners/index.ts";
 import type { TransformFault } from "./error.ts";
 import { freezeJson, renderAnswer } from "./guest/answer.ts";
 import { thrownMessage } from "./guest/inspect.ts";
@@ -15,6 +16,9 @@ interface Order {
 }
 
 const [file = ""] = process.argv.slice(2);
+/** The channel is the gateway's own. A module, or a library that reports its state to a parent, finds none. */
+const send = process.send?.bind(process);
+delete process.send;
 const door = new URL(`../sdk/index${import.meta.url.slice(-3)}`, import.meta.url).pathname;
 const jiti = createJiti(file, { fsCache: false, interopDefault: false, alias: { "service-gateway/sdk": door } });
 type Exports = Readonly<Record<string, unknown>>;
@@ -40,18 +44,21 @@ function faultOf(error: unknown): NonNullable<Ended["error"]> {
   return { kind, message: thrownMessage(error), where: error instanceof Error ? error.stack : undefined };
 }
 
-process.on("message", async (order: Order) => {
+async function answer(order: Order): Promise<void> {
   if (order.isPing === true) {
-    process.send?.({ id: order.id });
+    send?.({ id: order.id });
     return;
   }
   const ended: Ended = await run(order).then(
     (json) => ({ id: order.id, json }),
     (error: unknown) => ({ id: order.id, error: faultOf(error) }),
   );
-  process.send?.(ended);
-});
-process.on("disconnect", () => process.exit());
+  send?.(ended);
+}
+
+const source = "the gateway";
+onMessage(process, "message", { source, check: (order) => order as Order, handle: answer });
+onEvent(process, "disconnect", { source, handle: () => process.exit() });
 
 // A module in a loop receives no messages, but this separate thread keeps running. It ends the process if the gateway was killed.
 const watch = `const parent = ${process.ppid}; setInterval(() => process.ppid === parent || process.kill(process.pid, "SIGKILL"), 1000);`;

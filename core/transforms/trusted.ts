@@ -6,6 +6,7 @@ import { statSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { reasonOf } from "../contract/index.ts";
+import { faultText, type SourceFault } from "../listeners/index.ts";
 import { TransformError } from "./error.ts";
 import { listModules } from "./list.ts";
 import type { Pool, PoolCall, PoolOptions } from "./pool.ts";
@@ -51,11 +52,22 @@ export function createTrusted({ memoryMb, limits, print, now, size, idleMs }: Tr
         print: (level, line) => print(module, level, line),
         heard: (ended) => settle(module, child, ended),
         gone: (message) => gone(module, child, message),
+        fault: (fault) => spoil(child, fault),
       },
     );
     running.add(child);
     return child;
   };
+
+  /** The module has sent something over the channel of its process. The call that did so is found as one that ends its process. */
+  function spoil(child: Child, fault: SourceFault): void {
+    if (child.cause !== undefined) return;
+    child.cause = new TransformError(
+      "exit",
+      faultText(fault).replace(/^./, (letter) => letter.toUpperCase()),
+    );
+    child.process.kill("SIGKILL");
+  }
 
   function settle(module: string, child: Child, { id, json, error }: Ended): void {
     child.pings.get(id)?.();

@@ -2,18 +2,22 @@
 import { sep } from "node:path";
 import { type MessagePort, parentPort, receiveMessageOnPort, workerData } from "node:worker_threads";
 import { reasonOf } from "../contract/index.ts";
+import { onMessage } from "../listeners/index.ts";
 import type { Outcome } from "./engine/call-effects.ts";
 import { TransformError } from "./error.ts";
 import { createLoadedModules, type LoadedModule } from "./loaded-modules.ts";
-import type { Batch, CallRequest, Ended, Report, WorkerSettings } from "./protocol.ts";
+import { createComputingMeter } from "./meter.ts";
+import type { Batch, CallRequest, Ended, Report, WorkerData } from "./protocol.ts";
 
 const whereLines = 5;
 
 /** Serves the calls that arrive on a port. */
-function serve(port: MessagePort, settings: WorkerSettings): void {
+function serve(port: MessagePort, { meter, ...settings }: WorkerData): void {
   const modules = createLoadedModules(settings, {
+    meter: createComputingMeter(meter),
     print: (module, level, line) => post({ module, level, line }),
     takesLong: giveBack,
+    requests: (call) => post({ requests: call }),
   });
   const queue: CallRequest[] = [];
   let limits: Batch["limits"] = { cpuMs: 0, timeoutMs: 0 };
@@ -54,7 +58,7 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
   const waiting = new Map<LoadedModule, readonly CallRequest[]>();
 
   /** Loads a module. `creating` includes it until its code has run for the first time. */
-  async function bringUp(one: LoadedModule): Promise<void> {
+  async function bringUp(one: LoadedModule, request: number): Promise<void> {
     creating += 1;
     const settle = (failed?: TransformError): void => {
       if (failed !== undefined) one.failed = { error: failed, at: performance.now() };
@@ -65,12 +69,14 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
     };
     try {
       const engine = await one.engine;
-      engine.load(limits, (outcome) => {
-        if (outcome instanceof TransformError) return settle(outcome);
-        one.ready = engine;
-        one.exports = JSON.parse(outcome ?? "[]") as readonly string[];
-        settle();
-      });
+      const done = (outcome: Outcome): void => {
+        if (!(outcome instanceof TransformError)) {
+          one.ready = engine;
+          one.exports = namesIn(outcome);
+        }
+        settle(outcome instanceof TransformError ? outcome : undefined);
+      };
+      engine.load({ request, limits, done });
     } catch (error) {
       settle(new TransformError("refused", `The engine cannot be started: ${reasonOf(error)}`));
     } finally {
@@ -92,9 +98,9 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
       else if (one.ready === undefined) {
         const others = waiting.get(one);
         waiting.set(one, [...(others ?? []), request]);
-        if (others === undefined) void bringUp(one);
+        if (others === undefined) void bringUp(one, request.id);
       } else if (request.context === undefined) done(JSON.stringify(one.exports));
-      else one.ready.call(request.export ?? "default", request.context, limits, done);
+      else one.ready.call(request.export ?? "default", request.context, { request: request.id, limits, done });
     } catch (error) {
       done(error instanceof TransformError ? error : new TransformError("threw", reasonOf(error)));
     }
@@ -105,19 +111,29 @@ function serve(port: MessagePort, settings: WorkerSettings): void {
     flushSoon();
   }
 
-  port.on("message", (batch: Batch) => {
-    limits = batch.limits;
-    queue.push(...batch.calls);
-    modules.lookAgain();
-    startAll();
+  onMessage(port, "message", {
+    source: "the gateway",
+    check: (message) => message as Batch,
+    handle(batch) {
+      limits = batch.limits;
+      queue.push(...batch.calls);
+      modules.lookAgain();
+      startAll();
+    },
   });
+}
+
+/** A module can change what its engine makes of the list. */
+function namesIn(outcome: string | undefined): readonly string[] {
+  const names: unknown = JSON.parse(outcome ?? "[]");
+  return Array.isArray(names) ? names.filter((name) => typeof name === "string") : [];
 }
 
 /** Describes an error in terms of the user's own files. Stack frames of the engine and of this program are left out. */
 function describe({ kind, message, where }: TransformError, root: string): NonNullable<Ended["error"]> {
-  const lines = (where ?? "").split("\n").filter((line) => /(?:\(|at )\/.*:\d+/.test(line));
+  const lines = (where ?? "").split("\n").filter((line) => /(?:\(|at )\/\S/.test(line));
   const own = lines.slice(0, whereLines).map((line) => line.trim().replace(/(\(|at )\//, (_, before: string) => `${before}${root}${sep}`));
   return { kind, message, where: own.length === 0 ? undefined : own.join("\n") };
 }
 
-if (parentPort !== null) serve(parentPort, workerData as WorkerSettings);
+if (parentPort !== null) serve(parentPort, workerData as WorkerData);

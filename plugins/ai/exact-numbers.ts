@@ -1,5 +1,5 @@
 /**
- * Keeps the digits of whole numbers in the arguments of tools. The SDK parses them with `JSON.parse`, which rounds numbers beyond 2^53, for the
+ * Keeps the digits of numbers in the arguments of tools. The SDK parses them with `JSON.parse`, which rounds numbers that JavaScript cannot represent, for the
  * tool and for the next request to the model. The text that the model wrote is noted here, and used in both places.
  */
 import { parseExact } from "service-gateway/sdk/tools";
@@ -20,7 +20,7 @@ export function createExactNumbers({ wrapLanguageModel }: Pick<Library, "wrapLan
   const written = (callId: string, args: unknown) => (texts.size === 0 ? undefined : texts.get(keyOf(callId, args)));
 
   function note(part: ModelPart): void {
-    if (part.type !== "tool-call" || !/\d{16}|e\+?\d{3}/i.test(part.input)) return;
+    if (part.type !== "tool-call" || !/[\d.]{16}|\de[+-]?\d{3}/i.test(part.input)) return;
     try {
       texts.set(keyOf(part.toolCallId, JSON.parse(part.input)), part.input);
     } catch {

@@ -10,6 +10,7 @@ import { lateWrites } from "./schema/late-writes.ts";
 import { leaseFunctions } from "./schema/lease.ts";
 import { modelCalls } from "./schema/model-calls.ts";
 import { moveFunctions } from "./schema/moves.ts";
+import { notes } from "./schema/notes.ts";
 import { outboxFunctions } from "./schema/outbox.ts";
 import { queueFunctions } from "./schema/queues.ts";
 import { removalFunctions } from "./schema/removals.ts";
@@ -55,6 +56,7 @@ export const migrations: readonly Migration[] = [
   { sql: [...sessionTurns, ...versions, ...binding].join("\n") },
   { sql: [...acceptanceFunctions, ...sharedCallFunctions, ...lateWrites].join("\n") },
   { sql: modelCalls.join("\n") },
+  { sql: notes.join("\n") },
 ];
 
 /** The version of the schema that this program knows. */

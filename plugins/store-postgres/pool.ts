@@ -1,6 +1,6 @@
 /** Connections to the database: one call is one statement, and one transaction. */
 import pg from "pg";
-import { storeError } from "service-gateway/sdk/store";
+import { onEvent, storeError } from "service-gateway/sdk/store";
 import { isAway, isDeadlock, isUncertain, translated } from "./failure.ts";
 
 /** Connections of the pool that all calls share. */
@@ -105,8 +105,12 @@ export function openDatabase(url: string, applicationName: string, connections =
   const { schema, leaseSeconds, connection, listening } = parseAddress(url, applicationName);
   const pool = new pg.Pool({ ...connection, types, max: connections, idleTimeoutMillis: idleMs });
   // A broken connection also rejects the statement that uses it, and without one the next call opens another connection.
-  pool.on("error", () => {});
-  pool.on("connect", (client) => client.on("error", () => {}));
+  const source = "the database";
+  onEvent(pool, "error", { source, handle() {} });
+  onEvent<readonly [pg.PoolClient]>(pool, "connect", {
+    source,
+    handle: (client) => void onEvent(client, "error", { source, handle() {} }),
+  });
   let failed: { readonly at: number; readonly reason: string } | undefined;
   let closing: Promise<void> | undefined;
   const texts = new Map<string, string>();

@@ -7,7 +7,19 @@ import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { createLoopback, repeat, startGateway } from "../support/gateway.ts";
 import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
-import { answered, answers, hookToken, openChannel, openPlatform, people, postHook, startGatewayProcess, stop } from "./room.ts";
+import {
+  answered,
+  answers,
+  hookToken,
+  kill,
+  openChannel,
+  openPlatform,
+  people,
+  postHook,
+  restart,
+  startGatewayProcess,
+  stop,
+} from "./room.ts";
 
 aroundEach(inOwnTest);
 
@@ -106,6 +118,32 @@ describe.concurrent("a full disk", () => {
         .toMatch(/"outcome": ?"(answered|silent)"/);
     }
     await stop(gateway);
+  });
+});
+
+describe.concurrent("a start on a full disk", () => {
+  test("ends with the directory and the remedy, and the next start, with room, goes on", async (context) => {
+    const home = temporaryHome();
+    const state = join(home, "state");
+    if (!mountSmallDisk(state)) {
+      console.warn("left out: a full disk needs root, to mount a small one");
+      context.skip();
+    }
+    const filler = join(state, "filler");
+    const before = await startGatewayProcess({ hooks }, { home });
+    expect((await postHook(before.url, "wake", { text: "kept", mode: "next-heartbeat" })).status).toBe(200);
+    await kill(before);
+    for (const file of ["logs", "gateway-token", "gateway.json"]) rmSync(join(state, file), { recursive: true, force: true });
+    fillDisk(filler);
+    const refused = await run(["gateway", "--config", before.file], { home });
+    expect(refused.code).toBe(1);
+    expect(refused.err).toContain(`error: The gateway cannot start: the disk of its state directory ${state} is full.`);
+    expect(refused.err).toContain(`Free space there (\`df -h ${state}\` shows how much is left), then start the gateway again.`);
+    rmSync(filler);
+    const after = await restart(before);
+    const status = JSON.parse((await run(["status", "--json", "--config", after.file], { home })).out);
+    expect(status.events.waiting).toBe(1);
+    await stop(after);
   });
 });
 

@@ -21,6 +21,11 @@ const room = await startHookGateway({
         deliver: false,
       },
       {
+        match: { path: "big-or-small" },
+        messageTemplate: "id {{ order.id }}, list {{ list }}, all {{ payload }}",
+        deliver: false,
+      },
+      {
         match: { path: "each" },
         forEach: "orders",
         sessionKey: "hook:{{ orders[0].id }}",
@@ -42,6 +47,22 @@ test("they keep their digits in templates, session keys, names, patterns and the
   const turn = await room.turn(({ sessionKey }) => sessionKey === `hook:order:${id}`);
   expect(turn.inbound.text).toContain(`id ${id}, list [-9007199254740993,9007199254740991,1000], all ${compact}`);
   expect(turn.inbound.sender.name).toBe(`Order ${id}`);
+});
+
+test.each([
+  ["beyond the largest number", "1e400"],
+  ["below zero", "-2.5E+999"],
+  ["too small", "1e-400"],
+  ["with many digits behind the point", "12345678901234567890.5"],
+  ["with many digits around the point", "123456789012.123456789"],
+  ["with a large exponent", "1e99999999999999999999"],
+])("a number %s is written as it was sent, by itself and in the whole payload", async (_, number) => {
+  const sent = `{"order":{"id":${number}},"list":[${number},1.5]}`;
+  const { status, json } = await room.post("big-or-small", sent);
+  expect(status).toBe(202);
+  await room.host.settled(String(json?.eventId));
+  const turn = await room.turn(({ inbound }) => inbound.text.includes(`id ${number},`));
+  expect(turn.inbound.text).toContain(`id ${number}, list [${number},1.5], all ${sent}`);
 });
 
 test("they keep them in each element of a list, and when a delivery runs again through its mapping", async () => {

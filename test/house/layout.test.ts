@@ -19,6 +19,7 @@ const topLevel = [
   ".dependency-cruiser.cjs",
   ".gitignore",
   "ARCHITECTURE.md",
+  "SECURITY.md",
   "CHANGELOG.md",
   "LICENSE",
   "README.md",

@@ -103,7 +103,18 @@ export async function answer(room: Room, text: string, previews: readonly string
   const signal = new AbortController().signal;
   const probe = async () => ({ ok: true, detail: "" });
   const contact = createContacts({ connection: () => ({ probe }), log: { ...log, child: () => log } as unknown as Log }).of;
-  const sending = { hooks, store, trace: new Trace(now, (text) => text), now, random: () => 0.5, signal, resumed: false, account, contact };
+  const sending = {
+    hooks,
+    store,
+    trace: new Trace(now, (text) => text),
+    now,
+    random: () => 0.5,
+    signal,
+    resumed: false,
+    account,
+    contact,
+    away: () => undefined,
+  };
   const first = rows[0] && admission(rows[0], sending);
   return await deliver(rows, { ...sending, admission: first });
 }

@@ -45,8 +45,8 @@ export function createActivation({ nodes }: Pick<Store, "nodes">): Activation {
     },
     hear(note) {
       if (note.topic !== topic) return;
-      const { sessionKey, mode } = note.body as unknown as ActivationNote;
-      setHere(sessionKey, mode);
+      const { sessionKey, mode } = note.body as unknown as Partial<ActivationNote>;
+      if (typeof sessionKey === "string" && (mode === "always" || mode === "mention")) setHere(sessionKey, mode);
     },
     move(from, to) {
       const mode = modes.get(from);

@@ -1,6 +1,7 @@
 /** The context that the agent reads before the current message: what happened since its last turn. */
 
 import type { Inbound, Route } from "../../contract/index.ts";
+import type { PluginLog } from "../../sdk/contract.ts";
 import type { Store, StoredEvent } from "../../state/index.ts";
 import { carried, type Visit } from "../../stations/index.ts";
 import { defuseLines, plainId, renderTime } from "./envelope.ts";
@@ -24,6 +25,10 @@ export interface TurnContext {
   forget(inbound: Inbound, route: Route): Promise<unknown>;
 }
 
+/** The log of a turn that events were left out of. */
+export const leftOutLine = "events were left out of a turn: more waited than one turn takes";
+export const leftOutHint = "Send fewer, or let heartbeats run more often (agents.defaults.heartbeat.every).";
+
 interface News {
   readonly text: string;
   readonly events: readonly WaitingEvent[];
@@ -43,11 +48,13 @@ export function createTurnContext({
   group,
   store,
   now,
+  log,
 }: {
   readonly waiting: WaitingEvents;
   readonly group: GroupContext;
   readonly store: Pick<Store, "takeQueued" | "leftOutReported">;
   readonly now: () => number;
+  readonly log: Pick<PluginLog, "warn">;
 }): TurnContext {
   /** Only main sessions have queued events. A heartbeat already contains its own. */
   async function take(inbound: Inbound, { agentId, sessionKey }: Route): Promise<readonly StoredEvent[]> {
@@ -74,6 +81,7 @@ export function createTurnContext({
       const { events = [], said = false, queued = [] } = visit.get(news) ?? {};
       const leftOut = queued[0]?.leftOut;
       if (events.length === 0 && !said && leftOut === undefined) return undefined;
+      if (leftOut !== undefined) log.warn({ event: inbound.id, session: sessionKey, leftOut, hint: leftOutHint }, leftOutLine);
       return Promise.all([
         events.length > 0 && waiting.remove(sessionKey, events),
         said && group.markSeen(inbound, sessionKey),

@@ -182,32 +182,8 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     }
   }
 
-  /** Shows the owners how a request ended. Never rejects. */
-  async function tellLater(request: ApprovalRequest, text: string): Promise<void> {
-    await tell(request, text).catch((error: unknown) =>
-      log.warn({ error: String(error) }, "the message of a request for approval could not be updated"),
-    );
-  }
-
   return {
-    async began(key) {
-      const request = await requests.begun(key).catch(() => null);
-      if (request?.begun !== true) return;
-      const until = lastingText(request);
-      await tellLater(request, answeredText("Allowed", request.by ?? "", until));
-    },
-    async isOpen(event) {
-      const all = await Promise.all((await requests.keysOf(event)).map((key) => requests.read(key)));
-      return all.some((request) => request?.state === "waiting" && now() < request.until);
-    },
-    async ended(event) {
-      for (const key of await requests.keysOf(event)) {
-        const request = await close(key, await requests.withdraw(key));
-        if (request === null) continue;
-        const { state, by = "" } = request;
-        await tellLater(request, state === "allowed" ? unusedText(by) : "The turn has ended, so the question is void.");
-      }
-    },
+    ...endings({ requests, close, tell, now, log }),
     async ask(call) {
       const { key, signal } = call;
       const holder = await holderOf(call);
@@ -215,9 +191,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       if (by !== undefined) return verdictOf("approval_allowed", `allowed until /new by ${by}`);
       if (writtenArguments(call).length > mostCharacters)
         return verdictOf("approval_unasked", "the arguments are too long to show them to an owner");
-      const found = await requests.read(key);
-      // An event that an operator runs again asks again.
-      const known = found?.state === "withdrawn" ? null : found;
+      const known = notWithdrawn(await requests.read(key));
       if (known === null && call.questions.count >= mostQuestions)
         return verdictOf("approval_unasked", `the turn has already asked an owner ${mostQuestions} times`);
       const request = known ?? (await open(call, holder));
@@ -276,6 +250,53 @@ function tellEnd({ store, edits, say, log }: Pick<ApprovalsOptions, "store" | "e
     }
   };
 }
+
+type Requests = ReturnType<typeof createApprovalRequests>;
+
+/** What becomes of a question after its answer, or without one: in the process that runs the turn then. */
+function endings({
+  requests,
+  close,
+  tell,
+  now,
+  log,
+}: {
+  readonly requests: Requests;
+  /** The requester may have another question open. */
+  readonly close: (key: string, ended: ApprovalRequest | null) => Promise<ApprovalRequest | null>;
+  readonly tell: ReturnType<typeof tellEnd>;
+} & Pick<ApprovalsOptions, "now" | "log">): Pick<Approvals, "began" | "isOpen" | "ended"> {
+  /** Shows the owners how a request ended. Never rejects. */
+  async function tellLater(request: ApprovalRequest, text: string): Promise<void> {
+    await tell(request, text).catch((error: unknown) =>
+      log.warn({ error: String(error) }, "the message of a request for approval could not be updated"),
+    );
+  }
+
+  return {
+    async began(key) {
+      const request = await requests.begun(key).catch(() => null);
+      if (request?.begun !== true) return;
+      const until = lastingText(request);
+      await tellLater(request, answeredText("Allowed", request.by ?? "", until));
+    },
+    async isOpen(event) {
+      const all = await Promise.all((await requests.keysOf(event)).map((key) => requests.read(key)));
+      return all.some((request) => request?.state === "waiting" && now() < request.until);
+    },
+    async ended(event) {
+      for (const key of await requests.keysOf(event)) {
+        const request = await close(key, await requests.withdraw(key));
+        if (request === null) continue;
+        const { state, by = "" } = request;
+        await tellLater(request, state === "allowed" ? unusedText(by) : "The turn has ended, so the question is void.");
+      }
+    },
+  };
+}
+
+/** A request that was withdrawn is none: an event that an operator runs again asks again. */
+const notWithdrawn = (request: ApprovalRequest | null): ApprovalRequest | null => (request?.state === "withdrawn" ? null : request);
 
 /** To whom the tool is allowed until /new; empty if the call alone is allowed. */
 const lastingText = ({ lasting, holder }: ApprovalRequest): string => (lasting === true && holder !== undefined ? grantedText(holder) : "");

@@ -4,6 +4,7 @@
  */
 import { type Json, parseExactJson } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
+import { placeOfRaw } from "./exact-arguments.ts";
 
 const namespace = "tool-calls";
 /** As long as an event is kept, which an operator can run again. */
@@ -27,13 +28,12 @@ export interface CallRecord {
   readonly code?: string;
 }
 
-/** `exact`: the JSON text of the arguments and the result. A store keeps no raw JSON, and would lose digits of whole numbers. */
+/** `exact`: the JSON text of the arguments and the result. A store takes no raw JSON, which keeps all digits of a number. */
 type StoredRecord = CallRecord | (Omit<CallRecord, "args" | "result"> & { readonly exact: string });
 
 function stored({ args, result, ...record }: CallRecord): StoredRecord {
   const values = { args, ...(result !== undefined && { result }) };
-  const exact = JSON.stringify(values);
-  return /\d{16}/.test(exact) ? { ...record, exact } : { ...record, ...values };
+  return placeOfRaw(values) === undefined ? { ...record, ...values } : { ...record, exact: JSON.stringify(values) };
 }
 
 function recordOf(value: StoredRecord): CallRecord {

@@ -2,7 +2,7 @@
 import { exactDigits, inexactNumber, type Json, parseExactJson } from "../../contract/index.ts";
 
 export interface ExactArguments {
-  /** Whole numbers beyond 2^53 are raw JSON. */
+  /** Numbers that JavaScript cannot represent are raw JSON. */
   readonly args: Json;
   /** Why the call is refused, for the model. */
   readonly problem?: string;
@@ -10,7 +10,8 @@ export interface ExactArguments {
 
 /** `written`: the text that the engine parsed. `isExact`: the tool takes raw JSON. */
 export function exactArguments(given: Json, written: string | undefined, isExact: boolean): ExactArguments {
-  const args = written === undefined ? given : parsed(written, given);
+  const exact = written === undefined ? given : parsed(written, given);
+  const args = isExact ? exact : roundedFractions(exact);
   const lost = inexactNumber(args, written === undefined);
   const place = lost ?? (isExact ? undefined : placeOfRaw(args));
   if (place === undefined) return { args };
@@ -29,7 +30,23 @@ function parsed(written: string, given: Json): Json {
   }
 }
 
-function placeOfRaw(value: unknown, place = ""): string | undefined {
+/** Fractions with more digits than a number holds are rounded, as by every parser. Whole numbers are often ids, so they stay exact. */
+function roundedFractions(value: Json): Json {
+  if (placeOfRaw(value) === undefined) return value;
+  const digits = exactDigits(value);
+  if (digits !== undefined) {
+    const rounded = Number(digits);
+    return Number.isFinite(rounded) && (!Number.isInteger(rounded) || Number.isSafeInteger(rounded)) && /[.eE]/.test(digits)
+      ? rounded
+      : value;
+  }
+  if (Array.isArray(value)) return value.map(roundedFractions);
+  const entries = Object.entries(value as Readonly<Record<string, Json>>);
+  return Object.fromEntries(entries.map(([key, one]) => [key, roundedFractions(one)]));
+}
+
+/** The place of raw JSON, which no store takes and no thread is handed. */
+export function placeOfRaw(value: unknown, place = ""): string | undefined {
   if (typeof value !== "object" || value === null) return undefined;
   if (exactDigits(value) !== undefined) return place;
   for (const [key, one] of Object.entries(value)) {

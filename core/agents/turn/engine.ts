@@ -3,7 +3,7 @@ import { agentSettings, knownAgentId } from "../../config/index.ts";
 import { HostError, type Inbound, type Route, type TurnEvent } from "../../contract/index.ts";
 import { pluginFault } from "../../host/index.ts";
 import type { EngineTurn, PluginLog } from "../../sdk/contract.ts";
-import { addHold, carried, Visit } from "../../stations/index.ts";
+import { addHold, askedModels, carried, Visit } from "../../stations/index.ts";
 import { askerOf } from "../spending/asker.ts";
 import { gatherTools, type TurnTools } from "../tools/turn-tools.ts";
 import { engineFailure, keptEngines, pluginOf, prepareEngines } from "./engines.ts";
@@ -45,6 +45,8 @@ export interface AgentTurns {
 }
 
 export interface AgentTurnsOptions extends TurnInputOptions {
+  /** A call of a model has succeeded. */
+  readonly onAnswer?: (model: string) => void;
   /** A turn is about to begin. */
   readonly onTurn?: (turn: EngineTurn, visit: Visit) => void;
   readonly log: Pick<PluginLog, "info" | "warn" | "debug">;
@@ -77,6 +79,8 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
       );
       const kept = keptEngines(visit, engines);
       options.onTurn?.(turn, visit);
+      const models = turn.model === undefined ? [engine.id] : [turn.model, ...(turn.fallbacks ?? [])];
+      visit.set(askedModels, models);
       log.debug({ engine: engine.id, model: turn.model ?? null, session: route.sessionKey, history }, "turn");
       return running.run(
         {
@@ -89,6 +93,7 @@ export function createAgentTurns(options: AgentTurnsOptions): AgentTurns {
           previewReasoning,
           reported: meter.reported,
           observe: options.offered.refused.observer(),
+          answered: (model) => options.onAnswer?.(model ?? models[0] ?? engine.id),
           begin: (stop) => engine.run(turn, stop),
           failure: (thrown) => engineFailure(kept, engine.id, thrown),
           onClock: (clock) => addHold(visit, clock),

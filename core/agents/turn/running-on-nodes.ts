@@ -100,10 +100,12 @@ export function createRunningOnNodes({
     hear({ topic, body }) {
       if (topic === topics.answered) {
         const answer = body as unknown as Answer;
+        if (typeof answer.node !== "string" || typeof answer.total !== "number" || typeof answer.first !== "object") return;
         return asking.get(answer.event)?.(answer);
       }
       if (topic !== topics.asked) return;
       const { event, sessionKey } = body as unknown as Question;
+      if (typeof event !== "string" || typeof sessionKey !== "string") return;
       send(topics.answered, { event, node: nodes.name, ...here(sessionKey) }).catch(onError);
     },
   };

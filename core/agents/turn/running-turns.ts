@@ -21,6 +21,8 @@ export interface TurnSource {
   readonly reported: (usage: Extract<TurnEvent, { readonly type: "usage" }>) => void;
   /** Sees which tools the model refuses. */
   readonly observe?: (event: TurnEvent) => void;
+  /** A model has answered; without a name, the first of the turn. */
+  readonly answered?: (model: string | undefined) => void;
   /** Called at the first pull. */
   readonly begin: (signal: AbortSignal) => AsyncIterable<TurnEvent>;
   /** Converts what the plugin threw to the error that is reported. */
@@ -59,7 +61,10 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
   }
 
   return {
-    run({ plugin, sessionKey, place, event, limit, skipped, previewReasoning, reported, observe, begin, failure, onClock }, outer) {
+    run(
+      { plugin, sessionKey, place, event, limit, skipped, previewReasoning, reported, observe, answered, begin, failure, onClock },
+      outer,
+    ) {
       const stopper = new AbortController();
       const { signal } = stopper;
       let timer: NodeJS.Timeout | undefined;
@@ -82,6 +87,7 @@ export function createRunningTurns({ now }: { readonly now: () => number }): Run
         previewReasoning,
         reported,
         ...(observe !== undefined && { observe }),
+        ...(answered && { answered }),
         begin() {
           if (outer.aborted) stopper.abort(outer.reason);
           else follow(outer);

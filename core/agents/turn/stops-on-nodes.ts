@@ -57,6 +57,7 @@ export function createStopsOnNodes({
       if (topic === topics.stopped) return waiting.get((body as unknown as StoppedNote).event)?.();
       if (topic !== topics.stop) return;
       const stop = body as unknown as StopNote;
+      if (typeof stop.place !== "string" || typeof stop.event !== "string" || typeof stop.at !== "number") return;
       if (turns.stopAt(stop.place, stop) > 0) send(topics.stopped, { event: stop.event }).catch(onError);
     },
   };

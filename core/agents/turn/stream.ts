@@ -16,6 +16,8 @@ export interface TurnStreamOptions {
   reported(usage: Extract<TurnEvent, { readonly type: "usage" }>): void;
   /** Sees what concerns the tools that models refuse: `model`, `tool-refused` and `done`. */
   observe?(event: TurnEvent): void;
+  /** A model has answered; without a name, the first of the turn. */
+  answered?(model: string | undefined): void;
   /** Models that the engine was not handed. They are added to those that it reports. */
   readonly skipped: readonly SkippedModel[];
   /** Starts the engine; called at the first pull. */
@@ -39,6 +41,7 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
   #characters = 0;
   #sourceEnded = false;
   #begun = false;
+  #speaking: string | undefined;
   #ended = false;
   readonly #onAbort = () => this.#reject?.(this.#fail(this.#options.signal.reason));
 
@@ -96,16 +99,19 @@ export class TurnStream implements AsyncIterableIterator<TurnEvent> {
     const problem = next.done === true ? undefined : turnEventProblem(next.value);
     if (problem !== undefined) throw new Error(problem);
     if (next.done === true || next.value.type === "done") {
+      this.#options.answered?.(this.#speaking);
       this.#sourceEnded = next.done === true;
       this.#end();
       this.#options.observe?.({ type: "done" });
       return { type: "done" };
     }
     const event = next.value;
+    if (event.type === "model") this.#speaking = event.model;
     if (event.type === "usage") this.#options.reported(event);
     if (event.type === "model" || event.type === "tool-refused") this.#options.observe?.(event);
     // What is void is not kept either.
     if (event.type === "restart") this.#characters = 0;
+    if (event.type === "usage") this.#options.answered?.(this.#speaking);
     if (event.type === "text" || event.type === "reasoning") this.#characters += event.delta.length;
     if (this.#characters > maxCharacters)
       throw new EngineError("answer_too_long", { detail: "The answer does not end", hint: "Ask for less at once." });

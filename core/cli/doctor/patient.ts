@@ -8,6 +8,7 @@ import type { GatewayDescription } from "../../gateway/gateway.ts";
 import type { StatePlace } from "../../stores/place.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "../accounts.ts";
 import type { CommandContext } from "../context.ts";
+import { type Waits, waitsIn } from "../events/waits.ts";
 import { type Declared, readDeclarations } from "../plugins/declarations.ts";
 import { isStateForbidden, type RunningGateway } from "../running-gateway.ts";
 
@@ -33,6 +34,8 @@ export interface StateView {
   readonly botsSeen: readonly SeenBots[];
   /** Lanes with waiting work. */
   readonly lanes: readonly string[];
+  /** What events wait for, besides their turn. */
+  readonly waits: readonly Waits[];
 }
 
 export async function gather(context: CommandContext, loaded: LoadedConfig): Promise<Patient> {
@@ -73,7 +76,8 @@ async function readState(context: CommandContext, channels: readonly string[]): 
       const pairing = createPairing({ store, now: context.now });
       const paired = await Promise.all(channels.map(async (channel) => [channel, await pairing.paired(channel)] as const));
       const botsSeen = (await store.list(botsSeenNamespace)).map(({ value }) => value as unknown as SeenBots);
-      return { paired: new Map(paired), botsSeen, lanes: (await store.waitingLanes()).map(({ lane }) => lane) };
+      const lanes = (await store.waitingLanes()).map(({ lane }) => lane);
+      return { paired: new Map(paired), botsSeen, lanes, waits: await waitsIn(store) };
     } finally {
       await store.close();
     }

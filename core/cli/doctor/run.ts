@@ -15,6 +15,7 @@ import { type Mended, showFindings } from "./report.ts";
 import { checkRoom } from "./room.ts";
 import { checkAgents, checkByPlugins, checkPlugins, checkTransforms } from "./software.ts";
 import { checkStore } from "./store.ts";
+import { checkWaits } from "./waits.ts";
 
 const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<readonly Finding[]>)[] = [
   checkConfiguration,
@@ -24,6 +25,7 @@ const checks: readonly ((patient: Patient) => readonly Finding[] | Promise<reado
   checkStore,
   checkDisk,
   checkRoom,
+  checkWaits,
   checkGateway,
   checkExposure,
   checkPlugins,

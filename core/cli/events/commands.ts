@@ -33,4 +33,26 @@ export function addEvents(program: Command, add: Add, handle: Handle): void {
     .option("--all", "include heartbeats")
     .option("-f, --follow", "keep printing events as they end")
     .action(handle(async () => (await import("./list.ts")).listEvents));
+  add(events, "retry", {
+    summary: "Run all failed events that match again, messages of chats too. A chat whose channel is away waits for it.",
+    example: [say("retry --outcome failed --since 2h --dry-run"), say("retry --outcome failed --code model_unreachable --yes")].join("\n"),
+    json: true,
+  })
+    .addOption(new Option("--outcome <outcome>", "only events with this outcome").choices(["failed"]).makeOptionMandatory())
+    .option("--code <code>", "only events that failed for this reason, such as model_unreachable")
+    .option("--since <time>", `only events since this time: ${sinceForms}`)
+    .option("--channel <id>", "only events from this channel; hooks: only webhooks and mails")
+    .option("--yes", "do not ask")
+    .option("--dry-run", "only say how many there are")
+    .action(handle(async () => (await import("./retry.ts")).retryEvents));
+  add(events, "drop", {
+    summary: "End the events that wait from and for a channel. Without a running gateway they end at its next start.",
+    example: [say("drop --channel matrix --dry-run"), say("drop --channel matrix --account work --yes")].join("\n"),
+    json: true,
+  })
+    .requiredOption("--channel <id>", "the channel")
+    .option("--account <id>", "only this account of the channel")
+    .option("--yes", "do not ask")
+    .option("--dry-run", "only say how many there are")
+    .action(handle(async () => (await import("./drop.ts")).dropEvents));
 }

@@ -1,7 +1,7 @@
 /** The commands of `hooks`: list webhooks, inspect their deliveries, and test them. */
 import type { Command } from "commander";
 import { programCommand } from "../../contract/command.ts";
-import { type Add, deliveryHeader, group, type Handle, wholeNumber } from "../declare.ts";
+import { type Add, deliveryHeader, group, type Handle, sinceForms, wholeNumber } from "../declare.ts";
 
 const say = (line: string): string => `${programCommand} hooks ${line}`;
 
@@ -25,11 +25,16 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     example: `${say("show last")}\n${say("show 0mwp4yhl93 --json")}`,
     json: true,
   }).action(handle(async () => (await import("./show.ts")).showDelivery));
-  add(hooks, "replay <delivery>", {
-    summary: "Run a delivery again unchanged. A delivery that never ran goes through its current mapping.",
-    example: `${say("replay 0mwp4yhl93")}\n${say("replay last --remap")}`,
+  add(hooks, "replay [delivery]", {
+    summary: "Run a delivery again unchanged, or all failed ones. A delivery that never ran goes through its current mapping.",
+    example: `${say("replay 0mwp4yhl93")}\n${say("replay last --remap")}\n${say("replay --failed --since 2h")}`,
     json: true,
   })
+    .option("--failed", "all deliveries that failed, in place of one")
+    .option("--code <code>", "with --failed: only those that failed for this reason, such as model_unreachable")
+    .option("--since <time>", `with --failed: only those since this time: ${sinceForms}`)
+    .option("--yes", "with --failed: do not ask")
+    .option("--dry-run", "with --failed: only say how many there are")
     .option("--remap", "apply the current mapping even if the delivery ran; requires a running gateway")
     .action(handle(async () => (await import("./replay.ts")).replayDelivery));
   add(hooks, "test <name> <file>", {

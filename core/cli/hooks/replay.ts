@@ -1,12 +1,14 @@
 /** `hooks replay`: runs a delivery again, unchanged or through the current version of its mapping. */
-import { HostError } from "../../contract/errors.ts";
+import { HostError, reasonOf } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { CommandContext } from "../context.ts";
-import { type FoundDelivery, findDelivery } from "./delivery-text.ts";
+import { type RetryOptions, retryAll } from "../events/retry.ts";
+import { deliveryFilter, type FoundDelivery, findDelivery } from "./delivery-text.ts";
 
-interface Options {
+interface Options extends RetryOptions {
+  /** All that failed, in place of one. */
+  readonly failed?: boolean;
   readonly remap?: boolean;
-  readonly json?: boolean;
 }
 
 interface Replayed {
@@ -22,7 +24,12 @@ interface Replayed {
 /** A transform may take long, and runs for each element of a list. */
 const patienceMs = 330_000;
 
-export async function replayDelivery(context: CommandContext, [wanted]: readonly [string], options: Options): Promise<number> {
+export async function replayDelivery(context: CommandContext, [wanted]: readonly [string?], options: Options): Promise<number> {
+  if (options.failed === true) {
+    if (wanted !== undefined) throw new HostError("usage", { reason: "name a delivery, or use --failed for all that failed, not both" });
+    return await replayFailed(context, options);
+  }
+  if (wanted === undefined) throw new HostError("usage", { reason: "name the delivery by its id, or use --failed for all that failed" });
   const store = await context.openState();
   let replayed: Replayed;
   try {
@@ -41,6 +48,25 @@ export async function replayDelivery(context: CommandContext, [wanted]: readonly
   if (options.json === true) context.terminal.json(replayed);
   else printReplay(replayed, context);
   return 0;
+}
+
+/** One that cannot go through its mapping again is left, and named: the others must not wait for it. */
+async function replayFailed(context: CommandContext, options: Options): Promise<number> {
+  return await retryAll(context, options, {
+    ...deliveryFilter,
+    what: "failed delivery",
+    async again(store, { id }) {
+      const found = await findDelivery(store, id);
+      if (options.remap !== true && found.kept.text !== undefined) return await store.replay(id, context.now());
+      try {
+        await mapAgain(context, found);
+        return true;
+      } catch (error) {
+        context.terminal.note(`${id}: ${reasonOf(error)}`);
+        return false;
+      }
+    },
+  });
 }
 
 /** Runs in the gateway, which has the plugins, the transforms and the secrets of the current configuration. */

@@ -1,6 +1,7 @@
 /** Output of the commands: colours only on a terminal, and one format for errors. */
 import { stripVTControlCharacters, styleText } from "node:util";
 import { HostError, reasonOf } from "../../contract/errors.ts";
+import { onEvent } from "../../listeners/index.ts";
 import { visible, visibleJson } from "../../log/visible.ts";
 
 export type Style = Parameters<typeof styleText>[0];
@@ -66,8 +67,12 @@ export function columnsOf(styled: string): number {
 /** In `service logs | head`, the reader closes the pipe early, and the command ends. `serve` makes it go on instead. */
 export function watchReaders({ stdout, stderr }: Pick<NodeJS.Process, "stdout" | "stderr">): { serve(): void } {
   let isServing = false;
-  stdout.on("error", (error: NodeJS.ErrnoException) => isServing || process.exit(error.code === "EPIPE" ? 0 : 1));
-  stderr.on("error", () => {});
+  const source = "the terminal";
+  onEvent<readonly [NodeJS.ErrnoException]>(stdout, "error", {
+    source,
+    handle: ({ code }) => isServing || process.exit(code === "EPIPE" ? 0 : 1),
+  });
+  onEvent(stderr, "error", { source, handle() {} });
   return {
     /** A gateway goes on without a reader, and on a full disk: it has its log. */
     serve() {

@@ -11,9 +11,9 @@ import type { CliCall, PluginStore } from "../../sdk/contract.ts";
 import { createIds } from "../../state/ids.ts";
 import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
+import { createQuestions } from "../output/questions.ts";
 import type { RunningGateway } from "../running-gateway.ts";
 import { openPreset } from "./preset-section.ts";
-import { createQuestions } from "./questions.ts";
 import { createSecretFiles } from "./secret-files.ts";
 
 interface Called {

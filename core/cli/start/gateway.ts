@@ -6,6 +6,7 @@ import type { GatewayConfig } from "../../config/schema.ts";
 import { programCommand } from "../../contract/command.ts";
 import { type HostError, reasonOf } from "../../contract/errors.ts";
 import { createGateway, type Gateway, type GatewayOptions } from "../../gateway/gateway.ts";
+import { onEvent } from "../../listeners/index.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { keepMemorySmall } from "./memory.ts";
@@ -67,12 +68,19 @@ export async function runUntilStopped(
   };
   let gateway: Gateway | undefined;
   // An unhandled rejection in a plugin does not stop the gateway; accepted events are on disk either way.
-  process.on("unhandledRejection", (reason) => {
-    if (gateway === undefined) terminal.note(`error: Unhandled promise rejection: ${reasonOf(reason)}.`);
-    else gateway.logStray(reason, { ending: false });
+  const source = "this process";
+  onEvent<readonly [unknown]>(process, "unhandledRejection", {
+    source,
+    handle(reason) {
+      if (gateway === undefined) terminal.note(`error: Unhandled promise rejection: ${reasonOf(reason)}.`);
+      else gateway.logStray(reason, { ending: false });
+    },
   });
   // After an uncaught exception the state of the process is unknown: it ends, and its supervisor starts it again.
-  process.on("uncaughtExceptionMonitor", (error) => gateway?.logStray(error, { ending: true }));
+  onEvent<readonly [Error]>(process, "uncaughtExceptionMonitor", {
+    source,
+    handle: (error) => gateway?.logStray(error, { ending: true }),
+  });
 
   try {
     const print = process.stdout.isTTY ? "human" : "json";

@@ -2,6 +2,7 @@
 import { type FSWatcher, readdirSync, watch } from "node:fs";
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
+import { onEvent } from "../../listeners/index.ts";
 
 /** Editors write a file in several steps. */
 const debounceMs = 30;
@@ -36,8 +37,9 @@ export function watchFolder(
     });
     watchers.set(directory, watcher);
     // It ends with its folder.
-    watcher.on("error", () => watcher.close());
-    watcher.on("close", () => watchers.delete(directory));
+    const source = `the watcher of ${directory}`;
+    onEvent(watcher, "error", { source, handle: () => watcher.close() });
+    onEvent(watcher, "close", { source, handle: () => watchers.delete(directory) });
     for (const entry of readdirSync(directory, { withFileTypes: true }))
       if (entry.isDirectory() && !isForeign(directory, entry.name)) watchOne(join(directory, entry.name));
   }

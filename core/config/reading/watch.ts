@@ -6,6 +6,7 @@ import { type FSWatcher, watch } from "node:fs";
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { HostError, reasonOf } from "../../contract/index.ts";
+import { onEvent } from "../../listeners/index.ts";
 import type { Environment } from "../secrets.ts";
 import { digestOf } from "./digest.ts";
 import { readConfigText } from "./file.ts";
@@ -133,12 +134,12 @@ async function fingerprint(path: string): Promise<string> {
 }
 
 // Filters by name, because the state often lies in the same directory and changes constantly.
-function watchBeside(file: string, onEvent: () => void): FSWatcher | undefined {
+function watchBeside(file: string, onChange: () => void): FSWatcher | undefined {
   try {
     const watcher = watch(dirname(file), { persistent: false }, (_kind, name) => {
-      if (name === null || name === basename(file)) onEvent();
+      if (name === null || name === basename(file)) onChange();
     });
-    watcher.on("error", () => watcher.close());
+    onEvent(watcher, "error", { source: "the watcher of the configuration", handle: () => watcher.close() });
     return watcher;
   } catch {
     return undefined;

@@ -125,6 +125,12 @@ const historyTurns = {
   description: "User turns of a conversation that the model sees; dmHistoryLimit and dms of a channel take precedence in direct chats.",
 };
 
+const patienceHours = {
+  minimum: 0,
+  maximum: 168,
+  description: "Hours that a turn which no person watches waits for a model that does not answer; 0: it fails at once.",
+};
+
 const common = {
   engine: Type.Optional(Type.String({ minLength: 1, description: "Engine plugin that runs the turns; chosen by the model when absent." })),
   model: Type.Optional(modelSchema),
@@ -146,6 +152,7 @@ const defaultsSchema = Type.Object(
     maxConcurrent: Type.Integer({ minimum: 1, maximum: 1_024, default: 4, description: "Turns that run at once, over all lanes." }),
     timeoutSeconds: Type.Number({ exclusiveMinimum: 0, maximum: 86_400, default: 600, description: "Longest turn, in seconds." }),
     historyTurns: Type.Integer({ ...historyTurns, default: 100 }),
+    patienceHours: Type.Number({ ...patienceHours, default: 6 }),
     timezone: Type.Optional(
       Type.String({
         minLength: 1,
@@ -174,6 +181,7 @@ const agentSchema = Type.Object(
     name: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "Name by which people address it." })),
     ...common,
     historyTurns: Type.Optional(Type.Integer(historyTurns)),
+    patienceHours: Type.Optional(Type.Number(patienceHours)),
     timeoutSeconds: Type.Optional(Type.Number({ exclusiveMinimum: 0, maximum: 86_400, description: "Longest turn, in seconds." })),
     heartbeat: Type.Optional(agentHeartbeatSchema),
     identity: Type.Optional(

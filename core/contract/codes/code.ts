@@ -21,6 +21,11 @@ export interface CodeDefinition {
    * Default: `hint`.
    */
   readonly hintWhileRetrying?: string;
+  /**
+   * Set if the code means that a model, or its whole provider, does not answer at the moment. A turn that no person watches then waits for
+   * it instead of failing.
+   */
+  readonly away?: "model" | "provider";
   /** The outcome of an event that ends with this code. Absent for codes of intermediate steps and of actions. */
   readonly outcome?: Outcome;
 }

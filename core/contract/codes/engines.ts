@@ -50,7 +50,12 @@ export const engineCodes = {
     outcome: "failed",
   },
   left_out: { meaning: "Newer events took the place of this one in a full queue.", hint: "Send fewer wake events.", outcome: "silent" },
-  model_busy: { meaning: "The model server is overloaded or limits the rate of requests.", hint: "Try again later.", outcome: "failed" },
+  model_busy: {
+    meaning: "The model server is overloaded or limits the rate of requests.",
+    hint: "Try again later.",
+    away: "model",
+    outcome: "failed",
+  },
   model_context_full: {
     meaning: "The conversation is larger than the model's context.",
     hint: "Start a new conversation with /new, or choose a model with a larger context.",
@@ -82,12 +87,14 @@ export const engineCodes = {
   model_quota: {
     meaning: "The quota or the budget at the model server is used up.",
     hint: "Check the account's billing.",
+    away: "model",
     outcome: "failed",
   },
   model_refused: { meaning: "The model server rejected the request.", hint: "Read the detail; it contains the reason.", outcome: "failed" },
   model_stalled: {
     meaning: "The model server stopped sending in the middle of a reply.",
     hint: "Try again; check the server and the network.",
+    away: "provider",
     outcome: "failed",
   },
   model_takes_no_files: {
@@ -106,11 +113,17 @@ export const engineCodes = {
     outcome: "failed",
   },
   model_unauthorized: { meaning: "The model server rejected the API key.", hint: "Check apiKey of the provider.", outcome: "failed" },
-  model_unavailable: { meaning: "The model server is not available.", hint: "Check the server, then try again.", outcome: "failed" },
+  model_unavailable: {
+    meaning: "The model server is not available.",
+    hint: "Check the server, then try again.",
+    away: "provider",
+    outcome: "failed",
+  },
   model_unknown: { meaning: "The model server does not have this model.", hint: "Check the model's name.", outcome: "failed" },
   model_unreachable: {
     meaning: "The model server cannot be reached.",
     hint: "Check baseUrl, the network and the proxy.",
+    away: "provider",
     outcome: "failed",
   },
   not_asked: {
@@ -161,6 +174,10 @@ export const engineCodes = {
     meaning: "The turn needs tools whose source is not available.",
     hint: "Read the detail; the plugin that offers the tools says more: `{command} status`.",
     outcome: "failed",
+  },
+  waits_for_model: {
+    meaning: "The model does not answer, and no person watches the turn: it waits, and runs when the model answers again.",
+    hint: "Look at the model server: `{command} doctor`. agents.defaults.patienceHours says how long such turns wait.",
   },
   tool_timeout: {
     meaning: "A tool did not answer in time, and it is not known whether it did what it was asked; the model read that.",

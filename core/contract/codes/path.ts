@@ -3,9 +3,13 @@ import type { CodeTable } from "./code.ts";
 
 export const pathCodes = {
   account_not_open: {
-    meaning: "The account is configured, but it is not connected.",
-    hint: "Check the account: `{command} channels status`.",
+    meaning: "The account is not open: it is not configured, disabled, without its plugin, or cannot be opened. What needs it waits.",
+    hint: "Check the account: `{command} channels status`. `{command} events drop` ends what waits for it.",
     outcome: "failed",
+  },
+  account_replaced: {
+    meaning: "The account signs in as another bot than the one that received the event. The event waits for the former one.",
+    hint: "Set the credentials of the former bot again, or end what waits for it: `{command} events drop`.",
   },
   admit_failed: { meaning: "The channel failed while it checked its limits; the message was sent without the check.", hint: "" },
   answered: { meaning: "The reply was sent.", hint: "", outcome: "answered" },
@@ -27,6 +31,7 @@ export const pathCodes = {
   done: { meaning: "The turn ended with a reply.", hint: "" },
   heartbeat_ok: { meaning: "The agent replied HEARTBEAT_OK: it found nothing to report.", hint: "", outcome: "silent" },
   no_reply: { meaning: "The agent chose not to reply.", hint: "", outcome: "silent" },
+  dropped: { meaning: "An operator ended the event while it waited: `{command} events drop`.", hint: "", outcome: "silent" },
   empty_reply: {
     meaning: "The reply contains nothing that can be shown.",
     hint: "Look at the reply of the model; it may contain only hidden text.",
@@ -55,8 +60,8 @@ export const pathCodes = {
     outcome: "failed",
   },
   no_channel: {
-    meaning: "The channel that the reply goes to is not connected.",
-    hint: "Enable the channel, or look at its status: `{command} channels status`.",
+    meaning: "No plugin sends to the channel that the reply goes to.",
+    hint: "Look at the status of the channel: `{command} channels status`.",
     outcome: "failed",
   },
   no_engine: { meaning: "No engine is loaded that can run the turn.", hint: "Load an engine plugin.", outcome: "failed" },
@@ -104,7 +109,7 @@ export const pathCodes = {
   unit_ended: { meaning: "The event ended before this message was sent, so the message was dropped.", hint: "" },
   waited_too_long: {
     meaning: "The event waited for seven days without being processed.",
-    hint: "Read in the log what it waited for; `{command} hooks replay` runs a delivery again.",
+    hint: "Read in the log what it waited for; `{command} events retry` runs it again.",
     outcome: "failed",
   },
 } as const satisfies CodeTable;

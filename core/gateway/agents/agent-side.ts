@@ -10,6 +10,7 @@ import {
   type FactsOfAnswers,
   followUps,
   isPluginTurn,
+  type ModelOutages,
   messageForModel,
   type OfferedTools,
   pressedCommand,
@@ -21,12 +22,12 @@ import {
   withPrefix,
 } from "../../agents/index.ts";
 import { type Accounts, completeMedia } from "../../channels/index.ts";
-import { agentSettings, type GatewayConfig } from "../../config/index.ts";
-import { type Inbound, reasonOf } from "../../contract/index.ts";
+import { agentSettings, type GatewayConfig, knownAgentId } from "../../config/index.ts";
+import { findCode, type Inbound, reasonOf } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { AgentSide } from "../../path/index.ts";
 import { mayBeSilent, noHeartbeat, silenceReason } from "../../reply/index.ts";
-import { toolCalls } from "../../stations/index.ts";
+import { askedModels, toolCalls } from "../../stations/index.ts";
 import { keptReply } from "../../webhooks/index.ts";
 import type { OutboundFiles } from "./outbound-files.ts";
 
@@ -42,6 +43,8 @@ export function ackMaxCharsFor(config: GatewayConfig, inbound: Inbound): number 
   return inbound.request === undefined ? 0 : (agentSettings(config, agentFor(config, inbound)).heartbeat.ackMaxChars ?? ackMaxChars);
 }
 
+const defaultPatienceHours = 6;
+
 const isDeliverOnly = ({ request }: Inbound) => request?.deliverOnly === true;
 
 export interface AgentSideOptions {
@@ -56,6 +59,7 @@ export interface AgentSideOptions {
   readonly facts: FactsOfAnswers;
   readonly describe: ReturnType<typeof createDescribe>;
   readonly spending: Spending;
+  readonly outages: ModelOutages;
   readonly files: OutboundFiles;
   readonly log: Log;
   readonly redact: (text: string) => string;
@@ -83,6 +87,15 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
             }),
           ),
     guardStream: turns.guard,
+    async waitForModel({ unitId, inbound, route, visit, reason, detail }) {
+      const away = findCode(reason)?.away;
+      const models = visit.get(askedModels);
+      // A person who waits for a reply gets an apology at once.
+      if (away === undefined || models === undefined || inbound.request === undefined) return undefined;
+      const { patienceHours = defaultPatienceHours } = agentSettings(config(), knownAgentId(config(), route.agentId));
+      const wait = await options.outages.wait({ eventId: unitId, models, away, detail, patienceHours });
+      return wait && { detail: wait.detail, known: wait.known, wait };
+    },
     refusalFor: options.spending.tell,
     completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => options.files.complete(reply, route, signal)),
     keepGenerated: options.files.keep,

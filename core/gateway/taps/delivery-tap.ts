@@ -9,7 +9,7 @@ const deliveryMs = 2 * pluginDeadlines.send + 10_000;
 
 export function tapDelivery(
   hooks: Hooks,
-  options: { readonly accounts: Pick<Accounts, "get" | "expects">; readonly migrations: Pick<Migrations, "current" | "move"> },
+  options: { readonly accounts: Pick<Accounts, "get" | "away">; readonly migrations: Pick<Migrations, "current" | "move"> },
 ): void {
   const { accounts, migrations } = options;
   hooks.tap(
@@ -19,9 +19,9 @@ export function tapDelivery(
       const address = migrations.current(written);
       const live = accounts.get(address.channel, address.account);
       if (live === undefined) {
-        const retryable = accounts.expects(address.channel, address.account);
-        const detail = `${address.channel}:${address.account} is not ${retryable ? "open" : "configured"}`;
-        throw new ChannelError(retryable ? "account_not_open" : "no_channel", { retryable, detail });
+        const { code = "account_not_open", detail = "the account has just been opened" } =
+          accounts.away(address.channel, address.account) ?? {};
+        throw new ChannelError(code, { retryable: true, detail });
       }
       const { connection } = live;
       const follow = async (error: unknown) => {

@@ -5,7 +5,7 @@ import type { GatewayConfig } from "../../config/index.ts";
 import type { Inbound, Silent } from "../../contract/index.ts";
 import { whenKnown } from "../../host/index.ts";
 import type { Log } from "../../log/index.ts";
-import { Postponed } from "../../path/index.ts";
+import { waitFor } from "../../path/index.ts";
 import { type Hooks, notes } from "../../stations/index.ts";
 import { absentOf, parseHookEvent } from "../../webhooks/index.ts";
 
@@ -15,7 +15,7 @@ export function tapIngress(
     readonly config: () => GatewayConfig;
     readonly configDirectory: string;
     readonly log: Log;
-    readonly accounts: Pick<Accounts, "expects" | "parse">;
+    readonly accounts: Pick<Accounts, "awayFor" | "parse">;
     readonly migrations: Pick<Migrations, "follow">;
     /** Adds what the platform left out of a message's place. */
     readonly placed: (inbound: Inbound) => Inbound | Promise<Inbound>;
@@ -30,16 +30,13 @@ export function tapIngress(
   hooks.tap("core", "ingress", (event) => (event.source === "hooks" ? parseHookEvent(event) : undefined));
   hooks.tap("core", "ingress", (event, gathered) => {
     if (event.authority !== "channel") return undefined;
-    const account = event.account ?? "";
-    if (accounts.expects(event.source, account)) throw notOpen(event.source, account);
+    const { source, account, dedupeKey } = event;
+    // The event itself is not kept in memory while it waits.
+    const by = { source, ...(account !== undefined && { account }), ...(dedupeKey !== undefined && { dedupeKey }) };
+    waitFor(() => accounts.awayFor(by));
     return whenKnown(accounts.parse(event, gathered), (parsed) => {
       if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;
       return whenKnown(options.placed(parsed), (found): Inbound | Silent | Promise<Inbound | Silent> => migrations.follow(found));
     });
   });
-}
-
-/** Events for an account keep waiting until its configuration is repaired. */
-function notOpen(channel: string, account: string): Postponed {
-  return new Postponed("account_not_open", { detail: `${channel}:${account} is configured, but not open`, path: `channels.${channel}` });
 }

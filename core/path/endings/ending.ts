@@ -84,6 +84,12 @@ export function settledSilent(
   return { outcome: "silent", reason: silent.silent, decisions: trace.take() };
 }
 
+/** The end of an event that an operator has dropped while it waited. */
+export function dropped(trace: Trace): Stop {
+  trace.add("settled", { plugin: "core", verdict: "silent", code: "dropped" });
+  return { stop: { outcome: "silent", reason: "dropped" } };
+}
+
 export function textReply(text: string): Reply {
   return { text, media: [], buttons: [] };
 }

@@ -54,7 +54,7 @@ export function createUndelivered(options: {
   readonly render: (apology: Stop["say"], trace: Trace) => Promise<readonly Saying[]>;
   readonly deliver: (
     rows: readonly OutboxRow[],
-    how: { readonly trace: Trace; readonly once: Once; readonly signal: AbortSignal },
+    how: { readonly unit: Unit; readonly trace: Trace; readonly once: Once; readonly signal: AbortSignal },
   ) => Promise<Delivered>;
   /** Reads an event again, to find the sender and where the reply goes. */
   readonly find: (unit: Unit) => Promise<{ readonly inbound: Inbound; readonly route: Route } | undefined>;
@@ -78,7 +78,7 @@ export function createUndelivered(options: {
     // Written in one commit with the failure as the event's end, so that a process that finds this row writes no second one.
     const saying = { unitId: unit.id, at: now(), rows: sayings, first: "waiting" as const, ending: end, decisions: trace.take() };
     const notices = await persist(() => store.say(saying), signal);
-    const apologized = await options.deliver(notices, { trace, once: onceAfter(end), signal });
+    const apologized = await options.deliver(notices, { unit, trace, once: onceAfter(end), signal });
     return { ...before, ...apologized, receipts: [...before.receipts, ...apologized.receipts] };
   };
 }

@@ -1,6 +1,8 @@
 /** Queued events: which ends of a turn remove them from the queue, and how many were dropped. */
 
+import { leftOutHint, leftOutLine } from "../../agents/index.ts";
 import type { Inbound, Reply } from "../../contract/index.ts";
+import type { Log } from "../../log/index.ts";
 import { type Ending, isQueueKey, type Store, type Unit } from "../../state/index.ts";
 import { exhausted } from "./exhausted.ts";
 
@@ -15,8 +17,13 @@ export function isOfQueue({ events: [leader] }: Unit): boolean {
   return isQueueKey(leader?.gather?.key);
 }
 
-/** Records that the turn has read the number of dropped events. */
-export function reportLeftOut({ events: [leader] }: Unit, store: Pick<Store, "leftOutReported">): Promise<void> | undefined {
+/** Records that the turn has read the number of dropped events, and logs it. */
+export function reportLeftOut(
+  { id, lane, events: [leader] }: Unit,
+  { store, log }: { readonly store: Pick<Store, "leftOutReported">; readonly log: Pick<Log, "warn"> },
+): Promise<void> | undefined {
   const { leftOut, gather } = leader ?? {};
-  return leftOut === undefined || gather === undefined ? undefined : store.leftOutReported(gather.key, leftOut);
+  if (leftOut === undefined || gather === undefined) return undefined;
+  log.warn({ event: id, lane, leftOut, hint: leftOutHint }, leftOutLine);
+  return store.leftOutReported(gather.key, leftOut);
 }

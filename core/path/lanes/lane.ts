@@ -1,4 +1,5 @@
 /** One lane as the process knows it: whether a unit is running, and until when the lane sleeps. */
+import type { Hold } from "../patience.ts";
 
 export interface Lane {
   busy: boolean;
@@ -10,6 +11,24 @@ export interface Lane {
   isLastAttempt: boolean;
   /** The timers, which no clock change affects, have reached `due`. */
   slept: boolean;
+  /** Until it is over, neither new events nor time make the lane ask the store. */
+  hold?: Hold | undefined;
+}
+
+/** Whether the lane may ask the store. Ends the hold if it is over: the unit is then claimed as of the time until which it was to wait. */
+export function mayLook(lane: Lane): boolean {
+  const { hold } = lane;
+  if (hold === undefined) return true;
+  if (!hold.wait.mayGo()) return false;
+  endHold(lane);
+  return true;
+}
+
+export function endHold(lane: Lane): void {
+  if (lane.hold === undefined) return;
+  lane.due = lane.hold.due;
+  lane.slept = true;
+  lane.hold = undefined;
 }
 
 /** Longest sleep of a lane: the clock may have been set forward. */

@@ -5,7 +5,8 @@
 
 import { type AcceptedEvent, controlSuffix, type Store, type Unit } from "../../state/index.ts";
 import { maxAttempts } from "../endings/exhausted.ts";
-import { type Lane, sleepUntil } from "./lane.ts";
+import type { Hold } from "../patience.ts";
+import { endHold, type Lane, mayLook, sleepUntil } from "./lane.ts";
 import { createRoom } from "./room.ts";
 import { createSlots, freeSlot, type Slots, type TurnSlot, withOther } from "./turn-slots.ts";
 
@@ -21,6 +22,10 @@ export interface Lanes {
   start(): Promise<void>;
   /** An event was accepted: its lane has work at `due` (0: now). */
   notify(lane: string, due: number): void;
+  /** The running unit of a lane was handed back, and waits for something. */
+  hold(lane: string, hold: Hold): void;
+  /** Something has returned for which lanes may wait. */
+  lookAgain(): void;
   /**
    * Starts an idle lane with an event that is being accepted, if a turn may run. Accept the event with `claim` then, and pass the resulting
    * promise to the returned function. `undefined`: accept the event without a claim, and call `notify`.
@@ -28,7 +33,7 @@ export interface Lanes {
   begin(lane: string): ((accepting: Promise<AcceptedEvent>) => void) | undefined;
   /** `undefined` if few units are in progress. Otherwise resolves when that is true again, or after a moment. */
   room(): Promise<void> | undefined;
-  /** Looks in the store for work from another process. */
+  /** Looks in the store for work from another process, also in lanes whose next unit waits: that unit may have been ended. */
   rescan(): Promise<void>;
   /** Stops taking units. Resolves when the running ones are done, or after `ms`; `true` if all were done. */
   drain(ms: number): Promise<boolean>;
@@ -134,8 +139,11 @@ export function createLanes(options: LanesOptions): Lanes {
     clearTimeout(lane.timer);
     lane.timer = undefined;
     if (!open || lane.busy) lane.again = true;
-    else void pump(name, lane);
+    else if (mayLook(lane)) void pump(name, lane);
+    else rest(name, lane);
   }
+
+  const rest = (name: string, lane: Lane): void => sleep(name, lane, now() + (lane.hold?.wait.ms() ?? 0));
 
   const sleep = (name: string, lane: Lane, due: number): void => sleepUntil(lane, due, { now, wake: () => wake(name, lane) });
 
@@ -146,9 +154,11 @@ export function createLanes(options: LanesOptions): Lanes {
     for (let first = begun; ; first = undefined) {
       lane.again = false;
       const found = await runNext(name, lane, first);
-      if (open && (found === "others" || lane.again)) continue;
+      const held = lane.hold !== undefined && !mayLook(lane);
+      if (open && !held && (found === "others" || lane.again || lane.slept)) continue;
       lane.busy = false;
-      if (open && typeof found === "number") sleep(name, lane, found);
+      if (open && held) rest(name, lane);
+      else if (open && typeof found === "number") sleep(name, lane, found);
       else if (open) lanes.delete(name);
       break;
     }
@@ -177,6 +187,7 @@ export function createLanes(options: LanesOptions): Lanes {
   function notify(name: string, due: number): void {
     const lane = laneOf(name);
     if (lane.busy) lane.again = true;
+    else if (lane.hold !== undefined) return;
     else if (due <= now()) wake(name, lane);
     else if (lane.timer === undefined || due < lane.due) sleep(name, lane, due);
   }
@@ -189,7 +200,12 @@ export function createLanes(options: LanesOptions): Lanes {
       .filter((lane) => !lane.isLastAttempt);
     for (const lane of last) lane.isLastAttempt = true;
     if (last.length > 0) options.onLastAttempts(last.length);
-    for (const { lane, due, gathers } of waiting) notify(lane, gathers === true ? Math.max(due, now() + gatheringMs) : due);
+    for (const { lane, due, gathers } of waiting) {
+      const known = laneOf(lane);
+      // What waits may have been ended by an operator, and the unit after it may wait for nothing.
+      endHold(known);
+      notify(lane, gathers === true ? Math.max(due, now() + gatheringMs) : known.slept ? 0 : due);
+    }
   }
 
   return {
@@ -198,6 +214,13 @@ export function createLanes(options: LanesOptions): Lanes {
       await rescan(reopeningMs);
     },
     notify,
+    hold(name, hold) {
+      const lane = lanes.get(name);
+      if (lane !== undefined) lane.hold = hold;
+    },
+    lookAgain() {
+      for (const [name, lane] of lanes) if (!lane.busy && lane.hold !== undefined && mayLook(lane)) wake(name, lane);
+    },
     begin,
     room: room.wait,
     rescan: () => rescan(),

@@ -3,6 +3,7 @@ import { readFileSync } from "node:fs";
 import { isIP, connect as overTcp } from "node:net";
 import { connect as overTls } from "node:tls";
 import { ChannelError, reasonOf } from "../../contract/index.ts";
+import { asText, faultText, onEvent, onMessage } from "../../listeners/index.ts";
 import { createLineReader } from "../../media/line-reader.ts";
 
 /**
@@ -56,14 +57,22 @@ export function connectLines(
     // A carriage return before the line feed does not count.
     { maxChars: maxChars + 1, onTooLong: () => void socket.destroy(new Error("The server sent a line without an end")) },
   );
-  socket.on("data", read);
-  socket.once(tls ? "secureConnect" : "connect", () => {
-    isOpen = true;
+  const source = `the server ${host}`;
+  // A line that cannot be handled breaks the connection off: whether the next ones can be understood without it is unknown.
+  onMessage(socket, "data", { source, check: asText, handle: read, fault: (fault) => void socket.destroy(new Error(faultText(fault))) });
+  onEvent(socket, tls ? "secureConnect" : "connect", {
+    ...{ source, once: true },
+    handle() {
+      isOpen = true;
+    },
   });
-  socket.on("error", (error) => {
-    failure = untrusted(error) ?? withoutTls(error) ?? error;
+  onEvent<readonly [Error]>(socket, "error", {
+    source,
+    handle(error) {
+      failure = untrusted(error) ?? withoutTls(error) ?? error;
+    },
   });
-  socket.on("close", () => resolve(failure));
+  onEvent(socket, "close", { source, handle: () => resolve(failure) });
   return {
     lost,
     write(line) {

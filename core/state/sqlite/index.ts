@@ -31,6 +31,11 @@ export interface SqliteStoreOptions {
   readonly slowFlushMs?: number;
   /** Set by a gateway that holds the lock. */
   readonly owner?: boolean;
+  /**
+   * Whether this process has no other connection to the database. Then what a killed process left of its log is examined, which would
+   * release the locks of another connection.
+   */
+  readonly isAlone?: boolean;
   /** Whether a thread of its own writes, so that this one never waits for the disk; default: `owner`. */
   readonly writerThread?: boolean;
   /**
@@ -64,11 +69,11 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
 }
 
 async function openStore(
-  { directory, now, slowFlushMs = 0, owner = false, writerThread = owner }: SqliteStoreOptions,
+  { directory, now, slowFlushMs = 0, owner = false, isAlone = false, writerThread = owner }: SqliteStoreOptions,
   used: boolean,
 ): Promise<Store> {
   const file = prepareFile(directory, "state.db");
-  const queue = await openQueue({ directory, file, slowFlushMs, used, owner }, { thread: writerThread });
+  const queue = await openQueue({ directory, file, slowFlushMs, used, owner, isAlone }, { thread: writerThread });
   let db: ReturnType<typeof openReader>;
   try {
     db = openReader(file, directory);

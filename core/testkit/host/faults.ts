@@ -2,6 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { reasonOf } from "../../contract/index.ts";
+import { onEvent } from "../../listeners/index.ts";
 
 /** The level of `error` in log lines; `fatal` is higher. */
 const errorLevel = 50;
@@ -28,11 +29,11 @@ function callsOf(reason: unknown): string {
 
 export function watchRejections(): FaultWatch {
   const found: string[] = [];
-  const note = (reason: unknown) => void found.push(`unhandled rejection: ${reasonOf(reason)}${callsOf(reason)}`);
-  process.on("unhandledRejection", note);
+  const handle = (reason: unknown) => void found.push(`unhandled rejection: ${reasonOf(reason)}${callsOf(reason)}`);
+  const unwatch = onEvent<readonly [unknown]>(process, "unhandledRejection", { source: "this process", handle });
   return {
     stop() {
-      process.off("unhandledRejection", note);
+      unwatch();
       return found;
     },
   };

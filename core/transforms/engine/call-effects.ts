@@ -1,4 +1,5 @@
 /** What the code of a call may cause outside of the engine: output, timers and requests, each within a bound. */
+import { reasonOf } from "../../contract/index.ts";
 import type { TransformError } from "../error.ts";
 import type { Level } from "../printer.ts";
 
@@ -12,10 +13,14 @@ export type Outcome = string | undefined | TransformError;
 
 export interface Call {
   readonly id: number;
+  /** The gateway's number of it. */
+  readonly request: number;
   readonly limits: CallLimits;
   readonly done: (outcome: Outcome) => void;
   readonly timers: Map<number, NodeJS.Timeout>;
   requests: number;
+  /** Characters of its requests under way, and of their responses until the code has them. */
+  held: number;
   spentMs: number;
   printed: number;
   /** The outcome, which can be known before the code has come to rest; what the code still does counts. */
@@ -23,8 +28,8 @@ export interface Call {
   deadline: NodeJS.Timeout | undefined;
 }
 
-export const newCall = (given: Pick<Call, "id" | "limits" | "done">): Call => ({
-  ...{ timers: new Map(), requests: 0, spentMs: 0, printed: 0, settled: undefined, deadline: undefined },
+export const newCall = (given: Pick<Call, "id" | "request" | "limits" | "done">): Call => ({
+  ...{ timers: new Map(), requests: 0, held: 0, spentMs: 0, printed: 0, settled: undefined, deadline: undefined },
   ...given,
 });
 
@@ -32,6 +37,9 @@ const maxPrinted = 65_536;
 const perLine = 100;
 const maxTimers = 1_000;
 const maxRequests = 32;
+/** Requests and responses of a call lie in the memory of the host, outside of the engine's. */
+const maxHeld = 16_777_216;
+const tooMuch = JSON.stringify({ error: `The responses of a call hold at most ${maxHeld} characters at a time` });
 
 export interface CallEffects {
   /** Prints a line; false when the call may print no more. */
@@ -55,7 +63,7 @@ export function createCallEffects({
   readonly enter: (call: Call, name: string, ...given: readonly (string | number)[]) => void;
   readonly print: (level: Level, line: string) => void;
   /** Absent without `hooks.transforms.network`. */
-  readonly fetch: ((request: unknown) => Promise<string>) | undefined;
+  readonly fetch: ((request: unknown, by: Pick<Call, "request">) => Promise<string>) | undefined;
 }): CallEffects {
   return {
     print(level, line) {
@@ -91,11 +99,24 @@ export function createCallEffects({
       if (call === undefined || fetch === undefined || call.requests >= maxRequests) {
         throw new RangeError(`A call can have at most ${maxRequests} requests at a time`);
       }
+      const sent = JSON.stringify(request).length;
+      if (call.held + sent > maxHeld) throw new RangeError(`The requests of a call hold at most ${maxHeld} characters at a time`);
       call.requests += 1;
-      void fetch(request).then((json) => {
+      call.held += sent;
+      const receive = (json: string): void => {
         call.requests -= 1;
+        call.held -= sent;
         enter(call, "received", id, json);
-      });
+      };
+      fetch(request, call).then(
+        (json) => {
+          if (call.held + json.length > maxHeld) return receive(tooMuch);
+          call.held += json.length;
+          receive(json);
+          call.held -= json.length;
+        },
+        (error: unknown) => receive(JSON.stringify({ error: `The request failed: ${reasonOf(error)}` })),
+      );
     },
   };
 }

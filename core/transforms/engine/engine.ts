@@ -4,9 +4,11 @@
  * WebAssembly memory.
  */
 import type { QuickJSHandle } from "quickjs-emscripten-core";
+import type { Meter } from "../meter.ts";
 import type { Files } from "../modules/files.ts";
 import type { Level } from "../printer.ts";
-import { type Call, type CallLimits, createCallEffects, newCall, type Outcome } from "./call-effects.ts";
+import { type Call, createCallEffects, newCall, type Outcome } from "./call-effects.ts";
+import { createErrorPlaces } from "./error-place.ts";
 import { failures } from "./failures.ts";
 import { connectGuest } from "./guest-side.ts";
 import type { QuickJs } from "./quickjs.ts";
@@ -22,23 +24,28 @@ export interface EngineOptions {
   readonly computing: (ms: number) => void;
   /** Total milliseconds that the host has spent compiling. They do not count against the code. */
   readonly compiledMs: () => number;
+  /** Notes from outside what computes, for the case that an operation of the engine never comes to its own check. */
+  readonly meter: Meter;
   /** Sends a request; absent unless `hooks.transforms.network` is set. */
-  readonly fetch?: ((request: unknown) => Promise<string>) | undefined;
+  readonly fetch?: ((request: unknown, by: Pick<Call, "request">) => Promise<string>) | undefined;
 }
+
+type Begun = Pick<Call, "request" | "limits" | "done">;
 
 /** Both methods report through a callback, synchronously if nothing is pending. A promise would resolve only after a loop that follows. */
 export interface Engine {
   /** Loads the module. The outcome lists the functions that it exports. */
-  load(limits: CallLimits, done: (outcome: Outcome) => void): void;
-  call(name: string, contextJson: string, limits: CallLimits, done: (outcome: Outcome) => void): void;
+  load(begun: Begun): void;
+  call(name: string, contextJson: string, begun: Begun): void;
   /** Whether a call exceeded a limit, so that the next one needs a new engine. */
   readonly isSpent: () => boolean;
 }
 
 export async function createEngine(options: EngineOptions): Promise<Engine> {
-  const { quickjs, files, entry, memoryMb, print, computing, compiledMs, fetch } = options;
+  const { quickjs, files, entry, memoryMb, print, computing, compiledMs, meter, fetch } = options;
   const { runtime, context } = await quickjs.create(memoryMb);
   const calls = new Map<number, Call>();
+  const placed = createErrorPlaces(files.read);
   /** The call that is currently computing. */
   let current: Call | undefined;
   let enteredAt = 0;
@@ -48,16 +55,21 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   let lastId = 0;
 
   const computedMs = (): number => performance.now() - compiledMs() - enteredAt;
-  runtime.setInterruptHandler(() => {
+  const leftMs = ({ limits, spentMs }: Call): number => Math.min(limits.cpuMs, limits.timeoutMs) - spentMs;
+
+  /** Asked by the engine every ten thousand steps, and before and after each operation of the host. */
+  function isOver(): boolean {
+    if (current === undefined) return false;
     const ms = computedMs();
     computing(ms);
-    interrupted ||= current !== undefined && current.spentMs + ms > Math.min(current.limits.cpuMs, current.limits.timeoutMs);
+    interrupted ||= ms > leftMs(current);
     return interrupted;
-  });
+  }
+  runtime.setInterruptHandler(isOver);
 
   const effects = createCallEffects({ calls, current: () => current, enter, print, fetch });
   const guest = connectGuest({
-    ...{ runtime, context, guestSource: quickjs.guestSource, files, entry, effects, settle },
+    ...{ runtime, context, guestSource: quickjs.guestSource, files, entry, effects, isOver, settle },
     hasNetwork: fetch !== undefined,
   });
 
@@ -67,19 +79,21 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     current = call;
     enteredAt = performance.now() - compiledMs();
     interrupted = false;
+    meter.begin(call.request, leftMs(call), name === "load");
     try {
       const called = guest.call(name, ...given);
       if (called.error !== undefined) left(call, called.error);
       // A string is the result of a call that did not wait for anything.
       else called.value.consume((value) => context.typeof(value) === "string" && settle(call.id, "value", context.getString(value)));
       // Jobs run one at a time, because none may run after the limit is reached.
-      while (!interrupted && runtime.hasPendingJob()) {
+      while (runtime.hasPendingJob() && !isOver()) {
         const job = runtime.executePendingJobs(1);
         if (job.error !== undefined) left(call, job.error);
       }
     } catch (error) {
       broken(error);
     }
+    meter.end();
     call.spentMs += computedMs();
     current = undefined;
     if (interrupted) {
@@ -119,7 +133,7 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
     if (call === undefined || call.settled !== undefined) return;
     if (kind === "value") call.settled = { outcome: text === "" ? undefined : text };
     else if (text === "out of memory") overMemory(call);
-    else call.settled = { outcome: failures.thrown({ kind, text, stack, isRefusal: guest.isRefusal }) };
+    else call.settled = { outcome: failures.thrown({ kind, text, stack: placed(text, stack), isRefusal: guest.isRefusal }) };
   }
 
   function end(call: Call, outcome: Outcome): void {
@@ -133,9 +147,9 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   }
 
   /** `verb` is what the call does, for the sentence when it is late. */
-  function begin({ limits, done }: Pick<Call, "limits" | "done">, verb: string, name: string, ...given: readonly string[]): void {
+  function begin({ request, limits, done }: Begun, verb: string, name: string, ...given: readonly string[]): void {
     lastId += 1;
-    const call = newCall({ id: lastId, limits, done });
+    const call = newCall({ id: lastId, request, limits, done });
     calls.set(call.id, call);
     enter(call, name, call.id, ...given);
     if (!calls.has(call.id)) return;
@@ -143,8 +157,8 @@ export async function createEngine(options: EngineOptions): Promise<Engine> {
   }
 
   return {
-    load: (limits, done) => begin({ limits, done }, "load", "load", entry),
-    call: (name, contextJson, limits, done) => begin({ limits, done }, "answer", "call", name, contextJson),
+    load: (begun) => begin(begun, "load", "load", entry),
+    call: (name, contextJson, begun) => begin(begun, "answer", "call", name, contextJson),
     isSpent: () => spent,
   };
 }

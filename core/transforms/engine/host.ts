@@ -6,9 +6,30 @@ import { createHash, createHmac, randomBytes, randomInt, randomUUID } from "node
 import { posix } from "node:path";
 import * as querystring from "node:querystring";
 
-/** Maximum length of a request in characters. Longer ones are an error, because the engine's time limits do not apply to the host. */
-export const maxQuestion = 4_194_304;
+/** Maximum length of a request in characters, unless its operation takes less. */
+const maxQuestion = 2_097_152;
 const maxRandom = 65_536;
+
+/**
+ * Maximum length of a request, by the beginning of its name. Limits are checked before and after an operation, so each must end within some
+ * milliseconds: these are lengths that take at most 20 on a slow machine. Resolving a path takes the square of its length.
+ */
+const most: readonly (readonly [beginning: string, characters: number])[] = [
+  ["path.", 16_384],
+  ["url", 65_536],
+  ["query", 65_536],
+  ["format", 4_096],
+  ["decoder", 64],
+  ["decode", 262_144],
+  ["text", 262_144],
+  ["bytes", 262_144],
+  ["require", 8_192],
+  ["timer", 64],
+  ["clear", 64],
+  ["atob", 1_048_576],
+];
+
+export const mostCharacters = (name: string): number => most.find(([beginning]) => name.startsWith(beginning))?.[1] ?? maxQuestion;
 
 type Given = readonly unknown[];
 type Operation = (...given: Given) => unknown;

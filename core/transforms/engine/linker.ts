@@ -33,6 +33,9 @@ const guest = "guest:";
 const builtin = "builtin:";
 const builtins: ReadonlySet<string> = new Set(["buffer", "crypto", "path", "querystring", "url", "util"]);
 const door = `${product.packageName}/sdk`;
+/** Longer than any path of a file. */
+const maxSpecifier = 4_096;
+const maxRefusals = 64;
 const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
 export function createLinker({
@@ -41,6 +44,7 @@ export function createLinker({
   guestSource,
   files,
   entry,
+  isOver,
   namesOf,
 }: {
   readonly runtime: QuickJSRuntime;
@@ -49,15 +53,27 @@ export function createLinker({
   readonly guestSource: (path: string) => string;
   readonly files: Files;
   readonly entry: string;
+  /** Whether the call that computes has reached a limit. */
+  readonly isOver: () => boolean;
   /** The export names of a CommonJS file, which is run for this, or of a built-in module. */
   readonly namesOf: (name: string) => readonly string[];
 }): Linker {
+  /** The last refusals, to recognize them in what the code throws. */
   const refusals = new Set<string>();
   const modules = new Map<string, boolean>();
   /** The module that facades import. Other modules cannot guess its name. */
   const inner = `${guest}${crypto.randomUUID()}`;
 
+  function refuse(message: string): void {
+    refusals.delete(message);
+    refusals.add(message);
+    const [oldest] = refusals;
+    if (refusals.size > maxRefusals && oldest !== undefined) refusals.delete(oldest);
+  }
+
   function resolve(specifier: string, by: string, kind: ImportKind): string {
+    if (specifier.length > maxSpecifier)
+      throw new TransformError("threw", `The name of an import in ${by.slice(1)} is longer than ${maxSpecifier} characters`);
     // Code created from a string has no file. Its imports are resolved like those of the entry.
     const from = by.startsWith("/") ? by : entry;
     const plain = specifier.replace(/^node:/, "");
@@ -66,7 +82,7 @@ export function createLinker({
       if (isBuiltin(specifier)) throw notAvailable(specifier, from);
       return files.resolve(specifier, from, kind);
     } catch (error) {
-      if (error instanceof TransformError && error.kind === "refused") refusals.add(error.message);
+      if (error instanceof TransformError && error.kind === "refused") refuse(error.message);
       throw error;
     }
   }
@@ -113,13 +129,14 @@ export function createLinker({
     return !name.startsWith(builtin) && isModule(name) ? files.read(name) : facade(name);
   }
 
-  /** The engine requests a source even for a name that could not be resolved, and only then accepts an error. */
-  const unresolved = new Map<string, Error>();
+  /** The engine requests a source even for a name that could not be resolved, at once, and only then accepts an error. */
+  let unresolved: { readonly name: string; readonly error: Error } | undefined;
+  let failures = 0;
   runtime.setModuleLoader(
     (name) => {
       try {
-        const error = unresolved.get(name);
-        if (error !== undefined) throw error;
+        if (unresolved?.name === name) throw unresolved.error;
+        if (isOver()) throw new Error("The call has reached a limit");
         return sourceOf(name);
       } catch (error) {
         return { error: error as Error };
@@ -127,11 +144,12 @@ export function createLinker({
     },
     (from, specifier) => {
       try {
+        if (isOver()) throw new Error("The call has reached a limit");
         return normalize(from, specifier);
       } catch (error) {
-        const name = `unresolved:${from} ${specifier}`;
-        unresolved.set(name, error as Error);
-        return name;
+        failures += 1;
+        unresolved = { name: `unresolved:${failures}`, error: error as Error };
+        return unresolved.name;
       }
     },
   );

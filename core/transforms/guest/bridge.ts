@@ -1,7 +1,8 @@
 /** The only connection to the host: functions on strings. They are removed from `globalThis` before a module is loaded. */
 
 interface Bridge {
-  readonly ask: (operation: string, ...given: readonly string[]) => string;
+  /** `undefined` once the call has reached a limit. */
+  readonly ask: (operation: string, ...given: readonly string[]) => string | undefined;
   /** Ends a call. For `value`, the text is the result as JSON, or empty if there is none. */
   readonly settle: (id: string, kind: "value" | "threw" | "result", text: string, stack: string) => void;
   /** Creates the function that contains a CommonJS file, inside the engine. */
@@ -24,7 +25,10 @@ const errors: Readonly<Record<string, new (message: string) => Error>> = { TypeE
 export function ask<T>(operation: string, ...given: readonly unknown[]): T {
   const texts: string[] = [];
   for (let at = 0; at < given.length; at++) texts[at] = stringify(given[at]) ?? "null";
-  const { value, error } = parse(send(operation, ...texts)) as {
+  const answer = send(operation, ...texts);
+  // The engine looks at the limits in loops, and ends this one. An error could be caught by the code that asked.
+  while (answer === undefined);
+  const { value, error } = parse(answer) as {
     readonly value?: T;
     readonly error?: { readonly name: string; readonly message: string };
   };

@@ -18,8 +18,51 @@ export function fillBinary<B extends Uint8Array>(bytes: B, text: string): B {
 
 export const fromBinary = (text: string): Uint8Array<ArrayBuffer> => fillBinary(new Uint8Array(text.length), text);
 
-export const encode = (text: string, encoding: Encoding = "utf8"): string => ask("bytes", text, encoding);
-export const decode = (binary: string, encoding: Encoding = "utf8"): string => ask("text", binary, encoding);
+/** The host takes a long text in parts, because the time limit does not apply within one request. Divisible by 2, 3 and 4. */
+const part = 32_760;
+
+const isPairSplit = (text: string, at: number): boolean => {
+  const code = text.charCodeAt(at - 1);
+  return code >= 0xd800 && code <= 0xdbff;
+};
+const isByteInside = (binary: string, at: number): boolean => (binary.charCodeAt(at) & 0xc0) === 0x80;
+
+/** Computes a long text part by part. `isInside` says that a character must not be split at a place; four bytes are the longest one. */
+function inParts(
+  text: string,
+  compute: (text: string, isFirst: boolean) => string,
+  isInside: (text: string, at: number) => boolean = () => false,
+): string {
+  if (text.length <= part) return compute(text, true);
+  let result = "";
+  for (let from = 0, to = part; from < text.length; to = from + part) {
+    for (let back = 0; back < 3 && to < text.length && isInside(text, to); back++) to--;
+    result += compute(text.slice(from, to), from === 0);
+    from = to;
+  }
+  return result;
+}
+
+export const inUtf8Parts = (binary: string, compute: (binary: string, isFirst: boolean) => string): string =>
+  inParts(binary, compute, isByteInside);
+
+export function encode(text: string, encoding: Encoding = "utf8"): string {
+  const bytesOf = (one: string): string => ask("bytes", one, encoding);
+  if (text.length <= part) return bytesOf(text);
+  const name = String(encoding).toLowerCase();
+  if (name.startsWith("base64")) return inParts(text.replace(/[^\w+/-]+/g, ""), bytesOf);
+  if (name !== "hex") return inParts(text, bytesOf, isPairSplit);
+  // As in Node, the bytes end at the first pair that is not hexadecimal.
+  let isOver = false;
+  return inParts(text, (one) => {
+    const bytes = isOver ? "" : bytesOf(one);
+    isOver ||= bytes.length < one.length >> 1;
+    return bytes;
+  });
+}
+
+export const decode = (binary: string, encoding: Encoding = "utf8"): string =>
+  inParts(binary, (one) => ask("text", one, encoding), /^utf-?8$/i.test(encoding) ? isByteInside : undefined);
 
 /** The bytes of any value that Node and the web accept as data. */
 export function binaryOf(data: unknown, encoding?: Encoding): string {

@@ -1,6 +1,6 @@
 /** Globals of the web platform: text encoding, cloning, abort signals, number and date formats, requests. */
 import { ask } from "./bridge.ts";
-import { binaryOf, decode, encode, fillBinary, fromBinary } from "./bytes.ts";
+import { binaryOf, decode, encode, fillBinary, fromBinary, inUtf8Parts } from "./bytes.ts";
 import { setTimeout } from "./timers.ts";
 
 export class GuestEncoder {
@@ -34,7 +34,10 @@ export class GuestDecoder {
     this.ignoreBOM = ignoreBOM;
   }
   decode(data: unknown = new Uint8Array()): string {
-    return ask("decode", this.encoding, this.fatal, this.ignoreBOM, binaryOf(data));
+    const textOf = (binary: string, isFirst: boolean): string =>
+      ask("decode", this.encoding, this.fatal, this.ignoreBOM || !isFirst, binary);
+    // Other encodings cannot be split without knowing their characters.
+    return this.encoding === "utf-8" ? inUtf8Parts(binaryOf(data), textOf) : textOf(binaryOf(data), true);
   }
 }
 

@@ -3,6 +3,7 @@
  * compiler needs 100 MB.
  */
 import { MessageChannel, type MessagePort, receiveMessageOnPort, Worker, workerData } from "node:worker_threads";
+import { onEvent } from "../../listeners/index.ts";
 import { TransformError } from "../error.ts";
 
 interface Order {
@@ -25,7 +26,8 @@ export function compile(source: string, filename: string): string {
     transferList: [port2],
     resourceLimits: { maxOldGenerationSizeMb: compilerMb },
   });
-  worker.on("error", () => {});
+  // The wait below ends without an answer.
+  onEvent(worker, "error", { source: "the compiler of transforms", handle() {} });
   Atomics.wait(done, 0, 0, compileMs);
   const answer = receiveMessageOnPort(port1)?.message as { readonly code?: string; readonly error?: string } | undefined;
   port1.close();

@@ -3,6 +3,7 @@ import { stripTypeScriptTypes } from "node:module";
 import { extname } from "node:path";
 import { TransformError } from "../error.ts";
 import { createCheckedFiles } from "./checked-files.ts";
+import { decoratorLine } from "./code-only.ts";
 import { createResolver, type ImportKind } from "./resolver.ts";
 
 export type Format = "module" | "commonjs" | "json";
@@ -42,6 +43,9 @@ export function createFiles({
   const compiled = new Set<string>();
 
   function toJavaScript(name: string, source: string): string {
+    if (name.endsWith(".json")) return source;
+    const decorator = name.includes("/node_modules/") ? undefined : decoratorLine(source);
+    if (decorator !== undefined) throw noDecorators(name, decorator);
     if (!/\.[cm]?ts$/.test(name)) return source.replace(/^#!.*/, "");
     try {
       return stripTypeScriptTypes(source);
@@ -72,6 +76,12 @@ export function createFiles({
     isCompiled: (name) => compiled.has(name),
     isStale: files.isStale,
   };
+}
+
+/** The compiler knows only the older kind of them, which would give a file another meaning without a word. */
+function noDecorators(name: string, line: number): TransformError {
+  const instead = "Call the function yourself, or compile the file to JavaScript first";
+  return new TransformError("threw", `${name.slice(1)}:${line}: transforms have no decorators. ${instead}`);
 }
 
 /** Node puts `:LINE` and the source line at the top of the stack. */

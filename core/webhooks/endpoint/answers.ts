@@ -3,6 +3,7 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyReply, FastifyRequest } from "fastify";
 import { reasonOf } from "../../contract/index.ts";
 import { HttpProblem, jsonType, sendProblem } from "../../http/index.ts";
+import { onEvent } from "../../listeners/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import { findInjection } from "../../untrusted/index.ts";
 import { SignatureProblem } from "../signature/signature-faults.ts";
@@ -49,7 +50,7 @@ export function createAnswers(deps: AnswerDeps): Answers {
       sendProblem(call.reply, problem);
     },
     drop(call, problem) {
-      call.reply.raw.once("finish", () => call.request.raw.socket.destroySoon());
+      onEvent(call.reply.raw, "finish", { source: "a client", handle: () => call.request.raw.socket.destroySoon() });
       answers.refuse(call, problem);
     },
     fail(call, error) {

@@ -2,6 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import { reasonOf } from "../../contract/index.ts";
 import { clientKey, parseJson } from "../../http/index.ts";
+import { onEvent } from "../../listeners/index.ts";
 import type { MappingTable } from "../mapping/mapping.ts";
 import { readQuery, visibleHeaders } from "../mapping/webhook-delivery.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";
@@ -91,7 +92,7 @@ export function createMapped(
     answerTest,
     hold(call, drop) {
       const release = pending.begin(clientKey(deps.clientAddress(call.request.raw)), drop);
-      call.reply.raw.once("close", release);
+      onEvent(call.reply.raw, "close", { source: "a client", handle: release });
       return release;
     },
     take(call, target, body) {

@@ -2,7 +2,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { Json } from "service-gateway/sdk";
-import { type ChannelAccount, ChannelError, type ChannelStatus } from "service-gateway/sdk/channel";
+import { type ChannelAccount, ChannelError, type ChannelStatus, createSourceFaultLog, onEvent } from "service-gateway/sdk/channel";
 import type { AccountOptions } from "../options.ts";
 import { number, record } from "./fields.ts";
 import type { Gatherer } from "./gather.ts";
@@ -103,22 +103,28 @@ function createListeningServer(options: ListenerOptions, onTaken: (failure?: unk
     options.onUpdate(found.update);
   }
 
-  const server = createServer({ requestTimeout: bodyTimeMs, headersTimeout: 10_000 }, (request, response) => {
-    take(request, response).catch(() => {
-      // Not committed: the platform keeps the update and sends it again.
-      if (!response.headersSent) answer(response, 503, { close: true });
-      else response.destroy();
-    });
+  const server = createServer({ requestTimeout: bodyTimeMs, headersTimeout: 10_000 });
+  onEvent<readonly [IncomingMessage, ServerResponse]>(server, "request", {
+    source: "a caller of the webhook",
+    fault: createSourceFaultLog(account.log),
+    handle: (request, response) =>
+      take(request, response).catch(() => {
+        // Not committed: the platform keeps the update and sends it again.
+        if (!response.headersSent) answer(response, 503, { close: true });
+        else response.destroy();
+      }),
   });
   return server;
 }
 
 function bind(server: Server, { webhookHost: host, webhookPort: port }: AccountOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      const why =
-        error.code === "EADDRINUSE" ? "the port is taken: set webhookPort" : `${error.code ?? "failed"}: check webhookHost and webhookPort`;
-      reject(new ChannelError("listen_failed", { detail: `the webhook listener cannot bind ${host}:${port}, ${why}` }));
+    onEvent<readonly [NodeJS.ErrnoException]>(server, "error", {
+      ...{ source: "the webhook listener", once: true },
+      handle({ code }) {
+        const why = code === "EADDRINUSE" ? "the port is taken: set webhookPort" : `${code ?? "failed"}: check webhookHost and webhookPort`;
+        reject(new ChannelError("listen_failed", { detail: `the webhook listener cannot bind ${host}:${port}, ${why}` }));
+      },
     });
     server.listen(port, host, resolve);
   });

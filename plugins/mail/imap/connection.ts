@@ -1,5 +1,6 @@
 /** One connection to an IMAP server, with limits on what it may send. The library is loaded with the first one. */
 import type { ImapFlow } from "imapflow";
+import { onEvent } from "service-gateway/sdk/channel";
 import type { ImapSettings } from "../settings.ts";
 import { answeredIn } from "./deadline.ts";
 import { type Encryption, transportOf } from "./encryption.ts";
@@ -37,7 +38,7 @@ export async function connect(
     maxResponseTokens: 30_000,
   });
   // The waiting call reports the error; without a listener it would end the process.
-  client.on("error", () => {});
+  onEvent(client, "error", { source: `the mail server ${host}`, handle() {} });
   try {
     await answeredIn(connectMs, { client, host }, client.connect());
     return client;

@@ -1,5 +1,6 @@
 /** The connection of a mailbox: one at a time, opened when it is needed, and the folders that are opened over it. */
 import type { ImapFlow } from "imapflow";
+import { onEvent } from "service-gateway/sdk/channel";
 import type { ImapSettings } from "../settings.ts";
 import { SourceError } from "../source.ts";
 import { connect } from "./connection.ts";
@@ -48,13 +49,20 @@ export function createOpenFolders(account: string, settings: ImapSettings, { log
     // The source was closed while it connected.
     if (closed) fresh.close();
     client = fresh;
-    fresh.on("error", (error) => {
-      limit ??= error;
+    const source = `the mail server ${host}`;
+    onEvent<readonly [unknown]>(fresh, "error", {
+      source,
+      handle(error) {
+        limit ??= error;
+      },
     });
-    fresh.on("exists", () => ring());
-    fresh.on("close", () => {
-      if (client === fresh) client = undefined;
-      ring();
+    onEvent(fresh, "exists", { source, handle: () => ring() });
+    onEvent(fresh, "close", {
+      source,
+      handle() {
+        if (client === fresh) client = undefined;
+        ring();
+      },
     });
     return fresh;
   }

@@ -6,6 +6,7 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import type { TLSSocket } from "node:tls";
 import type { ImapTransportSocket } from "imapflow";
+import { asBytes, onEvent, onMessage } from "service-gateway/sdk/channel";
 import { SourceError } from "../source.ts";
 
 const sliceLines = 32;
@@ -17,19 +18,8 @@ const mostBytes = 64 * 1_048_576;
 export class PacedSocket extends Duplex implements ImapTransportSocket {
   readonly #socket: Socket;
   readonly #host: string;
-  readonly #onData = (piece: Buffer) => {
-    this.#waiting = piece;
-    this.#socket.pause();
-    this.#schedule();
-  };
-  readonly #onEnd = () => {
-    this.#ended = true;
-    this.#schedule();
-  };
-  readonly #onClose = () => {
-    this.#ended = true;
-    this.#schedule();
-  };
+  /** Until the connection is released to TLS. */
+  readonly #listening: readonly (() => void)[];
   #waiting: Buffer | undefined;
   #ended = false;
   #wanted = false;
@@ -42,12 +32,29 @@ export class PacedSocket extends Duplex implements ImapTransportSocket {
     super({ allowHalfOpen: false });
     this.#socket = socket;
     this.#host = host;
-    socket.on("data", this.#onData).on("end", this.#onEnd).on("close", this.#onClose);
-    socket.on("timeout", () => this.emit("timeout"));
+    const source = `the mail server ${host}`;
+    const end = () => {
+      this.#ended = true;
+      this.#schedule();
+    };
+    const take = (piece: Buffer) => {
+      this.#waiting = piece;
+      socket.pause();
+      this.#schedule();
+    };
+    this.#listening = [
+      onMessage(socket, "data", { source, check: asBytes, handle: take }),
+      onEvent(socket, "end", { source, handle: end }),
+      onEvent(socket, "close", { source, handle: end }),
+    ];
+    onEvent(socket, "timeout", { source, handle: () => this.emit("timeout") });
     // After the release the TLS socket reports it; without a listener it would end the process.
-    socket.on("error", (error) => {
-      if (!this.#released) this.destroy(error);
-      else if (this.listenerCount("error") > 0) this.emit("error", error);
+    onEvent<readonly [Error]>(socket, "error", {
+      source,
+      handle: (error) => {
+        if (!this.#released) this.destroy(error);
+        else if (this.listenerCount("error") > 0) this.emit("error", error);
+      },
     });
   }
 
@@ -55,7 +62,7 @@ export class PacedSocket extends Duplex implements ImapTransportSocket {
   release(): Socket {
     if (this.#waiting !== undefined) throw new SourceError("outage", `${this.#host} sent data before TLS began.`, "Check host and port.");
     this.#released = true;
-    this.#socket.off("data", this.#onData).off("end", this.#onEnd).off("close", this.#onClose);
+    for (const stop of this.#listening) stop();
     return this.#socket;
   }
 

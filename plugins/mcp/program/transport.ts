@@ -8,6 +8,7 @@ import { isAbsolute } from "node:path";
 import type { Readable, Writable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, MCPTransport, MCPTransportSendOptions } from "@ai-sdk/mcp";
+import { asText, onEvent, onMessage } from "service-gateway/sdk/channel";
 import { createLineReader } from "service-gateway/sdk/reading";
 import { parseExact } from "service-gateway/sdk/tools";
 import type { Answers } from "../answers.ts";
@@ -85,25 +86,28 @@ export class ProgramTransport implements MCPTransport {
     this.#child = child;
     const forget = child.pid === undefined ? undefined : this.#events.onStarted?.(child.pid);
     // A program that has ended refuses what is written; its end is reported below.
-    child.stdin.on("error", () => {});
+    onEvent(child.stdin, "error", { source: command, handle() {} });
     const read = createLineReader((line) => this.#read(line), { maxChars: longestMessage, onTooLong: () => this.#tooLong() });
-    child.stdout.setEncoding("utf8").on("data", read);
-    child.stderr.setEncoding("utf8").on("data", (chunk: string) => this.#stderr.write(chunk));
+    onMessage(child.stdout.setEncoding("utf8"), "data", { source: command, check: asText, handle: read });
+    onMessage(child.stderr.setEncoding("utf8"), "data", { source: command, check: asText, handle: (chunk) => this.#stderr.write(chunk) });
     await new Promise<void>((resolve, reject) => {
-      child.once("spawn", resolve);
-      child.once("error", (error: NodeJS.ErrnoException) => reject(this.#ended(startFault(this.#definition, error))));
+      const failed = (error: NodeJS.ErrnoException) => reject(this.#ended(startFault(this.#definition, error)));
+      onEvent(child, "spawn", { source: command, handle: resolve, once: true });
+      onEvent<readonly [NodeJS.ErrnoException]>(child, "error", { source: command, handle: failed });
     });
-    child.once("exit", (code, signal) => {
+    const left = (code: number | null, signal: NodeJS.Signals | null): void => {
       forget?.();
       this.#kill("SIGTERM");
       // What it wrote at last arrives with its end or soon after it; a grandchild may hold the pipe for ever.
       const report = () => this.#ended(this.#exitFault(code, signal));
       const timer = setTimeout(report, 100);
-      child.once("close", () => {
+      const closed = () => {
         clearTimeout(timer);
         report();
-      });
-    });
+      };
+      onEvent(child, "close", { source: command, handle: closed, once: true });
+    };
+    onEvent(child, "exit", { source: command, handle: left, once: true });
   }
 
   async send(message: JSONRPCMessage, { signal }: MCPTransportSendOptions = {}): Promise<void> {
@@ -131,7 +135,7 @@ export class ProgramTransport implements MCPTransport {
     if (child?.pid === undefined) return;
     const ended = new Promise<void>((resolve) => {
       if (child.exitCode !== null || child.signalCode !== null) resolve();
-      else child.once("exit", () => resolve());
+      else onEvent(child, "exit", { source: this.#definition.command, handle: resolve, once: true });
     });
     // Its children are found only as long as it runs.
     const family = familyOf(child.pid);

@@ -3,9 +3,10 @@
  *
  * It is independent of the gateway. Tests, the playground's page and `serve.ts` use it alike.
  */
-import type { Server, ServerResponse } from "node:http";
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
+import { onEvent } from "service-gateway/sdk/channel";
 import type { Core, OpenPress, PlatformEvent } from "./core.ts";
 import { createFeed, type Feed } from "./feed.ts";
 import { createFileStore, type FileStore } from "./files.ts";
@@ -134,20 +135,25 @@ export async function createPlatform(options: PlatformOptions): Promise<Platform
   const files = createFileRoute({ core, faults, bots: byToken });
   const pageApi = createPageApi({ core, act, faults, calls, on, approve: options.approve });
 
-  const server = createServer({ keepAliveTimeout: 30_000 }, (request, response) => {
+  const take = (request: IncomingMessage, response: ServerResponse): Promise<void> | undefined => {
     const target = request.url ?? "/";
     const mark = target.indexOf("?");
     const path = mark === -1 ? target : target.slice(0, mark);
     const query = mark === -1 ? "" : target.slice(mark + 1);
     const refused = /^\/(?:file\/)?bot/.test(path) ? callRefusal(request.headers) : undefined;
-    if (refused !== undefined) return refuseCall(response, refused);
+    if (refused !== undefined) {
+      refuseCall(response, refused);
+      return undefined;
+    }
     const done = path.startsWith("/bot")
       ? calling.call(path, query, request, response)
       : path.startsWith("/file/bot")
         ? files.send(path, response)
         : pageApi.handle(path, query, request, response);
-    done.catch(() => response.destroy());
-  });
+    return done.catch(() => void response.destroy());
+  };
+  const server = createServer({ keepAliveTimeout: 30_000 });
+  onEvent(server, "request", { source: "a client of the playground", handle: take });
   await listen(server, port, host);
   const address = server.address() as AddressInfo;
 
@@ -186,12 +192,13 @@ function botOf(entry: BotOptions, index: number): Bot {
 
 function listen(server: Server, port: number, host: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => {
-      const taken = error.code === "EADDRINUSE";
-      reject(taken ? new Error(`port ${port} on ${host} is in use; choose another one, or end the program that listens there`) : error);
+    const taken = `port ${port} on ${host} is in use; choose another one, or end the program that listens there`;
+    const stop = onEvent<readonly [NodeJS.ErrnoException]>(server, "error", {
+      source: "the server of the playground",
+      handle: (error) => reject(error.code === "EADDRINUSE" ? new Error(taken) : error),
     });
     server.listen({ port, host, backlog: 1024 }, () => {
-      server.removeAllListeners("error");
+      stop();
       resolve();
     });
   });

@@ -1,6 +1,7 @@
 /** Delivers updates by POST: in order within a chat, in parallel across chats, and repeatedly until the answer is a 2xx. */
-import { request } from "node:http";
+import { type IncomingMessage, request } from "node:http";
 import { request as secureRequest } from "node:https";
+import { asBytes, onEvent, onMessage } from "service-gateway/sdk/channel";
 import { LimitedBody } from "service-gateway/sdk/reading";
 import type { Feed } from "./feed.ts";
 import type { Update } from "./wire.ts";
@@ -121,21 +122,28 @@ function send(target: WebhookTarget, update: Update, signal: AbortSignal): Promi
         ...(target.secret === undefined ? {} : { "x-telegram-bot-api-secret-token": target.secret }),
       },
     });
-    outgoing.on("timeout", () => outgoing.destroy(new Error("Read timeout expired")));
-    outgoing.on("error", (error: NodeJS.ErrnoException) => reject(error.code === "ECONNREFUSED" ? new Error("Connection refused") : error));
-    outgoing.on("response", (answer) => {
+    const source = "the webhook of a bot";
+    onEvent(outgoing, "timeout", { source, handle: () => outgoing.destroy(new Error("Read timeout expired")) });
+    onEvent<readonly [NodeJS.ErrnoException]>(outgoing, "error", {
+      source,
+      handle: (error) => reject(error.code === "ECONNREFUSED" ? new Error("Connection refused") : error),
+    });
+    const take = (answer: IncomingMessage): void => {
       const status = answer.statusCode ?? 0;
       const body = new LimitedBody(maxAnswerBytes);
-      answer.on("data", (chunk: Buffer) => {
+      const keep = (chunk: Buffer): void => {
         if (!body.add(chunk)) outgoing.destroy(new Error("The webhook answered with too much data"));
-      });
-      answer.on("error", reject);
-      answer.on("end", () => {
+      };
+      const end = (): void => {
         if (status < 200 || status > 299)
           reject(new Error(`Wrong response from the webhook: ${status} ${answer.statusMessage ?? ""}`.trim()));
         else resolve(readReply(body.bytes()));
-      });
-    });
+      };
+      onMessage(answer, "data", { source, check: asBytes, handle: keep });
+      onEvent(answer, "error", { source, handle: reject });
+      onEvent(answer, "end", { source, handle: end });
+    };
+    onEvent(outgoing, "response", { source, handle: take });
     outgoing.end(body);
   });
 }

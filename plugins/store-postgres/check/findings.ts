@@ -102,7 +102,7 @@ export function clockFindings(aheadMs: number): readonly StoreFinding[] {
 export function notificationFindings(arrived: boolean): readonly StoreFinding[] {
   if (arrived) return [];
   const reason =
-    "notifications of the database do not arrive, as behind a pooler in transaction mode: a node learns of the others' events up to 1 s later, and /stop does not reach a turn on another node";
+    "notifications of the database do not arrive, as behind a pooler in transaction mode: a node learns of the others' events and of /stop up to 1 s later";
   return [warn(reason, "Add listen=HOST:PORT to state.url, with the address of the database itself for the one connection that listens.")];
 }
 

@@ -1,11 +1,14 @@
-/** What this node hears of the others: work that it did not accept itself, by notifications and by a poll for what was missed, and notes. */
-import type { NodeNote, NodeReport, Nodes, NodeWatcher } from "service-gateway/sdk/store";
+/** What this node hears of the others: work that it did not accept itself, and notes. Notifications and a poll say when to look for them. */
+import type { NodeReport, Nodes, NodeWatcher } from "service-gateway/sdk/store";
 import type { Database } from "../pool.ts";
-import { noteChannel, wakeChannel } from "../schema/lease.ts";
+import { wakeChannel } from "../schema/lease.ts";
+import { lookChannel } from "../schema/notes.ts";
 import { turnChannel } from "../schema/session-turns.ts";
 import type { SharedClock } from "./clock.ts";
 import type { Lease } from "./lease.ts";
 import { type Listening, listen } from "./listening.ts";
+import { createLook } from "./look.ts";
+import { createNotes } from "./notes.ts";
 import { createSessionTurns } from "./session-turns.ts";
 
 const pollMs = 1_000;
@@ -19,11 +22,6 @@ export interface PostgresNodes extends Nodes {
   end(): Promise<void>;
 }
 
-interface NotePayload extends NodeNote {
-  readonly schema: string;
-  readonly from: string;
-}
-
 export interface NodesOptions {
   readonly node: string;
   readonly now: () => number;
@@ -34,6 +32,9 @@ export interface NodesOptions {
 export function createNodes(database: Database, { node, now, clock, lease }: NodesOptions): PostgresNodes {
   const duties = new Set<string>();
   const turns = createSessionTurns(database, lease);
+  const notes = createNotes(database, node);
+  /** Lanes that a look has reported and that were not due then. */
+  let later: ReadonlySet<string> = new Set();
   let watcher: NodeWatcher | undefined;
   let timer: NodeJS.Timeout | undefined;
   let listening: Listening | undefined;
@@ -42,16 +43,32 @@ export function createNodes(database: Database, { node, now, clock, lease }: Nod
     if (lanes.length > 0) watcher?.work(lanes);
   };
 
-  /** Other schemas of the database use the same channel. */
-  function hear(payload: string): void {
-    const { schema, from, topic, body } = JSON.parse(payload) as NotePayload;
-    if (schema === database.schema && from !== node) watcher?.note({ topic, body });
+  const lanesOf = (rows: readonly Readonly<Record<string, string>>[]): readonly string[] => rows.flatMap((row) => Object.values(row));
+
+  /** Lanes whose head is due and in which nothing runs. */
+  async function lookForWork(): Promise<boolean> {
+    const lanes = lanesOf(await database.query("SELECT * FROM @idle_lanes($1, $2, $3)", [node, now(), maxLanes]));
+    work(lanes);
+    return lanes.length > 0;
   }
+
+  /** After a notification also lanes that are due later, each once, so that this node wakes for them in time. */
+  async function lookForLater(): Promise<boolean> {
+    const lanes = lanesOf(await database.query("SELECT * FROM @later_lanes($1, $2)", [now(), maxLanes]));
+    const fresh = lanes.filter((lane) => !later.has(lane));
+    later = new Set(lanes);
+    work(fresh);
+    return fresh.length > 0;
+  }
+
+  const hear: NodeWatcher["note"] = (note) => watcher?.note(note);
+  const workLook = createLook(async () => (await lookForWork()) || (await lookForLater()));
+  const noteLook = createLook(() => notes.look(hear));
 
   async function poll(): Promise<void> {
     try {
-      const rows = await database.query<{ idle_lanes: string }>("SELECT * FROM @idle_lanes($1, $2, $3)", [node, now(), maxLanes]);
-      work(rows.map(({ idle_lanes }) => idle_lanes));
+      await lookForWork();
+      noteLook.ask();
     } catch {
       // The next poll may find the database again.
     }
@@ -74,19 +91,21 @@ export function createNodes(database: Database, { node, now, clock, lease }: Nod
     },
     watch(given) {
       watcher = given;
-      listening ??= listen(database.listening, database.schema, {
-        [wakeChannel]: (lane) => work(lane === "" ? [] : [lane]),
-        [noteChannel]: hear,
-        [turnChannel]: turns.heard,
-      });
+      listening ??= listen(
+        database.listening,
+        database.schema,
+        new Map([
+          [wakeChannel, workLook.ask],
+          [lookChannel, noteLook.ask],
+          [turnChannel, turns.heard],
+        ]),
+      );
+      noteLook.ask();
       clearTimeout(timer);
       plan();
       clock.start();
     },
-    async send({ topic, body }) {
-      const payload: NotePayload = { schema: database.schema, from: node, topic, body };
-      await database.query("SELECT pg_notify($1, $2)", [noteChannel, JSON.stringify(payload)]);
-    },
+    send: notes.send,
     async takeDuty(name) {
       if (duties.has(name) && lease().hasDuties()) return true;
       const [row] = await database.call<{ take_duty: boolean }>("take_duty", [...lease().values(), name]);
@@ -104,6 +123,7 @@ export function createNodes(database: Database, { node, now, clock, lease }: Nod
       watcher = undefined;
       clearTimeout(timer);
       clock.end();
+      for (const each of [workLook, noteLook, turns]) each.end();
       await listening?.end();
     },
   };

@@ -3,6 +3,7 @@ import type { Nodes } from "service-gateway/sdk/store";
 import type { Database } from "../pool.ts";
 import { turnChannel } from "../schema/session-turns.ts";
 import type { Lease } from "./lease.ts";
+import { createLook } from "./look.ts";
 
 /** Notifications end a wait at once. These are for those that were missed; a short turn ends before the first ones. */
 const firstLookMs = 20;
@@ -11,8 +12,9 @@ const longestLookMs = 1_000;
 export interface SessionTurns {
   enter: Nodes["enterSession"];
   leave: NonNullable<Nodes["leaveSession"]>;
-  /** The turn of a unit may run now. */
-  heard(unitId: string): void;
+  /** Some turn may run now: those that wait look soon. */
+  heard(): void;
+  end(): void;
 }
 
 /**
@@ -29,6 +31,14 @@ SELECT pg_notify($4, event_id) FROM following`;
 export function createSessionTurns(database: Database, lease: () => Lease): SessionTurns {
   /** Ends the pause of each waiting unit. */
   const waiting = new Map<string, () => void>();
+  /** Whether a turn could begin since the last notification. */
+  let hasEntered = false;
+  const look = createLook(() => {
+    const found = hasEntered;
+    hasEntered = false;
+    for (const end of [...waiting.values()]) end();
+    return found;
+  });
 
   function pause(unitId: string, ms: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
@@ -45,7 +55,6 @@ export function createSessionTurns(database: Database, lease: () => Lease): Sess
   }
 
   return {
-    heard: (unitId) => waiting.get(unitId)?.(),
     async leave(unitId) {
       await database.transaction(async (query) => {
         // What functions that are called by others only rely on.
@@ -53,10 +62,17 @@ export function createSessionTurns(database: Database, lease: () => Lease): Sess
         await query(leaving, [...lease().values(), unitId, turnChannel]);
       });
     },
+    heard() {
+      if (waiting.size > 0) look.ask();
+    },
+    end: look.end,
     async enter(unitId, { sessionKey, signal, onWait }) {
       for (let ms = firstLookMs; !signal.aborted; ms = Math.min(2 * ms, longestLookMs)) {
         const [row] = await database.call<{ enter_session: boolean }>("enter_session", [...lease().values(), unitId, sessionKey]);
-        if (row?.enter_session === true) return true;
+        if (row?.enter_session === true) {
+          hasEntered = true;
+          return true;
+        }
         if (ms === firstLookMs) onWait();
         await pause(unitId, ms, signal);
       }

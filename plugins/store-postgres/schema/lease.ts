@@ -3,9 +3,9 @@ import { entry, part, raised, withoutFlush } from "./define.ts";
 
 /** Longer than a call waits for its result, and is repeated. */
 const unknownSeconds = 20;
-/** The channel of NOTIFY. Its payload is a lane; empty if the lane is too long for it. */
+/** The channel of NOTIFY that asks to look for work. For nodes of versions before 5, its payload was a lane. */
 export const wakeChannel = "service_gateway_work";
-/** The channel of the nodes' notes to each other. */
+/** The channel on which versions before 5 send their notes to each other. Later ones do not listen there. */
 export const noteChannel = "service_gateway_notes";
 const lease = "clock_timestamp() + make_interval(secs => p_seconds)";
 

@@ -23,6 +23,7 @@ function open() {
     defaultAccount: () => "default",
     resolve: async (target) => target,
     admits: async () => true,
+    isKnown: () => true,
     threads: () => false,
     now: Date.now,
   });

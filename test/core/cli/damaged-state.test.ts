@@ -288,4 +288,64 @@ describe.concurrent("a gateway whose state is taken away while it runs", () => {
     expect(code).toBe(1);
     expect(err).toMatch(/error: The gateway has lost its state directory \S+: state\.db was removed or replaced while it ran\./);
   });
+
+  const accepted = async (url: string, count: number) => {
+    for (let n = 0; n < count; n += 1) expect((await wake(url, `later ${n}`)).status).toBe(200);
+  };
+
+  const replaceLog = (log: string, older: string) => {
+    rmSync(log);
+    cpSync(older, log);
+  };
+
+  for (const [name, lose] of [
+    ["deleted", (log: string) => rmSync(log)],
+    ["replaced by an older copy", replaceLog],
+  ] as const)
+    test(`ends when the log of the database is ${name}, and has saved every commit`, async () => {
+      const copy = await copyOfKilled();
+      const { home, file } = copy;
+      const gateway = startGateway(["gateway"], { home });
+      const url = ready.exec(await gateway.until(ready))?.[1] ?? "";
+      await accepted(url, 3);
+      cpSync(file("state.db-wal"), file("older"));
+      await accepted(url, 3);
+      lose(file("state.db-wal"), file("older"));
+      await accepted(url, 2);
+      const { code, err } = await gateway.finished;
+      expect(code).toBe(1);
+      expect(err).toMatch(/error: The gateway has lost its state directory \S+: state\.db-wal was removed or replaced while it ran\./);
+      await startHere(copy);
+      const status = JSON.parse((await run(["status", "--json"], { home })).out) as { events: { waiting: number } };
+      expect(status.events.waiting).toBe(events + 8);
+    });
+
+  test("ends when the log of the database is cut, also where it has grown again, and the next start says what is missing", async () => {
+    const { home, file } = await copyOfKilled();
+    const gateway = startGateway(["gateway"], { home });
+    const url = ready.exec(await gateway.until(ready))?.[1] ?? "";
+    await accepted(url, 10);
+    truncateSync(file("state.db-wal"), Math.floor(statSync(file("state.db-wal")).size / 2));
+    await wake(url, "after");
+    const { code, err } = await gateway.finished;
+    expect(code).toBe(1);
+    expect(err).toMatch(/error: The gateway has lost its state directory \S+: state\.db-wal was cut while it ran\./);
+    const again = await run(["gateway"], { home });
+    expect(again).toMatchObject({ code: 1, err: expect.stringMatching(/commits are missing/) });
+  });
+
+  test("leaves no gap at a kill: a log that is cut right after a commit is noticed, at every later start too", async () => {
+    const { home, file } = await copyOfKilled();
+    const gateway = start(["gateway"], { home });
+    const url = ready.exec(await gateway.until(ready))?.[1] ?? "";
+    await setTimeout(600);
+    await accepted(url, 4);
+    gateway.child.kill("SIGKILL");
+    await gateway.finished;
+    const page = 4_096 + 24;
+    // So little that the number in state.json, which is up to a quarter of a second old, does not show it.
+    truncateSync(file("state.db-wal"), statSync(file("state.db-wal")).size - page);
+    for (let attempt = 0; attempt < 2; attempt += 1)
+      expect(await run(["gateway"], { home })).toMatchObject({ code: 1, err: expect.stringMatching(/of \d+ commits are missing/) });
+  });
 });

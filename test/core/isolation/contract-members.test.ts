@@ -293,7 +293,9 @@ test("tools, and sources of tools with what they offer", async () => {
   expect(await ask('roll {"count":"two"}')).toMatch(/arguments\.count is .*invalid_arguments/);
   // What a source returns is in the words of others.
   const lamp = JSON.parse((await ask("lamp {}")) ?? "") as { readonly text: string; readonly media: unknown };
-  expect(lamp.text).toMatch(/<<<external-content (\w+)>>>\nSource: result of the tool lamp\n---\nThe lamp is on\.\n<<<end-external-content \1>>>/);
+  expect(lamp.text).toMatch(
+    /<<<external-content (\w+)>>>\nSource: result of the tool lamp\n---\nThe lamp is on\.\n<<<end-external-content \1>>>/,
+  );
   expect(lamp.media).toEqual([{ mimeType: "image/png", data: "AAAA" }]);
   expect(JSON.parse((await ask("broken {}")) ?? "")).toEqual({
     ok: false,

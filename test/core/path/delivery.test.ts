@@ -127,7 +127,7 @@ describe("a row", () => {
     const trace = new Trace(now, (text) => text);
     const log = { info() {}, warn() {}, child: () => log } as unknown as Log;
     const contact = createContacts({ connection: () => ({}), log }).of;
-    const deps = { hooks, now, random: () => 0.5, signal: closing.signal, account, contact };
+    const deps = { hooks, now, random: () => 0.5, signal: closing.signal, account, contact, away: () => undefined };
     const rowOf = (id: number): OutboxRow => ({
       id,
       unitId: "u",

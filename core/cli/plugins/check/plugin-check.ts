@@ -9,6 +9,7 @@ import { isObject } from "../../../host/answers.ts";
 import { checkDeclaration } from "../../../host/declare.ts";
 import { namedPlugin } from "../../../host/find.ts";
 import { createLoader } from "../../../host/load.ts";
+import { onEvent } from "../../../listeners/index.ts";
 import type { PluginDefinition } from "../../../sdk/contract.ts";
 import type { CommandContext } from "../../context.ts";
 import { fromGateway, type Listed, showPlugins } from "../plugins.ts";
@@ -58,13 +59,13 @@ export async function checkPlugin(
     const at = placeOfText(/\bprocess\.exit\b/, file);
     process.exitCode = report({ findings: [finding("load-failed", "The plugin ended the process, as by process.exit", at)] });
   };
-  process.once("exit", onExit);
+  const stop = onEvent(process, "exit", { source: "the plugin", handle: onExit });
   try {
     const checked = await check(file, { options: given, directory, env: context.env });
-    process.off("exit", onExit);
+    stop();
     return report(checked);
   } finally {
-    process.off("exit", onExit);
+    stop();
     await rm(directory, { recursive: true, force: true });
   }
 }

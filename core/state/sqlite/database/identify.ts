@@ -1,6 +1,7 @@
 /** Compares a database with the record in its directory. */
 import type { DatabaseSync } from "node:sqlite";
-import { type Identity, readIdentity } from "../../identity.ts";
+import { currentBoot, type Identity, readIdentity, recordMissing } from "../../identity.ts";
+import { isLogCut, type LeftLog } from "../../log-file.ts";
 import { behind, replaced } from "./examine.ts";
 
 const largest = 2 ** 47;
@@ -23,6 +24,25 @@ export function examineIdentity(db: DatabaseSync, directory: string): void {
   if (database === undefined) throw replaced(directory, "an earlier version wrote it");
   if (database !== known.database) throw replaced(directory, "it belongs to another installation");
   if (commits < known.commits) throw behind(directory, { missing: known.commits - commits, commits: known.commits });
+}
+
+/**
+ * Throws if commits are gone that the index of the log mentions, which a killed process left. `before`: the index before the database was
+ * opened, because opening it rebuilds the index.
+ */
+export function examineLog(
+  db: DatabaseSync,
+  { directory, file, before }: { readonly directory: string; readonly file: string; readonly before: LeftLog | undefined },
+): void {
+  const known = readIdentity(directory);
+  // After a power cut the index may be newer than the log: then it says nothing.
+  if (known?.boot === undefined || known.boot !== currentBoot()) return;
+  const { database, commits } = read(db);
+  const found = Number(db.prepare("PRAGMA wal_checkpoint(NOOP)").get()?.log ?? 0);
+  if (database !== known.database || !isLogCut(file, before, found)) return;
+  const lost = { database, commits: Math.max(known.commits, commits + 1) };
+  recordMissing(directory, lost);
+  throw behind(directory, { missing: lost.commits - commits, commits: lost.commits });
 }
 
 /** Assigns an identity to a database that is new or of an earlier version. */

@@ -53,6 +53,8 @@ export interface WriterOptions {
   readonly slowFlushMs: number;
   /** A gateway has used the directory, so that a database without tables is one that was lost. */
   readonly used: boolean;
+  /** See `SqliteStoreOptions`. */
+  readonly isAlone: boolean;
   /** The caller owns the state, and starts on it: what takes a moment and is done once is done now. */
   readonly owner: boolean;
 }

@@ -3,6 +3,8 @@
  * one message and committed together.
  */
 import { cannotStore, HostError, reasonOf } from "../../../contract/index.ts";
+import { faultText, onEvent, onMessage } from "../../../listeners/index.ts";
+import { asReply } from "./check-messages.ts";
 import { unpackFailure } from "./failure.ts";
 import type { InputOf, OperationName, Reply, Request, ResultOf, WriterOptions } from "./protocol.ts";
 import { startHere, startThread, type WriterSide } from "./writer-side.ts";
@@ -40,20 +42,30 @@ export interface WriteQueue {
   close(): Promise<void>;
 }
 
+const source = "the writer of the state";
+
+interface Other {
+  readonly type: "other";
+}
+
 /** Under `node --watch`, Node reports by the same way which modules the thread has loaded. */
-const isReply = (message: unknown): message is Reply => typeof message === "object" && message !== null && "type" in message;
+const asReplyOrOther = (message: unknown): Reply | Other | undefined =>
+  asReply(message) ?? (typeof message === "object" && message !== null && !("type" in message) ? { type: "other" } : undefined);
 
 function untilReady(worker: WriterSide, directory: string): Promise<void> {
   return new Promise((resolve, reject) => {
     const failed = (reason: string, cause?: unknown) => reject(new HostError("state_unreadable", { directory, reason }, { cause }));
-    worker.on("message", function hear(reply: unknown) {
-      if (!isReply(reply)) return;
-      worker.off("message", hear);
-      if (reply.type === "ready") resolve();
-      else reject(reply.type === "refused" ? unpackFailure(reply.failure) : new Error("The writer answered before it was ready."));
+    const stop = onMessage(worker, "message", {
+      ...{ source, check: asReplyOrOther },
+      handle(reply) {
+        if (reply.type === "other") return;
+        stop();
+        if (reply.type === "ready") resolve();
+        else reject(reply.type === "refused" ? unpackFailure(reply.failure) : new Error("The writer answered before it was ready."));
+      },
     });
-    worker.once("error", (error) => failed(reasonOf(error), error));
-    worker.once("exit", () => failed("the writer ended"));
+    onEvent<readonly [unknown]>(worker, "error", { source, once: true, handle: (error) => failed(reasonOf(error), error) });
+    onEvent(worker, "exit", { source, once: true, handle: () => failed("the writer ended") });
   });
 }
 
@@ -147,8 +159,8 @@ function createQueue(worker: WriterSide, directory: string): WriteQueue {
     }
   };
 
-  worker.on("message", (reply: unknown) => {
-    if (!isReply(reply)) return;
+  const receive = (reply: Reply | Other) => {
+    if (reply.type === "other") return;
     const batch = sent;
     sent = [];
     // The writer starts the next transaction while the callers of this one are answered.
@@ -156,7 +168,7 @@ function createQueue(worker: WriterSide, directory: string): WriteQueue {
     if (sent.length === 0) worker.unref();
     answer(batch, reply);
     if (sent.length === 0 && waiting() === 0) for (const done of idle.splice(0)) done();
-  });
+  };
 
   const fail = (error: Error) => {
     gone ??= error;
@@ -165,14 +177,20 @@ function createQueue(worker: WriterSide, directory: string): WriteQueue {
     for (const done of idle.splice(0)) done();
   };
   const closed = () => new HostError("state_unreadable", { directory, reason: "the store is closed" });
-  worker.on("error", (error) => fail(new HostError("state_unreadable", { directory, reason: reasonOf(error) }, { cause: error })));
-  worker.on("exit", () => fail(closed()));
+  const unreadable = (reason: string, cause?: unknown) => new HostError("state_unreadable", { directory, reason }, { cause });
+  onMessage(worker, "message", {
+    ...{ source, check: asReplyOrOther, handle: receive },
+    // Which writes it has made is unknown.
+    fault: (fault) => fail(unreadable(faultText(fault))),
+  });
+  onEvent<readonly [unknown]>(worker, "error", { source, handle: (error) => fail(unreadable(reasonOf(error), error)) });
+  onEvent(worker, "exit", { source, handle: () => fail(closed()) });
   worker.unref();
 
   const shut = async () => {
     if (!gone && (sent.length > 0 || waiting() > 0)) await new Promise<void>((resolve) => idle.push(resolve));
     if (gone) return;
-    const ended = new Promise<void>((resolve) => worker.once("exit", () => resolve()));
+    const ended = new Promise<void>((resolve) => void onEvent(worker, "exit", { source, once: true, handle: resolve }));
     worker.ref();
     worker.postMessage(null);
     await ended;

@@ -1,13 +1,17 @@
 /** Owns the write connection. One request is one transaction, and flushes and checkpoints run here. */
 import { statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
+import { type Emitter, faultText, onMessage } from "../../../listeners/index.ts";
 import { type Identity, type IdentityRecord, openIdentity } from "../../identity.ts";
+import { isLockFree } from "../../lock.ts";
+import { readLeftLog } from "../../log-file.ts";
 import { examineTables } from "../database/examine.ts";
-import { examineIdentity, identify } from "../database/identify.ts";
+import { examineIdentity, examineLog, identify } from "../database/identify.ts";
 import { migrate } from "../database/migrations.ts";
 import { makeShrinkable, prepareForShrinking } from "../database/shrinking.ts";
 import { createStatements } from "../database/statements.ts";
 import { createWriteContext, type TransactionContext } from "../database/writer-database.ts";
+import { asRequest } from "./check-messages.ts";
 import { diskError, endsTransaction, packFailure } from "./failure.ts";
 import {
   createOperations,
@@ -34,10 +38,15 @@ interface Opened {
   readonly record: IdentityRecord;
 }
 
-function openDatabase({ file, directory, used, owner }: WriterOptions): Opened {
+function openDatabase({ file, directory, used, owner, isAlone }: WriterOptions): Opened {
+  // Beside a running gateway there is nothing left by a killed one.
+  const before = isAlone && (owner || isLockFree(directory)) ? readLeftLog(file) : undefined;
   const db = new DatabaseSync(file, { timeout: busyMs });
   try {
-    if (examineTables(db, { directory, used })) examineIdentity(db, directory);
+    if (examineTables(db, { directory, used })) {
+      examineIdentity(db, directory);
+      examineLog(db, { directory, file, before });
+    }
     prepareForShrinking(db);
     if (db.prepare("PRAGMA journal_mode").get()?.journal_mode !== "wal") db.exec("PRAGMA journal_mode = WAL");
     db.exec(`PRAGMA wal_autocheckpoint = 0; PRAGMA journal_size_limit = 67108864; PRAGMA synchronous = FULL;
@@ -213,14 +222,13 @@ function createCheckpoint(db: DatabaseSync): () => void {
 }
 
 /** The writer's end of the line to the queue. */
-export interface WriterPort {
-  on(name: "message", handle: (request: Request) => void): unknown;
+export interface WriterPort extends Emitter {
   postMessage(reply: Reply): void;
   close(): void;
 }
 
-/** Opens the database, answers `ready` or `refused`, and then each request. */
-export function serveWrites(port: WriterPort, options: WriterOptions): void {
+/** Opens the database, answers `ready` or `refused`, and then each request. `fail` ends the writer, with what a request could not be answered. */
+export function serveWrites(port: WriterPort, options: WriterOptions, fail: (error: unknown) => void): void {
   const reply = (message: Reply) => port.postMessage(message);
   let opened: Opened;
   try {
@@ -232,8 +240,8 @@ export function serveWrites(port: WriterPort, options: WriterOptions): void {
   const { db, record } = opened;
   const transaction = createTransaction(opened, options);
   const checkpoint = createCheckpoint(db);
-  port.on("message", (request: Request) => {
-    if (request) {
+  const receive = ({ request }: { readonly request: Request }): void => {
+    if (request !== null) {
       reply(transaction.run(request));
       transaction.noteSoon();
       checkpoint();
@@ -243,6 +251,11 @@ export function serveWrites(port: WriterPort, options: WriterOptions): void {
       record.close();
       port.close();
     }
+  };
+  const source = "the store";
+  onMessage(port, "message", {
+    ...{ source, check: asRequest, handle: receive },
+    fault: (fault) => fail(fault.error ?? new Error(faultText(fault))),
   });
   reply({ type: "ready" });
 }

@@ -2,7 +2,9 @@
 import { EventEmitter } from "node:events";
 import { extname } from "node:path";
 import { MessageChannel, Worker } from "node:worker_threads";
-import type { Reply, Request, WriterOptions } from "./protocol.ts";
+import { onEvent, onMessage } from "../../../listeners/index.ts";
+import { asReply } from "./check-messages.ts";
+import type { Request, WriterOptions } from "./protocol.ts";
 
 /** What the queue uses of a writer. It emits `message` for each reply, `error` for what ends it, and `exit` when it has ended. */
 export interface WriterSide extends Pick<EventEmitter, "on" | "once" | "off"> {
@@ -27,25 +29,20 @@ export async function startHere(options: WriterOptions): Promise<WriterSide> {
   // The values are cloned on their way, as between threads, so that neither side can change what the other one has.
   const { port1: near, port2: far } = new MessageChannel();
   const side = new EventEmitter();
-  near.on("message", (reply: Reply) => {
-    side.emit("message", reply);
-    if (reply.type === "refused") far.close();
+  const source = "the writer of the state";
+  onMessage(near, "message", {
+    ...{ source, check: asReply },
+    handle(reply) {
+      side.emit("message", reply);
+      if (reply.type === "refused") far.close();
+    },
   });
-  near.on("close", () => side.emit("exit"));
-  const port = {
-    on: (_: "message", handle: (request: Request) => void) =>
-      far.on("message", (request: Request) => {
-        try {
-          handle(request);
-        } catch (error) {
-          side.emit("error", error);
-          far.close();
-        }
-      }),
-    postMessage: (reply: Reply) => far.postMessage(reply),
-    close: () => far.close(),
+  onEvent(near, "close", { source, handle: () => side.emit("exit") });
+  const fail = (error: unknown) => {
+    side.emit("error", error);
+    far.close();
   };
-  serveWrites(port, options);
+  serveWrites(far, options, fail);
   far.unref();
   return Object.assign(side, {
     postMessage: (request: Request) => near.postMessage(request),

@@ -1,9 +1,10 @@
 /** The user's permission to read a mailbox: OAuth for desktop apps, with PKCE and a redirect to this machine (RFC 7636, RFC 8252). */
 import { spawn } from "node:child_process";
 import { createHash, randomBytes, timingSafeEqual } from "node:crypto";
-import { createServer } from "node:http";
+import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { CliCall } from "service-gateway/sdk";
+import { onEvent } from "service-gateway/sdk/channel";
 import { send } from "../../gmail/request.ts";
 import { SourceError } from "../../source.ts";
 import type { OAuthClient } from "./client.ts";
@@ -59,13 +60,15 @@ async function openLanding(
   state: string,
 ): Promise<{ readonly redirectUri: string; readonly answer: Promise<URLSearchParams>; close(): void }> {
   const { promise, resolve } = Promise.withResolvers<URLSearchParams>();
-  const server = createServer((request, response) => {
-    const { searchParams } = new URL(request.url ?? "/", "http://127.0.0.1");
+  const take = (request: IncomingMessage, response: ServerResponse): void => {
+    const searchParams = URL.parse(request.url ?? "/", "http://127.0.0.1")?.searchParams ?? new URLSearchParams();
     const isIt = isSame(searchParams.get("state") ?? "", state);
     response.writeHead(isIt ? 200 : 404, { "content-type": "text/plain; charset=utf-8", connection: "close" });
     response.end(isIt ? "Thank you. You can close this window and go back to the terminal.\n" : "Not found.\n");
     if (isIt) resolve(searchParams);
-  });
+  };
+  const server = createServer();
+  onEvent(server, "request", { source: "a client of the setup", handle: take });
   await new Promise<void>((listening) => server.listen(0, "127.0.0.1", listening));
   return {
     redirectUri: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
@@ -156,6 +159,6 @@ async function exchange(
 function openBrowser(url: string): void {
   const command = process.platform === "darwin" ? "open" : process.platform === "win32" ? "explorer" : "xdg-open";
   const opener = spawn(command, [url], { stdio: "ignore", detached: true });
-  opener.on("error", () => {});
+  onEvent(opener, "error", { source: command, handle() {} });
   opener.unref();
 }

@@ -2,6 +2,7 @@
 import { once } from "node:events";
 import { connect as connectPlain, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
+import { onEvent } from "service-gateway/sdk/channel";
 import type { ImapSettings } from "../../settings.ts";
 import { SourceError } from "../../source.ts";
 
@@ -15,7 +16,7 @@ export async function pinnedTls({
 }: Pick<ImapSettings, "host" | "port" | "tls">): Promise<ImapSettings["tls"] | undefined> {
   if (typeof tls === "object" || tls === false) return undefined;
   const socket = connectPlain({ host, port, timeout: answerMs });
-  socket.once("timeout", () => socket.destroy(new Error("no answer")));
+  onEvent(socket, "timeout", { source: host, handle: () => socket.destroy(new Error("no answer")), once: true });
   try {
     await once(socket, "connect");
     if (tls === "starttls") await startTls(socket);

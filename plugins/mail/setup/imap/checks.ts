@@ -4,6 +4,7 @@
 import { connect as connectPlain } from "node:net";
 import type { ImapFlow } from "imapflow";
 import type { CliCall } from "service-gateway/sdk";
+import { onEvent } from "service-gateway/sdk/channel";
 import { connect } from "../../imap/connection.ts";
 import { encryptionOf } from "../../imap/encryption.ts";
 import { faultOf } from "../../imap/faults.ts";
@@ -95,12 +96,13 @@ function reach({ host, port }: Pick<ImapSettings, "host" | "port">): Promise<voi
       const { message, fix } = faultOf(error, host);
       reject(new SourceError("setup", message, fix.startsWith("It is tried") ? "Check --host, --port and the network." : fix));
     };
-    socket.once("connect", () => {
+    const connected = () => {
       socket.destroy();
       resolve();
-    });
-    socket.once("timeout", () => fail(new Error(`no answer within ${reachMs / 1_000} s`)));
-    socket.once("error", fail);
+    };
+    onEvent(socket, "connect", { source: host, handle: connected, once: true });
+    onEvent(socket, "timeout", { source: host, handle: () => fail(new Error(`no answer within ${reachMs / 1_000} s`)), once: true });
+    onEvent<readonly [unknown]>(socket, "error", { source: host, handle: fail });
   });
 }
 

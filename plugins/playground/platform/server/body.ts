@@ -1,5 +1,6 @@
 /** Reads a request's body up to a size limit. */
 import type { IncomingMessage } from "node:http";
+import { asBytes, onEvent, onMessage } from "service-gateway/sdk/channel";
 
 export class BodyTooLarge extends Error {}
 
@@ -15,18 +16,18 @@ export function readBody(request: IncomingMessage, limit: number): Promise<Buffe
   return new Promise((resolve, reject) => {
     let chunks: Buffer[] = [];
     let size = 0;
-    request.on("data", (chunk: Buffer) => {
+    const source = "a client of the playground";
+    const take = (chunk: Buffer): void => {
       size += chunk.length;
       if (size > limit) {
         chunks = [];
         reject(new BodyTooLarge());
       } else chunks.push(chunk);
-    });
-    request.on("end", () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)));
-    request.on("error", reject);
+    };
+    onMessage(request, "data", { source, check: asBytes, handle: take });
+    onEvent(request, "end", { source, handle: () => resolve(chunks.length === 1 ? (chunks[0] as Buffer) : Buffer.concat(chunks)) });
+    onEvent(request, "error", { source, handle: reject });
     // A client that disconnects while sending its body is not an error.
-    request.on("close", () => {
-      if (!request.complete) reject(new Error("the client left"));
-    });
+    onEvent(request, "close", { source, handle: () => request.complete || reject(new Error("the client left")) });
   });
 }

@@ -1,5 +1,6 @@
 /** Handles a bot's call over HTTP: faults, parameters, method and answer. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { onEvent } from "service-gateway/sdk/channel";
 import type { Core } from "../core.ts";
 import { ApiError, tooMany } from "../errors.ts";
 import { methods } from "../methods/index.ts";
@@ -75,7 +76,7 @@ export function createCalling({ core, faults, bots, record }: CallingOptions): C
       let outcome = (fault === undefined ? undefined : faulty(fault)) ?? unreadable;
       if (fault?.kind === "delay" || fault?.ms !== undefined) await pause(fault.ms ?? 1000, response);
       const silent = fault?.kind === "drop" || fault?.kind === "reset-before";
-      if (!silent) outcome ??= await invoke(bot, name, params, (leave) => response.once("close", leave));
+      if (!silent) outcome ??= await invoke(bot, name, params, (leave) => void onLeft(response, leave));
       const answered = fault?.kind !== "reset-after" && !response.destroyed;
       record?.({ ...recorded(core, bot, name, params, outcome, fault), ...(answered ? {} : { status: 0 }) });
       if (fault?.kind === "reset-before" || fault?.kind === "reset-after") {
@@ -120,11 +121,14 @@ function sendGarbage(response: ServerResponse, status: number): void {
   response.end("<html><head><title>Gateway</title></head><body><h1>Something went wrong</h1></body></html>");
 }
 
+const onLeft = (response: ServerResponse, handle: () => void) =>
+  onEvent(response, "close", { source: "a bot of the playground", handle, once: true });
+
 /** Waits, but only until the client disconnects. */
 function pause(ms: number, response: ServerResponse): Promise<void> {
   return new Promise((resolve) => {
     const timer = setTimeout(resolve, ms);
-    response.once("close", () => {
+    onLeft(response, () => {
       clearTimeout(timer);
       resolve();
     });

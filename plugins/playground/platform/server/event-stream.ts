@@ -1,5 +1,6 @@
 /** Sends platform events to any number of open pages, as server-sent events. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { onEvent } from "service-gateway/sdk/channel";
 import type { PlatformEvent } from "../core.ts";
 
 export interface EventStream {
@@ -59,9 +60,12 @@ export function createEventStream(on: (listener: (event: PlatformEvent) => void)
         pulse = setInterval(() => write(": here\n\n"), pulseMs);
       }
       pages.add(response);
-      response.on("close", () => {
-        pages.delete(response);
-        if (pages.size === 0) rest();
+      onEvent(response, "close", {
+        source: "the page",
+        handle() {
+          pages.delete(response);
+          if (pages.size === 0) rest();
+        },
       });
     },
     close() {

@@ -2,6 +2,7 @@
 import { createInterface } from "node:readline";
 import { Writable } from "node:stream";
 import { HostError } from "../../contract/errors.ts";
+import { onEvent } from "../../listeners/index.ts";
 import type { CliCall } from "../../sdk/contract.ts";
 
 type Streams = Pick<NodeJS.Process, "stdin" | "stderr">;
@@ -31,7 +32,10 @@ export function createQuestions(streams: Streams): NonNullable<CliCall["terminal
 function readLine({ stdin, stderr }: Streams, prompt: string, output: NodeJS.WritableStream): Promise<string> {
   return new Promise((resolve, reject) => {
     const reader = createInterface({ input: stdin, output, terminal: true });
-    reader.once("close", () => reject(new HostError("usage", { reason: "the input ended before the question was answered" })));
+    onEvent(reader, "close", {
+      source: "the terminal",
+      handle: () => reject(new HostError("usage", { reason: "the input ended before the question was answered" })),
+    });
     // The line editor receives Ctrl+C in place of the terminal.
     reader.once("SIGINT", () => {
       reader.close();

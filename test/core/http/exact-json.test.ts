@@ -1,0 +1,35 @@
+import fc from "fast-check";
+import { expect, test } from "vitest";
+import { exactDigits, parseExactJson } from "../../../core/contract/exact-json.ts";
+
+const read = (text: string) => JSON.stringify(parseExactJson(text));
+
+test.each([
+  ["12345678901234567890", "12345678901234567890"],
+  ["1000000000000000000000000", "1000000000000000000000000"],
+  ["[1e400]", "[1e400]"],
+  ["-1E+400", "-1E+400"],
+  ["1e-400", "1e-400"],
+  ["12345678901234567890.5", "12345678901234567890.5"],
+  ["0.12345678901234567890123", "0.12345678901234567890123"],
+  ["1e99999999999999999999", "1e99999999999999999999"],
+])("a number that JavaScript cannot represent keeps its digits: %s", (sent, written) => {
+  expect(read(sent)).toBe(written);
+});
+
+test.each(["1.50", "1e3", "0.1", "1e+308", "0e999", "9007199254740991", "0.00000000000000000000", '"1e400"', '"9e999 "'])(
+  "everything else is what JSON.parse makes of it: %s",
+  (sent) => {
+    expect(read(sent)).toBe(JSON.stringify(JSON.parse(sent)));
+    expect(exactDigits(parseExactJson(sent))).toBeUndefined();
+  },
+);
+
+test("each number that a program writes is read as that number", () => {
+  fc.assert(
+    fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
+      expect(parseExactJson(`{"n": ${JSON.stringify(number)} }`)).toEqual(JSON.parse(`{"n": ${JSON.stringify(number)} }`));
+    }),
+    { numRuns: 2_000 },
+  );
+});

@@ -1,0 +1,172 @@
+/** A model that does not answer for a while: what no person watches waits for it, people get an apology, and the owner reads two notices. */
+import { createTestHost, type TestHost } from "service-gateway/testkit";
+import { expect, test } from "vitest";
+import { EngineError } from "../../core/contract/index.ts";
+import { run } from "../core/cli/command-runner.ts";
+import { createOpenAiServer } from "../openai-server/index.ts";
+import { answers, hookToken, kill, openChannel, openPlatform, people, postHook, restart, startGatewayProcess, stop } from "./room.ts";
+
+const away = new EngineError("model_unreachable", { detail: "local at http://127.0.0.1:1 cannot be reached", retryable: true });
+
+interface Model {
+  away: EngineError | undefined;
+  calls: number;
+}
+
+async function open(
+  config: object = {},
+): Promise<{ readonly host: TestHost; readonly model: Model; post(message: string): Promise<string> }> {
+  const model: Model = { away: undefined, calls: 0 };
+  const host = await createTestHost({
+    answer: ({ inbound }) => {
+      model.calls += 1;
+      if (model.away !== undefined) throw model.away;
+      return `heard: ${inbound.text}`;
+    },
+    config: { agents: { defaults: { heartbeat: { every: "12h" } } }, hooks: { token: hookToken }, ...config },
+  });
+  return {
+    host,
+    model,
+    async post(message) {
+      const response = await postHook(host.url, "agent", { message, wakeMode: "next-heartbeat", channel: "loopback", to: "owner" });
+      return ((await response.json()) as { eventId: string }).eventId;
+    },
+  };
+}
+
+const minute = 60_000;
+const texts = (host: TestHost) => host.outbox().map(({ text = "" }) => text);
+const notices = (host: TestHost) => texts(host).filter((text) => text.startsWith("The model"));
+const heard = (host: TestHost) => texts(host).filter((text) => text.includes("heard:") && /hook \d/.test(text));
+
+for (const [name, seconds, told] of [
+  ["three seconds", 3, 0],
+  ["ten seconds", 10, 0],
+  ["half a minute", 30, 0],
+  ["five minutes", 300, 1],
+  ["five hours", 5 * 3_600, 1],
+] as const)
+  test(`a model that is away for ${name} fails no webhook, and the owner reads ${told === 0 ? "nothing" : "one notice each way"}`, async () => {
+    const { host, model, post } = await open();
+    await using _ = host;
+    await host.say("hello", { from: "owner" });
+    model.away = away;
+    const ids = [await post("hook 1"), await post("hook 2"), await post("hook 3")];
+    expect(await host.say("are you there?", { from: "owner" })).toMatchObject({ outcome: "failed", reason: "model_unreachable" });
+    expect(texts(host).at(-1)).toContain("Please try again later");
+    await host.advance(seconds * 1_000);
+    expect(notices(host)).toHaveLength(told);
+    expect(host.ended().filter(({ outcome }) => outcome === "failed")).toHaveLength(1);
+    const calls = model.calls;
+    // The pause doubles, so that a long outage costs few calls.
+    expect(calls).toBeLessThan(60);
+    model.away = undefined;
+    // Any successful call shows that the model answers, so nothing waits for the rest of its pause.
+    await host.say("and now?", { from: "owner" });
+    for (const id of ids) expect(await host.settled(id)).toMatchObject({ outcome: "answered" });
+    expect(heard(host)).toHaveLength(3);
+    await expect.poll(() => notices(host)).toHaveLength(2 * told);
+    if (told === 1)
+      expect(notices(host)).toEqual([
+        expect.stringContaining("3 runs that no person watches"),
+        expect.stringContaining("3 runs that waited for it run now"),
+      ]);
+    const decisions = await host.why(ids[0] ?? "");
+    expect(decisions.filter(({ code }) => code === "waits_for_model")).toHaveLength(1);
+  });
+
+test("after six hours a run fails as it did before, and the next one of its lane has its own six hours", async () => {
+  const { host, model, post } = await open();
+  await using _ = host;
+  await host.say("hello", { from: "owner" });
+  model.away = away;
+  const id = await post("hook 1");
+  await host.advance(5.9 * 60 * minute);
+  expect(host.ended().some(({ eventId }) => eventId === id)).toBe(false);
+  await host.advance(12 * minute);
+  expect(await host.settled(id)).toMatchObject({ outcome: "failed", reason: "model_unreachable" });
+  model.away = undefined;
+  await host.say("and now?", { from: "owner" });
+  await expect.poll(() => notices(host).at(-1)).toContain("1 run had waited too long and failed");
+});
+
+test("an outage goes on over a restart: the same six hours, and no second notice", async () => {
+  const { host, model, post } = await open();
+  await using _ = host;
+  await host.say("hello", { from: "owner" });
+  model.away = away;
+  const id = await post("hook 1");
+  await host.advance(2 * 60 * minute);
+  await host.restart();
+  await host.advance(3.9 * 60 * minute);
+  expect(notices(host)).toHaveLength(1);
+  expect(host.ended().some(({ eventId }) => eventId === id)).toBe(false);
+  await host.advance(15 * minute);
+  expect(await host.settled(id)).toMatchObject({ outcome: "failed", reason: "model_unreachable" });
+});
+
+test("a heartbeat waits too, keeps what it was to read, and its wake is answered once", async () => {
+  const { host, model } = await open();
+  await using _ = host;
+  await host.say("hello", { from: "owner" });
+  model.away = new EngineError("model_quota", { detail: "the quota is used up" });
+  await postHook(host.url, "wake", { text: "the tank is full" });
+  await host.advance(20 * minute);
+  expect(host.ended().filter(({ outcome }) => outcome === "failed")).toEqual([]);
+  model.away = undefined;
+  await host.advance(10 * minute);
+  expect(texts(host).filter((text) => text.includes("the tank is full"))).toHaveLength(1);
+});
+
+test("patienceHours 0 fails at once, and what another try does not mend never waits", async () => {
+  const { host, model, post } = await open({ agents: { defaults: { patienceHours: 0 } } });
+  await using _ = host;
+  model.away = away;
+  expect(await host.settled(await post("hook 1"))).toMatchObject({ outcome: "failed", reason: "model_unreachable" });
+  await host.configure({ agents: { defaults: { patienceHours: 6 } } });
+  for (const reason of ["model_unauthorized", "model_unknown"]) {
+    model.away = new EngineError(reason, { detail: "no" });
+    expect(await host.settled(await post("hook 2"))).toMatchObject({ outcome: "failed", reason });
+  }
+});
+
+test("a model server that restarts for ten seconds, over a kill of the gateway: all webhooks are answered, nobody is told", {
+  timeout: 90_000,
+}, async () => {
+  const platform = await openPlatform();
+  const [ada = 0] = people(platform);
+  const first = await createOpenAiServer();
+  const { port } = new URL(first.url);
+  const config = {
+    hooks: { enabled: true, token: hookToken },
+    agents: { defaults: { model: "local/small" } },
+    models: { providers: { local: { api: "openai-compatible", baseUrl: first.url } } },
+    channels: { botchat: openChannel(platform, { streamMode: "off" }) },
+    plugins: { entries: { ai: { options: { retries: 0 } } } },
+  };
+  const gateway = await startGatewayProcess(config);
+  platform.act.say(ada, ada, "before");
+  await expect.poll(() => answers(platform, ada).join("\n"), { timeout: 15_000 }).toMatch(/ before$/);
+  await first.close();
+  for (const message of ["a", "b", "c", "d"])
+    expect((await postHook(gateway.url, "agent", { message: `hook ${message}`, deliver: true })).status).toBe(202);
+  platform.act.say(ada, ada, "a person");
+  await expect.poll(() => answers(platform, ada).join("\n"), { timeout: 15_000 }).toContain("Please try again later");
+  await kill(gateway);
+  const again = await restart(gateway);
+  await new Promise((resolve) => setTimeout(resolve, 3_000));
+  const status = (await run(["status", "--config", again.file], { home: again.home })).out;
+  expect(status).toMatch(/4 events wait: the model does not answer: local at http:\/\/127\.0\.0\.1:\d+\/v1 cannot be reached/);
+  const second = await createOpenAiServer({ port: Number(port) });
+  try {
+    for (const message of ["a", "b", "c", "d"])
+      await expect
+        .poll(() => answers(platform, ada).filter((text) => text.includes(`hook ${message}`)), { timeout: 30_000 })
+        .toHaveLength(1);
+    expect(answers(platform, ada).filter((text) => text.startsWith("The model"))).toEqual([]);
+    await stop(again);
+  } finally {
+    await second.close();
+  }
+});

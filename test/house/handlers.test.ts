@@ -1,0 +1,40 @@
+/** Everything that another process, thread, server or client sends is heard through one guarded helper, and its handling is tested. */
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { handlersIn } from "./found-handlers.ts";
+import { handlerTests } from "./handler-tests.ts";
+import { read, root, sources } from "./sources.ts";
+
+/** Code for the engine of transforms has no events of the host. */
+const files = sources("{core,plugins}/**/*.ts").filter((path) => !/^core\/(?:listeners|transforms\/guest)\//.test(path));
+const found = files.map((path) => ({ path, ...handlersIn(path, read(path)) }));
+
+test("no handler is attached beside the guarded helper", () => {
+  expect(found.flatMap(({ path, bare }) => bare.map((line) => `${path}:${line}`))).toEqual([]);
+});
+
+test.each([
+  'child.on("message", (message) => settle(message));',
+  'socket.once("error", reject);',
+  'input.setEncoding("utf8").on("data", read);',
+  'client.addListener("notification", hear);',
+  'port.addEventListener("message", hear);',
+  "port.onmessage = hear;",
+  "const server = createServer(options, (request, response) => take(request, response));",
+])("one that is would be found: %s", (code) => {
+  expect(handlersIn("form.ts", `const a = 1;\n${code}\n`).bare).toEqual([expect.stringMatching(/^2: /)]);
+});
+
+test("what this process does itself is none", () => {
+  const code = 'signal.addEventListener("abort", end); process.on("SIGTERM", stop); const server = createServer(); map.on("x");';
+  expect(handlersIn("form.ts", code).bare).toEqual([]);
+});
+
+test("each handler is in the table, with the test that feeds it", () => {
+  const list = Object.fromEntries(found.filter(({ guarded }) => guarded.length > 0).map(({ path, guarded }) => [path, guarded.join(" ")]));
+  const table = Object.fromEntries(Object.entries(handlerTests).map(([path, { events }]) => [path, events]));
+  expect(table).toEqual(list);
+  const missing = Object.values(handlerTests).filter(({ by }) => !existsSync(join(root, "test", by)));
+  expect(missing).toEqual([]);
+});
