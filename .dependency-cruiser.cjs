@@ -48,7 +48,7 @@ const goesDown = floors.flatMap((rooms, floor) =>
 const sideDoors = {
   access: ["identity"],
   media: ["web-address", "public-agent", "bounded-fetch", "body-limit", "line-reader", "workspace-file"],
-  sdk: ["contract", "channel", "store", "reading"],
+  sdk: ["contract", "channel", "store", "reading", "tools"],
   config: ["embedded-store"],
   state: ["sqlite/index", "ids", "identity"],
   host: ["load", "declaration/members", "connection", "storable"],
@@ -93,7 +93,7 @@ module.exports = {
         orphan: true,
         path: "^(core|plugins)/",
         pathNot: [
-          "^core/(index|sdk/(index|channel|store|reading)|testkit/index|cli/main|transforms/(trusted-runner|guest/main))\\.",
+          "^core/(index|sdk/(index|channel|store|reading|tools)|testkit/index|cli/main|transforms/(trusted-runner|guest/main))\\.",
           "^plugins/[^/]+/index\\.",
           "/worker\\.",
         ],
@@ -105,7 +105,7 @@ module.exports = {
       comment: "Every import leads to a file, or to a package that is installed.",
       severity: "error",
       from: { path: "^(core|plugins|transforms|bench)/" },
-      to: { couldNotResolve: true, pathNot: "^service-gateway(/sdk|/sdk/channel|/sdk/store|/sdk/reading|/testkit)?$" },
+      to: { couldNotResolve: true, pathNot: "^service-gateway(/sdk|/sdk/channel|/sdk/store|/sdk/reading|/sdk/tools|/testkit)?$" },
     },
     {
       name: "production-needs-no-dev-dependency",

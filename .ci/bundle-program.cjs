@@ -13,6 +13,7 @@ const entries = [
   "core/sdk/channel",
   "core/sdk/store",
   "core/sdk/reading",
+  "core/sdk/tools",
   "core/testkit/index",
   "core/isolation/worker",
   "core/transforms/modules/compiler",

@@ -2,8 +2,7 @@
  * Stores the message of an action as an event, like any other: it is stored before it is sent, waits for its platform, is sent in parts and
  * leaves a trace. Actions run in lanes of their own, so that a tool never waits for the turn that called it.
  */
-import type { Button, Json, OutboundMedia, RawEvent, Reply, TurnEvent } from "../contract/index.ts";
-import type { NoticeBody } from "../host/index.ts";
+import type { Address, Button, Json, OutboundMedia, RawEvent, Reply, TurnEvent } from "../contract/index.ts";
 import { controlSuffix } from "../state/index.ts";
 import { carried, type Hooks } from "../stations/index.ts";
 import type { ActionCaller } from "./recipients.ts";
@@ -11,7 +10,9 @@ import type { ActionCaller } from "./recipients.ts";
 const source = "operator";
 
 /** The body of such an event: what to send, and how. */
-export interface Saying extends NoticeBody {
+export interface Saying {
+  readonly address: Address;
+  readonly text: string;
   /** The agent whose workspace may provide the files; absent: the default agent. */
   readonly agentId?: string;
   readonly media?: readonly OutboundMedia[];

@@ -5,6 +5,8 @@ export interface ActionRefusal {
   readonly ok: false;
   readonly error: string;
   readonly code: string;
+  /** The platform may have done it. */
+  readonly outcome?: "unknown";
 }
 
 /** A message was sent or changed. If the action became several messages, this is the first; `messageIds` lists all. */

@@ -135,8 +135,7 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
         const wait =
           error instanceof ChannelError ? (error.retryAfterMs ?? waitBefore(attempt, policy, deps.random)) : Number.POSITIVE_INFINITY;
         const again = error instanceof ChannelError && (error.retryable || error.fate === "unknown");
-        if (!again || attempt >= policy.attempts || wait > longestWaitMs || !(await sleep(wait, patience)))
-          return refuse(reason, sentences(reasonOf(error), error instanceof ChannelError ? error.hint : undefined));
+        if (!again || attempt >= policy.attempts || wait > longestWaitMs || !(await sleep(wait, patience))) return refused(reason, error);
       }
     }
   }
@@ -164,6 +163,12 @@ export function createActionRunner(deps: ActionsDeps): ActionRunner {
     },
     close: () => closing.abort(),
   };
+}
+
+function refused(reason: string, error: unknown): ActionResult {
+  if (!(error instanceof ChannelError)) return refuse(reason, sentences(reasonOf(error)));
+  const refusal = refuse(reason, sentences(reasonOf(error), error.hint));
+  return error.fate === "unknown" ? { ...refusal, outcome: "unknown" } : refusal;
 }
 
 /** The target message: the named one, else the current one if it is in that chat. */
@@ -242,5 +247,6 @@ function failureOf(report: EventReport | null, { outcome, reason }: End): Action
   const isDeciding = ({ verdict }: Decision) => verdict === "failed" || verdict === "refused" || verdict === "silent";
   const { detail, path, hint } = report?.decisions.findLast(isDeciding) ?? {};
   const what = detail ?? `It ended ${outcome}: ${reason}`;
-  return refuse(reason, sentences(path === undefined ? what : `${what} (${path})`, hint));
+  const refusal = refuse(reason, sentences(path === undefined ? what : `${what} (${path})`, hint));
+  return reason === "send_fate_unknown" ? { ...refusal, outcome: "unknown" } : refusal;
 }

@@ -3,7 +3,7 @@ import { accessSync, constants, readFileSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { HostError } from "../contract/errors.ts";
-import { parseExactJson } from "../http/exact-json.ts";
+import { parseExactJson } from "../contract/exact-json.ts";
 import { createLineReader, fetchLimited, fetchWhole } from "../sdk/reading.ts";
 
 const addressFile = "gateway.json";

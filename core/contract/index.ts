@@ -3,6 +3,8 @@
 export { type CodeDefinition, type CodeTable, findCode, hintOfCode } from "./codes.ts";
 export { programCommand } from "./command.ts";
 export { asSentence, cannotStore, type ErrorCode, HostError, isLeaseLost, isOfState, PluginError, reasonOf } from "./errors.ts";
+export { exactCopy, exactDigits, inexactNumber, parseExactJson } from "./exact-json.ts";
+export { isNamed } from "./name-pattern.ts";
 export { ChannelError, codeOf, EngineError } from "./plugin-errors.ts";
 export { product, sdkVersion } from "./product.ts";
 export type { Transform, TransformContext } from "./transform.ts";

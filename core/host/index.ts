@@ -27,7 +27,7 @@ export { findStore, type StorePlaces } from "./find-store.ts";
 export type { Instance } from "./instance.ts";
 export type { Isolate, WorkerReport } from "./isolated.ts";
 export { createLoader, type Loader } from "./load.ts";
-export { type NoticeBody, noticeEvent } from "./notice.ts";
+export { noticeEvent } from "./notice.ts";
 export { keepPluginCodes } from "./plugin-codes.ts";
 export { createPlugins, type Plugins, type Replacement } from "./plugins.ts";
 export { createRegistry, enginesOf, type Owned, type Registry, type WatchReport } from "./registry.ts";

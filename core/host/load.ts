@@ -8,6 +8,7 @@ import * as channelDoor from "../sdk/channel.ts";
 import * as pluginDoor from "../sdk/index.ts";
 import * as readingDoor from "../sdk/reading.ts";
 import * as storeDoor from "../sdk/store.ts";
+import * as toolsDoor from "../sdk/tools.ts";
 import { pluginDeadlines, withDeadline } from "./deadline.ts";
 import type { PluginSource } from "./find.ts";
 
@@ -28,6 +29,7 @@ const doors = new Map([
   [`${product.packageName}/sdk/channel`, { module: channelDoor, file: "../sdk/channel.ts" }],
   [`${product.packageName}/sdk/store`, { module: storeDoor, file: "../sdk/store.ts" }],
   [`${product.packageName}/sdk/reading`, { module: readingDoor, file: "../sdk/reading.ts" }],
+  [`${product.packageName}/sdk/tools`, { module: toolsDoor, file: "../sdk/tools.ts" }],
 ]);
 const fromSource = import.meta.url.endsWith(".ts");
 

@@ -1,7 +1,7 @@
 /** Notices for the operator: texts that go to an address unchanged, through the path like every other event. */
 import type { Address, RawEvent } from "../contract/index.ts";
 
-export interface NoticeBody {
+interface NoticeBody {
   readonly address: Address;
   readonly text: string;
 }

@@ -4,8 +4,8 @@
  */
 import { isUtf8 } from "node:buffer";
 import type { IncomingHttpHeaders, IncomingMessage, ServerResponse } from "node:http";
+import { exactDigits } from "../contract/index.ts";
 import { asBytes, onEvent, onMessage } from "../listeners/index.ts";
-import { exactDigits } from "./exact-json.ts";
 import { HttpProblem } from "./problem.ts";
 
 const empty = Buffer.alloc(0);

@@ -38,10 +38,21 @@ import {
 import { type Sniffed, sniff } from "../media/index.ts";
 import type { HookName, HookTable, TapOrder } from "../stations/index.ts";
 import type { StoreDefinition } from "./store.ts";
-import type { ToolDefinition, ToolSource } from "./tools.ts";
+import type { ToolDefinition, ToolSource } from "./tool-types.ts";
 
 export type { Transform, TransformContext } from "../contract/index.ts";
-export type { SourcedTool, ToolCall, ToolDefinition, ToolOffer, ToolOutput, ToolResult, ToolSource, ToolTurn } from "./tools.ts";
+export type {
+  SourcedTool,
+  ToolCall,
+  ToolDefinition,
+  ToolOffer,
+  ToolOutcome,
+  ToolOutput,
+  ToolResult,
+  ToolSource,
+  ToolTurn,
+  ToolWords,
+} from "./tool-types.ts";
 export type {
   Accepted,
   Address,
@@ -1206,8 +1217,11 @@ export interface EngineTool {
    * Resolves with the result for the model. A refused call resolves too: `{ ok: false, error, code }`. Files for the model, such as images,
    * are in the member `media` of an object that has no other members than those of `ToolOutput`: a list of `{ mimeType, data }` with `data`
    * in base64. A model that cannot be shown them reads the rest.
+   *
+   * `written` is the JSON text from which the model's `args` were parsed. With it, whole numbers keep all their digits; without it, a call
+   * with an integer beyond 2^53 is refused, because digits may have been lost.
    */
-  run(args: Json, signal: AbortSignal): Promise<Json>;
+  run(args: Json, signal: AbortSignal, written?: string): Promise<Json>;
 }
 
 /** One message of a transcript. */

@@ -64,8 +64,10 @@ export interface ToolUse {
   readonly detail?: string;
   /** What it did outside of the reply: something, or possibly something. Absent if nothing. */
   readonly effect?: "done" | "unknown";
-  /** Arguments and result in brief, for the conversation; never in the trace. */
+  /** Arguments and outcome in brief, for the conversation; never in the trace. */
   readonly summary?: string;
+  /** The beginning of the result, for the conversation; the words of others. */
+  readonly returned?: string;
 }
 
 /** The calls of tools so far, in the order in which they ended. */

@@ -1,2 +1,3 @@
 /** Wraps content from outside, so that a model can distinguish it from instructions. */
-export { cleanHookName, findInjection, wrapExternal } from "./external.ts";
+export { cleanExternal, cleanHookName, findInjection, wrapExternal, wrapToolText } from "./external.ts";
+export { mapTexts } from "./invisible.ts";

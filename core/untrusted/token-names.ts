@@ -2,7 +2,7 @@
 
 /** Unambiguous names, which count in any kind of bracket. */
 const special =
-  "imstart imend startofturn endofturn startofimage endofimage beginoftext endoftext eotid eomid startheaderid endheaderid startofrole endofrole pythontag endofsentence beginofsentence eostoken bostoken";
+  "imstart imend startofturn endofturn startofimage endofimage beginoftext endoftext eotid eomid startheaderid endheaderid startofrole endofrole pythontag endofsentence beginofsentence eostoken bostoken externaluntrustedcontent endexternaluntrustedcontent";
 const tools =
   "toolcall toolcalls tooluse tooluses toolresponse toolresult toolresults tooloutput toolcontent availabletools functioncall functioncalls functionresult functionresults functionresponse";
 const roles = "system assistant systemprompt systemmessage";
@@ -15,7 +15,7 @@ const square =
 const reserved = /^(?:unused\d{1,4}|reservedspecialtoken\d{1,4}|extraid\d{1,4})$/;
 
 /** Length of the longest name. */
-export const longestName = 24;
+export const longestName = 27;
 
 const setOf = (...lists: readonly string[]): ReadonlySet<string> => new Set(lists.flatMap((list) => list.split(" ")));
 

@@ -1,6 +1,7 @@
 /** Converts a turn's transcript and tools for the AI SDK. */
 import type { EngineTurn } from "service-gateway/sdk";
 import { type Attachment, readAttachments } from "./attachments.ts";
+import type { ExactNumbers } from "./exact-numbers.ts";
 import type { Library } from "./library.ts";
 import { toolOutput } from "./tool-files.ts";
 
@@ -44,14 +45,18 @@ export async function renderMessages(messages: EngineTurn["messages"]): Promise<
 }
 
 /** Converts the tools. The SDK runs the loop. If a tool throws, the model reads the reason and the turn continues. */
-export function renderTools(tools: EngineTurn["tools"], library: Library, signal: AbortSignal): Tools {
+export function renderTools(
+  tools: EngineTurn["tools"],
+  { library, exact, signal }: { readonly library: Library; readonly exact: Pick<ExactNumbers, "written">; readonly signal: AbortSignal },
+): Tools {
   return Object.fromEntries(
     tools.map((tool) => [
       tool.name,
       library.dynamicTool({
         description: tool.description,
         inputSchema: library.jsonSchema(tool.parameters as Parameters<Library["jsonSchema"]>[0]),
-        execute: (args, { abortSignal }) => tool.run(args as Parameters<typeof tool.run>[0], abortSignal ?? signal),
+        execute: (args, { abortSignal, toolCallId }) =>
+          tool.run(args as Parameters<typeof tool.run>[0], abortSignal ?? signal, exact.written(toolCallId, args) ?? JSON.stringify(args)),
         toModelOutput: ({ output }) => toolOutput(output),
       }),
     ]),

@@ -5,6 +5,7 @@ import { Shown } from "./answer/shown.ts";
 import type { Patience } from "./attempt.ts";
 import type { Cooldowns } from "./cooldowns.ts";
 import { emptyAnswer, tokensUsedUp } from "./empty.ts";
+import { createExactNumbers } from "./exact-numbers.ts";
 import { generatedMedia } from "./images.ts";
 import type { Library } from "./library.ts";
 import type { Memories } from "./memory.ts";
@@ -51,8 +52,9 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
   const [first, ...others] = [turn.model, ...turn.fallbacks].map((name) => candidateOf(name, turn, options));
   const speaking: Speaking = { model: turn.model, notices: [] };
   let last = "";
+  const exact = createExactNumbers(library);
   const refused = new Set<string>();
-  const model = createResilientModel(library, {
+  const resilient = createResilientModel(library, {
     candidates: [first as Candidate, ...others],
     ...{ patience, cooldowns, memories, log },
     accounted: createAccounted(turn.spending),
@@ -71,10 +73,10 @@ export async function* runTurn(turn: Asked, signal: AbortSignal, options: RunOpt
   });
   const ending = new AbortController();
   const result = library.streamText({
-    model,
+    model: exact.follow(resilient),
     instructions: turn.instructions,
     messages: await renderMessages(turn.messages),
-    tools: renderTools(turn.tools, library, signal),
+    tools: renderTools(turn.tools, { library, exact, signal }),
     stopWhen: library.isStepCount(maxSteps),
     // `resilient.ts` does the retries, because it also falls back to the next model.
     maxRetries: 0,

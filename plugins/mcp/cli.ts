@@ -28,9 +28,9 @@ export const mcpCli: CliDefinition = {
     },
     {
       name: "accept",
-      args: ["<name>"],
-      summary: "Accept the tools of a server that has changed them, as they are now.",
-      example: "accept files",
+      args: ["<name>", "[listing]"],
+      summary: "Accept new and changed tools of a server, as `mcp tools` has shown them; without the listing that it names, show them.",
+      example: "accept files 3f9c2a1b7d04",
       run: async (call) => (await import("./commands.ts")).acceptTools(call),
     },
     {

@@ -2,7 +2,9 @@
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
 import { openConnection } from "./connection.ts";
 import { plain, ServerFault } from "./fault.ts";
+import type { Doubt } from "./fingerprints.ts";
 import { isOffered } from "./offer.ts";
+import type { Accepting } from "./serving.ts";
 import { definitionOf, type ServerSettings, serversIn, shownAddress, shownPlace } from "./settings.ts";
 import type { ServerView } from "./view.ts";
 
@@ -70,13 +72,21 @@ export async function listServers(call: CliCall): Promise<CliAnswer> {
     ...tools.flatMap(({ name: tool, refused = [] }) =>
       refused.map(({ model, reason }) => `${name}: ${tool} is left out for ${model}, whose server does not accept it: ${ended(reason)}`),
     ),
-    ...(tools.some(({ changed }) => changed) ? [`${name}: it has changed tools. ${call.program} mcp tools ${name} shows them.`] : []),
+    ...(["changed", "new", "unknown"] as const)
+      .filter((kind) => tools.some(({ doubt }) => doubt === kind))
+      .map((kind) => `${name}: ${doubted[kind]}. ${call.program} mcp tools ${name} shows them.`),
   ]);
   return {
     lines: [["name", "state", "offers", "command or address", "server", "agents"], ...rows, ...notes],
     data: views as unknown as Json,
   };
 }
+
+const doubted: Readonly<Record<Doubt, string>> = {
+  changed: "it has changed tools",
+  new: "it has new tools, which were not accepted",
+  unknown: "it has tools of which it is not known whether they were accepted",
+};
 
 const ended = (text: string): string => (/[.!?]$/.test(text) ? text : `${text}.`);
 
@@ -87,25 +97,21 @@ export async function listTools(call: CliCall): Promise<CliAnswer> {
   const chosen = views.filter((view) => name === undefined || view.name === name);
   if (chosen.length === 0) return failed(name === undefined ? none : unknown(name, views));
   const rows = chosen.flatMap(({ tools }) =>
-    tools.map(({ name: tool, description, offered, asks, changed, refused = [] }) => [
+    tools.map(({ name: tool, description, offered, asks, doubt, refused = [] }) => [
       tool,
       !offered
         ? "left out"
         : refused.length > 0
           ? `refused by ${refused.map(({ model }) => model).join(", ")}`
-          : changed
-            ? "changed, asks an owner"
+          : doubt !== undefined
+            ? `${doubt}, asks an owner`
             : asks
               ? "asks an owner"
               : "",
       description,
     ]),
   );
-  const changes = chosen.flatMap(({ tools }) =>
-    tools.flatMap(({ name: tool, now }) =>
-      now === undefined ? [] : [`${tool} is now described as: ${now.description}`, `Its parameters are now: ${now.parameters}`],
-    ),
-  );
+  const changes = chosen.flatMap((view) => changesOf(view, call.program));
   const refusals = chosen.flatMap(({ tools }) =>
     tools.flatMap(({ name: tool, refused = [] }) =>
       refused.map(({ model, reason }) => `${tool} is left out for ${model}, whose server does not accept it: ${ended(reason)}`),
@@ -117,6 +123,14 @@ export async function listTools(call: CliCall): Promise<CliAnswer> {
     lines: [...(rows.length === 0 ? ["There are no tools."] : [["tool", "", ""], ...rows]), ...changes, ...refusals, ...missing],
     data,
   };
+}
+
+/** What an operator accepts, and the command that accepts just that. */
+function changesOf({ name, tools, listing }: ServerView, command: string): readonly string[] {
+  const shown = tools.flatMap(({ name: tool, now }) =>
+    now === undefined ? [] : [`${tool} is now described as: ${now.description}`, `Its parameters are now: ${now.parameters}`],
+  );
+  return shown.length === 0 ? [] : [...shown, `To accept the tools of ${name} as they are shown: ${command} mcp accept ${name} ${listing}`];
 }
 
 const unknown = (name: string, known: readonly { readonly name: string }[]): string =>
@@ -168,7 +182,9 @@ export async function testServer(call: CliCall): Promise<CliAnswer> {
 async function post(call: CliCall, path: string): Promise<readonly Json[] | undefined> {
   const gateway = await call.gateway();
   if (gateway === undefined) return undefined;
-  const { results } = (await gateway.call("POST", path, { name: call.args[0] ?? "" })) as { readonly results: readonly Json[] };
+  const [name = "", listing] = call.args;
+  const body = { name, ...(listing !== undefined && { listing }) };
+  const { results } = (await gateway.call("POST", path, body)) as { readonly results: readonly Json[] };
   return results;
 }
 
@@ -177,9 +193,13 @@ const noGateway = "No gateway is running. Its servers start with it.";
 export async function acceptTools(call: CliCall): Promise<CliAnswer> {
   const results = await post(call, "accept");
   if (results === undefined) return failed(noGateway);
-  const accepted = (results as unknown as readonly { readonly accepted: readonly string[] }[]).flatMap((one) => one.accepted);
-  const line = accepted.length === 0 ? "Nothing had changed." : `Accepted: ${[...new Set(accepted.map(plain))].join(", ")}.`;
-  return { lines: [line], data: results };
+  const servers = results as unknown as readonly Accepting[];
+  const accepted = servers.flatMap((one) => one.accepted ?? []);
+  if (accepted.length > 0) return { lines: [`Accepted: ${[...new Set(accepted.map(plain))].join(", ")}.`], data: results };
+  const changes = servers.flatMap((one) => changesOf(one, call.program));
+  if (changes.length === 0) return { lines: ["No tool is new or has changed."], data: results };
+  const stale = call.args[1] === undefined ? [] : ["Nothing was accepted: the tools are no longer those that were shown. They are now:"];
+  return { lines: [...stale, ...changes], data: results, failed: true };
 }
 
 export async function restartServer(call: CliCall): Promise<CliAnswer> {

@@ -9,12 +9,18 @@ export class ServerFault extends Error {
   readonly notSent: boolean;
   /** The connection is of no use any more. */
   readonly ended: boolean;
+  /** The server refused the call before it did anything. */
+  readonly refused: boolean;
 
-  constructor(message: string, { fix = "", notSent = false, ended = true }: Partial<Pick<ServerFault, "fix" | "notSent" | "ended">> = {}) {
+  constructor(
+    message: string,
+    { fix = "", notSent = false, ended = true, refused = false }: Partial<Pick<ServerFault, "fix" | "notSent" | "ended" | "refused">> = {},
+  ) {
     super(message);
     this.fix = fix;
     this.notSent = notSent;
     this.ended = ended;
+    this.refused = refused;
   }
 }
 

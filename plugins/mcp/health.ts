@@ -1,5 +1,6 @@
 /** The state of the servers for `service status`, and the check for `service doctor`. */
 import type { PluginHost } from "service-gateway/sdk";
+import type { Doubt } from "./fingerprints.ts";
 import type { ServerView } from "./view.ts";
 
 export type Watched = ReturnType<Parameters<PluginHost["status"]>[0]>[number];
@@ -41,21 +42,22 @@ function findingsOf(view: ServerView): readonly Finding[] {
     ];
   }
   if (state !== "ready") return [];
-  const changed = tools.filter((tool) => tool.changed).map((tool) => tool.name);
+  const doubted = (kind: Doubt) => tools.filter(({ doubt }) => doubt === kind).map((tool) => tool.name);
+  const look = `Look at them with mcp tools ${name}, which names the command that accepts them, or remove the server.`;
+  const doubts = [
+    [doubted("changed"), "has changed tools since they were accepted", look],
+    [doubted("new"), "has new tools, which were not accepted", look],
+    [doubted("unknown"), "has tools of which it is not known whether they were accepted", "Look at the state directory: service doctor."],
+  ] as const;
   return [
     ...(tools.length === 0 ? [{ verdict: "warn" as const, reason: `${name} has no tools.`, fix: "Check its arguments." }] : []),
     ...(tools.length > 0 && !tools.some(({ offered }) => offered)
       ? [{ verdict: "warn" as const, reason: `${path}.tools leaves out every tool of ${name}.`, fix: "Correct allow and deny." }]
       : []),
-    ...(changed.length > 0
-      ? [
-          {
-            verdict: "warn" as const,
-            reason: `${name} has changed tools since they were accepted: ${changed.slice(0, 5).join(", ")}${changed.length > 5 ? " and others" : ""}.`,
-            fix: `Look at them with mcp tools ${name}, then run mcp accept ${name}, or remove the server.`,
-          },
-        ]
-      : []),
+    ...doubts.flatMap(([names, what, fix]) => {
+      const some = `${names.slice(0, 5).join(", ")}${names.length > 5 ? " and others" : ""}`;
+      return names.length === 0 ? [] : [{ verdict: "warn" as const, reason: `${name} ${what}: ${some}.`, fix }];
+    }),
     ...(noise > 0
       ? [
           {

@@ -1,9 +1,10 @@
 /** What an agent is offered for a turn: the tools of its servers, and a word about those that are away. */
 import type { Json } from "service-gateway/sdk";
-import type { ListedTool } from "./connection.ts";
+import { namesTool } from "service-gateway/sdk/tools";
 import type { SourcedTool, ToolOffer } from "./contract.ts";
-import type { Fingerprints } from "./fingerprints.ts";
-import { isNamed, modelName } from "./names.ts";
+import type { Doubt, Fingerprints } from "./fingerprints.ts";
+import type { ListedTool } from "./listed-tool.ts";
+import { modelName } from "./names.ts";
 import type { Server } from "./server.ts";
 import type { ServerSettings } from "./settings.ts";
 import type { UsedServer } from "./used-server.ts";
@@ -14,15 +15,17 @@ type Call = Parameters<SourcedTool["run"]>[0];
 const startWaitMs = 5_000;
 
 export const isOffered = ({ name }: Pick<ListedTool, "name">, { tools = {} }: Pick<ServerSettings, "tools">): boolean =>
-  !isNamed(tools.deny ?? [], name) && (tools.allow === undefined || isNamed(tools.allow, name));
+  !namesTool(tools.deny ?? [], name) && (tools.allow === undefined || namesTool(tools.allow, name));
 
 /** Why an owner is asked before the tool; `false` if none is. The server's own hints can only spare a question that the operator left to them. */
-export function approvalReason(used: Pick<UsedServer, "name" | "settings">, tool: ListedTool, hasChanged: boolean): string | false {
+export function approvalReason(used: Pick<UsedServer, "name" | "settings">, tool: ListedTool, doubt: Doubt | undefined): string | false {
   const { approve } = used.settings;
-  if (hasChanged) return `The server ${used.name} has changed this tool since it was accepted.`;
+  if (doubt === "changed") return `The server ${used.name} has changed this tool since it was accepted.`;
+  if (doubt === "new") return `The server ${used.name} has added this tool since its tools were accepted.`;
+  if (doubt === "unknown") return `It could not be looked up whether this tool of the server ${used.name} was accepted.`;
   if (approve === "always") return `Every tool of the server ${used.name} needs approval.`;
   if (approve === "writes") return tool.readOnly ? false : `The server ${used.name} does not call this tool read-only.`;
-  return approve !== "never" && isNamed(approve, tool.name) && `${used.settings.path}.approve names this tool.`;
+  return approve !== "never" && namesTool(approve, tool.name) && `${used.settings.path}.approve names this tool.`;
 }
 
 function toolOf(used: UsedServer, server: Server, tool: ListedTool, fingerprints: Fingerprints): SourcedTool {
@@ -31,9 +34,10 @@ function toolOf(used: UsedServer, server: Server, tool: ListedTool, fingerprints
     description: tool.description,
     parameters: tool.parameters as Json,
     timeoutSeconds: used.settings.timeoutSeconds,
-    needsApproval: async () => approvalReason(used, tool, await fingerprints.hasChanged(server, tool.name)),
+    needsApproval: async () => approvalReason(used, tool, await fingerprints.doubt(server, tool.name)),
     readOnly: tool.readOnly,
-    run: ({ args, signal, key }: Call) => server.call(tool.name, args, { signal, key }),
+    exactNumbers: true,
+    run: ({ args, signal, key }: Call) => server.call(tool, args, { signal, key }),
   };
 }
 

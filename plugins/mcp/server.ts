@@ -1,8 +1,9 @@
 /** One server, kept running: started again when it ends, asked for its tools again, and given up when it ends too often. */
 import type { Json, PluginLog } from "service-gateway/sdk";
-import type { CallOptions, Connection, ConnectionEvents, ListedTool } from "./connection.ts";
-import { oneLine, ServerFault } from "./fault.ts";
-import { shownResult } from "./result.ts";
+import type { CallOptions, Connection, ConnectionEvents } from "./connection.ts";
+import { causesOf, oneLine, ServerFault } from "./fault.ts";
+import { type ListedTool, printOf } from "./listed-tool.ts";
+import { shownAnswer } from "./result.ts";
 import { type Definition, identityOf, withoutSecrets } from "./settings.ts";
 
 /** `waiting`: for the next attempt. `down`: given up until the configuration changes or the operator restarts it. */
@@ -14,6 +15,7 @@ interface ServerOptions {
   readonly open: (definition: Definition, events: ConnectionEvents, signal: AbortSignal) => Promise<Connection>;
   /** Called with the tools of each listing, before they are offered. */
   readonly onTools: (server: Server, tools: readonly ListedTool[]) => Promise<void>;
+  readonly onStarted?: ConnectionEvents["onStarted"];
   readonly log: Pick<PluginLog, "debug" | "info" | "warn">;
   readonly now: () => number;
 }
@@ -101,24 +103,31 @@ export class Server {
     return this.state() === "ready";
   }
 
-  /** A call of a tool, which is never sent twice. The server is sent `key`, by which it can recognize a call. */
-  async call(tool: string, args: Json, { signal, key }: CallOptions): Promise<Json> {
+  /**
+   * A call of a tool, which is never sent twice. `tool` is what the model and an owner have read of it. The server is sent `key`, by which it
+   * can recognize a call.
+   */
+  async call(tool: ListedTool, args: Json, { signal, key }: CallOptions): Promise<Json> {
     for (let mayRepeat = true; ; mayRepeat = false) {
       const isThere = await this.available(callWaitMs, signal);
       signal.throwIfAborted();
       const asked = this.#connection;
       if (!isThere || asked === undefined) return this.#down("the call was not sent. Try again later.");
+      // It may have changed while an owner was asked, or with a new start.
+      const now = this.#tools.find(({ name }) => name === tool.name);
+      if (now !== undefined && printOf(now) !== printOf(tool))
+        return this.#refusal("the server has described this tool differently since it was offered, so the call was not sent");
       this.#calls += 1;
       try {
-        return shownResult(this.name, await asked.call(tool, args as Readonly<Record<string, unknown>>, { signal, key }));
+        const answer = await asked.call(tool.name, args as Readonly<Record<string, unknown>>, { signal, key });
+        return shownAnswer(this.name, answer, (text) => withoutSecrets(text, this.definition));
       } catch (thrown) {
         signal.throwIfAborted();
-        const unknown = "it ended during the call. It is not known whether the call took effect.";
-        // A restart, or another configuration, closes a connection in the middle of a call.
-        if (!(thrown instanceof ServerFault)) return this.#connection === asked ? this.#refusal(thrown) : this.#down(unknown);
+        if (!(thrown instanceof ServerFault)) return this.#unanswered(thrown, this.#connection === asked);
         if (thrown.ended && this.#connection === asked) this.#failed(thrown);
         if (thrown.notSent && mayRepeat) continue;
-        return this.#down(thrown.notSent ? "the call was not sent." : unknown);
+        if (thrown.notSent) return this.#down("the call was not sent.");
+        return thrown.refused ? this.#refusal(this.#shown(thrown)) : this.#unknown("it ended during the call");
       } finally {
         this.#calls -= 1;
       }
@@ -190,6 +199,7 @@ export class Server {
         this.#options.log.debug({ server: this.name, from, line }, "a line of an MCP server");
       },
       onToolsChanged: () => this.#toolsChanged(),
+      onStarted: (pid) => this.#options.onStarted?.(pid) ?? (() => {}),
       onEnded: (fault) => {
         if (this.#connection !== undefined && this.#connection === own()) this.#failed(fault);
       },
@@ -263,12 +273,26 @@ export class Server {
     return oneLine(withoutSecrets(thrown instanceof Error ? thrown.message : String(thrown), this.definition));
   }
 
+  /** The call had no effect. */
   #down(detail: string): Json {
-    return { ok: false, error: `The server ${this.name} is not available: ${detail}`, code: "mcp_down" };
+    return { ok: false, error: `The server ${this.name} is not available: ${detail}`, code: "mcp_down", outcome: "refused" };
   }
 
-  /** The server answered that it does not do it, such as for arguments that it does not accept. */
-  #refusal(thrown: unknown): Json {
-    return { ok: false, error: `The server ${this.name} refused the call: ${this.#shown(thrown)}`, code: "mcp_refused" };
+  #refusal(reason: string): Json {
+    return { ok: false, error: `The server ${this.name} refused the call: ${reason}`, code: "mcp_refused", outcome: "refused" };
+  }
+
+  #unknown(reason: string): Json {
+    const error = `No answer of the server ${this.name}: ${reason}. It is not known whether the call took effect.`;
+    return { ok: false, error, code: "mcp_outcome_unknown", outcome: "unknown" };
+  }
+
+  /** The library gave up. A restart, or another configuration, closes a connection in the middle of a call. */
+  #unanswered(thrown: unknown, isOpen: boolean): Json {
+    if (!isOpen) return this.#unknown("it ended during the call");
+    const messages = [...causesOf(thrown)].map(({ message }) => message);
+    // It asks a person for more before it does anything.
+    if (messages.some((message) => /input[- ]required|input request/i.test(message))) return this.#refusal(this.#shown(thrown));
+    return this.#unknown(this.#shown(thrown));
   }
 }

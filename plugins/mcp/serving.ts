@@ -2,9 +2,11 @@
 import type { PluginHost } from "service-gateway/sdk";
 import { openConnection } from "./connection.ts";
 import type { ToolOffer, ToolTurn } from "./contract.ts";
-import { createFingerprints, type Fingerprints } from "./fingerprints.ts";
+import { plain } from "./fault.ts";
+import { createFingerprints, type Doubt, type Fingerprints } from "./fingerprints.ts";
 import { explainServers, statusOf, type Verdict, type Watched } from "./health.ts";
 import { offerOf } from "./offer.ts";
+import { createStartedPrograms } from "./program/left-programs.ts";
 import { createRefusals, type Refusal } from "./refusals.ts";
 import { Server } from "./server.ts";
 import { definitionOf, keyOf, type ServerSettings, serversIn } from "./settings.ts";
@@ -12,6 +14,9 @@ import type { ServedServer } from "./used-server.ts";
 import { type ServerView, viewOf } from "./view.ts";
 
 type Section = ReturnType<PluginHost["section"]>;
+
+/** A server, and the tools that were in doubt before they were accepted; absent if none were. */
+export type Accepting = ServerView & { readonly accepted?: readonly string[] };
 
 export interface Serving {
   offer(turn: Pick<ToolTurn, "agentId">): ToolOffer | Promise<ToolOffer>;
@@ -21,8 +26,8 @@ export interface Serving {
   refused(refusal: Refusal): void;
   status(): readonly Watched[];
   explain(): Verdict;
-  /** Both for the servers with the name, and `undefined` if there are none. */
-  accept(name: string): Promise<readonly object[] | undefined>;
+  /** Both for the servers with the name, and `undefined` if there are none. `accept` without the listing accepts nothing. */
+  accept(name: string, listing?: string): Promise<readonly Accepting[] | undefined>;
   restart(name: string): Promise<readonly ServerView[] | undefined>;
   /** Follows a changed configuration: what stayed the same goes on running. */
   follow(): void;
@@ -31,6 +36,10 @@ export interface Serving {
 
 export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, section: Section): Serving {
   const fingerprints = createFingerprints(host.store);
+  const programs = createStartedPrograms(host.store, host.log);
+  programs.endLeft().catch((thrown: unknown) => {
+    host.log.warn({ reason: String(thrown) }, "programs that a killed gateway may have left were not looked for");
+  });
   const refusals = createRefusals();
   /** By name and definition. */
   const running = new Map<string, Server>();
@@ -44,7 +53,8 @@ export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, s
       wanted.add(key);
       let server = running.get(key);
       if (server === undefined) {
-        server = new Server({ name, definition, open: openConnection, onTools: noteTools, log: host.log, now: host.now });
+        const { log, now } = host;
+        server = new Server({ name, definition, open: openConnection, onTools: noteTools, onStarted: programs.started, log, now });
         running.set(key, server);
         void server.start();
       }
@@ -57,19 +67,20 @@ export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, s
   }
 
   async function noteTools(server: Server, tools: Parameters<Fingerprints["see"]>[1]): Promise<void> {
-    const before = fingerprints.changed(server);
+    const before = fingerprints.doubts(server);
+    let now: ReadonlyMap<string, Doubt> = new Map();
     try {
-      await fingerprints.see(server, tools);
+      now = await fingerprints.see(server, tools);
     } catch (thrown) {
-      // The store may be away for a moment; the next listing compares them.
+      // The store may be away for a moment; until the next listing, an owner is asked before each of them.
       const reason = thrown instanceof Error ? thrown.message : String(thrown);
       host.log.warn({ server: server.name, reason }, "the tools of an MCP server could not be compared with those that were accepted");
     }
-    const changed = [...fingerprints.changed(server)].filter((name) => !before.has(name));
-    if (changed.length > 0)
+    const doubts = [...now].filter(([name, doubt]) => before.get(name) !== doubt);
+    if (doubts.length > 0)
       host.log.warn(
-        { server: server.name, tools: changed },
-        "an MCP server has changed tools; an owner is asked before them until `mcp accept`",
+        { server: server.name, tools: doubts.map(([name]) => plain(name)) },
+        "an MCP server has changed or new tools; an owner is asked before them until `mcp accept`",
       );
   }
 
@@ -118,8 +129,11 @@ export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, s
     refused: refusals.note,
     status: () => views().map(statusOf),
     explain: () => explainServers(views()),
-    accept: (name) =>
-      eachNamed(name, async ({ settings }, server) => ({ name, path: settings.path, accepted: await fingerprints.accept(server) })),
+    accept: (name, listing = "") =>
+      eachNamed(name, async (served, server) => {
+        const accepted = await fingerprints.accept(server, listing);
+        return { ...viewOf(served, fingerprints), ...(accepted !== undefined && { accepted }) };
+      }),
     restart: (name) =>
       eachNamed(name, async (served, server) => {
         await server.restart();

@@ -81,9 +81,30 @@ const digest = (value: unknown): string => createHash("sha256").update(JSON.stri
 
 /** What a definition must not show: every value that may be a secret. */
 function secretsOf(definition: Definition): readonly string[] {
-  const values = Object.values(definition.kind === "stdio" ? definition.env : definition.headers);
-  // Of `Bearer KEY`, servers repeat the key alone.
-  return values.flatMap((value) => [value, ...value.split(/\s+/)]).filter((value) => value.length >= 6);
+  const values =
+    definition.kind === "stdio" ? Object.values(definition.env) : [...Object.values(definition.headers), ...keysIn(definition.url)];
+  // Of `Bearer KEY`, servers repeat the key alone. The longest first: one may contain another.
+  const all = new Set(values.flatMap((value) => [value, ...value.split(/\s+/)]).filter((value) => value.length >= 6));
+  return [...all].sort((one, other) => other.length - one.length);
+}
+
+/** A part of a path that is a word or a version. Some services put a key there. */
+const harmlessPart = /^(?:[a-z]{0,12}(?:[-_.][a-z]{1,12}){0,3}|v\d{1,2}(?:\.\d{1,2})?)$/i;
+
+function keysIn(address: string): readonly string[] {
+  const url = URL.parse(address);
+  if (url === null) return [];
+  const inPath = url.pathname.split("/").filter((part) => !harmlessPart.test(part));
+  const given = [...inPath, ...url.searchParams.values(), url.password].filter((value) => value !== "");
+  return [...new Set(given.flatMap((value) => [value, decoded(value)]))];
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 export function withoutSecrets(text: string, definition: Definition): string {
@@ -93,7 +114,9 @@ export function withoutSecrets(text: string, definition: Definition): string {
 /** An address without what may contain a key. */
 export function shownAddress(address: string): string {
   const url = URL.parse(address);
-  return url === null ? "an invalid address" : `${url.origin}${url.pathname}`;
+  if (url === null) return "an invalid address";
+  const path = url.pathname.split("/").map((part) => (harmlessPart.test(part) ? part : "***"));
+  return `${url.origin}${path.join("/")}`;
 }
 
 /** The address or the command, in a form that may be shown. */

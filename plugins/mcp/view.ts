@@ -1,6 +1,6 @@
 /** What the operator is shown of the servers: for commands, `service status` and doctor. It contains no secret. */
 import { plain } from "./fault.ts";
-import type { Fingerprints } from "./fingerprints.ts";
+import type { Doubt, Fingerprints } from "./fingerprints.ts";
 import { modelName } from "./names.ts";
 import { approvalReason, isOffered } from "./offer.ts";
 import { shownPlace } from "./settings.ts";
@@ -23,6 +23,8 @@ export interface ServerView {
   /** Lines on standard output that were no messages. */
   readonly noise: number;
   readonly tools: readonly ToolView[];
+  /** Names the tools as they are described here: what `mcp accept` takes. */
+  readonly listing: string;
 }
 
 export interface ToolView {
@@ -37,7 +39,9 @@ export interface ToolView {
   readonly changed: boolean;
   /** Models that are asked without it, because their servers do not accept it; absent if there are none. */
   readonly refused?: readonly { readonly model: string; readonly reason: string }[];
-  /** All that the model reads of a tool that has changed, so that it can be judged before it is accepted. */
+  /** Why an owner is asked before it until it is accepted; absent if it is. */
+  readonly doubt?: Doubt;
+  /** All that the model reads of a tool in doubt, so that it can be judged before it is accepted. */
   readonly now?: { readonly description: string; readonly parameters: string };
 }
 
@@ -47,8 +51,17 @@ export function viewOf(served: ServedServer, fingerprints: Fingerprints): Server
   const { name, settings, agents, server, problem } = served;
   const base = { name, path: settings.path, agents, required: settings.required };
   if (server === undefined)
-    return { ...base, place: "", state: "misconfigured", reason: problem ?? "", fix: "Correct the secret.", noise: 0, tools: [] };
-  const changed = fingerprints.changed(server);
+    return {
+      ...base,
+      place: "",
+      state: "misconfigured",
+      reason: problem ?? "",
+      fix: "Correct the secret.",
+      noise: 0,
+      tools: [],
+      listing: "",
+    };
+  const doubts = fingerprints.doubts(server);
   const connection = server.connection();
   const fault = server.fault();
   return {
@@ -60,13 +73,18 @@ export function viewOf(served: ServedServer, fingerprints: Fingerprints): Server
     ...(connection !== undefined && { server: `${connection.server.name} ${connection.server.version}` }),
     ...(connection?.pid !== undefined && { pid: connection.pid }),
     noise: server.noise(),
-    tools: server.tools().map((tool) => ({
-      name: modelName(name, tool.name),
-      description: plain(tool.description).slice(0, mostDescription),
-      offered: isOffered(tool, settings),
-      asks: approvalReason(served, tool, changed.has(tool.name)) !== false,
-      changed: changed.has(tool.name),
-      ...(changed.has(tool.name) && { now: { description: plain(tool.description), parameters: plain(JSON.stringify(tool.parameters)) } }),
-    })),
+    listing: fingerprints.listing(server),
+    tools: server.tools().map((tool) => {
+      const doubt = doubts.get(tool.name);
+      const now = { description: plain(tool.description), parameters: plain(JSON.stringify(tool.parameters)) };
+      return {
+        name: modelName(name, tool.name),
+        description: now.description.slice(0, mostDescription),
+        offered: isOffered(tool, settings),
+        asks: approvalReason(served, tool, doubt) !== false,
+        changed: doubt === "changed",
+        ...(doubt !== undefined && { doubt, now }),
+      };
+    }),
   };
 }

@@ -115,5 +115,6 @@ export async function offerTools(
   // The time itself is in the line above each message; here it would change the prompt with every turn, which providers could not cache.
   const offset = /\((UTC[^)]*)\)$/.exec(sayTime(host.now(), timezone))?.[1];
   const note = `The time zone of the sender is ${timezone}${offset === undefined ? "" : `, ${offset} now`}; the times in square brackets are in UTC. Times without a zone mean the sender's.`;
-  return { tools, notes: [note] };
+  // The texts of reminders are those of this chat, and the rest is the plugin's own.
+  return { tools: tools.map((tool) => ({ ...tool, words: "own" as const })), notes: [note] };
 }

@@ -9,6 +9,7 @@ const doors = [
   "core/sdk/channel.ts",
   "core/sdk/store.ts",
   "core/sdk/reading.ts",
+  "core/sdk/tools.ts",
   "core/testkit/index.ts",
 ].filter((path) => existsSync(join(root, path)));
 

@@ -36,7 +36,7 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
   "plugins/mail/setup/gmail/consent.ts": { events: "error request", by: "plugins/mail/setup-gmail.test.ts" },
   "plugins/mail/setup/imap/certificate.ts": { events: "timeout", by: "plugins/mail/setup-imap.test.ts" },
   "plugins/mail/setup/imap/checks.ts": { events: "connect error timeout", by: "plugins/mail/setup-imap.test.ts" },
-  "plugins/mcp/program.ts": { events: "close data error exit spawn", by: "plugins/mcp/program.test.ts" },
+  "plugins/mcp/program/transport.ts": { events: "close data error exit spawn", by: "plugins/mcp/program.test.ts" },
   "plugins/playground/platform/index.ts": { events: "error request", by: "plugins/playground/process.test.ts" },
   "plugins/playground/platform/server/body.ts": { events: "close data end error", by: "plugins/playground/parse.test.ts" },
   "plugins/playground/platform/server/calling.ts": { events: "close", by: "plugins/playground/faults.test.ts" },

@@ -9,6 +9,7 @@ const doors = {
   "service-gateway/sdk/channel": "core/sdk/channel.ts",
   "service-gateway/sdk/store": "core/sdk/store.ts",
   "service-gateway/sdk/reading": "core/sdk/reading.ts",
+  "service-gateway/sdk/tools": "core/sdk/tools.ts",
   "service-gateway/testkit": "core/testkit/index.ts",
 } as const;
 

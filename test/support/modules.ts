@@ -6,7 +6,7 @@ import { enableCompileCache, registerHooks } from "node:module";
 const root = new URL("../../", import.meta.url);
 /** As the plugin loader resolves them. A plugin that is a package of its own would look for an installed copy. */
 const doors = new Map(
-  ["sdk/index.ts", "sdk/channel.ts", "sdk/store.ts", "sdk/reading.ts", "testkit/index.ts"].map((file) => [
+  ["sdk/index.ts", "sdk/channel.ts", "sdk/store.ts", "sdk/reading.ts", "sdk/tools.ts", "testkit/index.ts"].map((file) => [
     `service-gateway/${file.replace(/(?:\/index)?\.ts$/, "")}`,
     new URL(`core/${file}`, root).href,
   ]),

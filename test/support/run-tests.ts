@@ -26,7 +26,7 @@ export async function runTests(files: Readonly<Record<string, string>>, folders:
     writeFileSync(join(folder, path), text);
   }
   const alias = Object.fromEntries(
-    ["sdk/channel.ts", "sdk/store.ts", "sdk/reading.ts", "sdk/index.ts", "testkit/index.ts"].map((file) => [
+    ["sdk/channel.ts", "sdk/store.ts", "sdk/reading.ts", "sdk/tools.ts", "sdk/index.ts", "testkit/index.ts"].map((file) => [
       `service-gateway/${file.replace(/(\/index)?\.ts$/, "")}`,
       join(root, "core", file),
     ]),

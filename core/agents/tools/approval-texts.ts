@@ -9,6 +9,8 @@ export interface AskedCall extends NamedRequester {
   /** Distinguishes the tool from another one with its name, and from what it becomes when its plugin describes it differently. */
   readonly definition: string;
   readonly args: Json;
+  /** Their text, where `args` has lost digits of it. */
+  readonly written?: string;
   readonly agentId: string;
   /** Why the tool asks, in its own words. */
   readonly reason?: string;
@@ -36,7 +38,8 @@ const inSentence = (text: string): string =>
 /** Words that came from outside, on a line of their own and in quotes, so that they cannot read as the gateway's. */
 const quotedLine = (label: string, text: string): string => `${label}: "${inSentence(text.replaceAll('"', "'"))}"`;
 
-export const writtenArguments = (args: Json): string => visible(JSON.stringify(args, null, 2));
+export const writtenArguments = ({ args, written = JSON.stringify(args, null, 2) }: Pick<AskedCall, "args" | "written">): string =>
+  visible(written);
 
 /** A fence that the arguments cannot close. */
 function fenced(text: string): string {
@@ -47,10 +50,10 @@ function fenced(text: string): string {
 
 export function approvalQuestion(
   code: string,
-  { tool, plugin, args, agentId, requester, requesterName, reason }: AskedCall,
+  { tool, plugin, agentId, requester, requesterName, reason, ...asked }: AskedCall,
   { minutes, holder }: { readonly minutes: number; readonly holder?: string | undefined },
 ): { readonly text: string; readonly buttons: readonly (readonly Button[])[] } {
-  const written = writtenArguments(args);
+  const written = writtenArguments(asked);
   const short = written.length <= mostCharactersWithButton;
   const text = [
     `**The agent ${agentId} asks to use \`${tool}\`** (${plugin}), for ${inSentence(requester)}.`,
@@ -77,8 +80,8 @@ export const grantedText = ({ name, senderId }: { readonly name: string; readonl
 export const unusedText = (by: string): string => `${inSentence(by)} allowed it, but the turn ended before the call began.`;
 
 /** The message of the request, once it is answered or over. */
-export const approvalEnded = ({ tool, agentId, args }: AskedCall, end: string): string =>
-  [`**The agent ${agentId} asked to use \`${tool}\`**`, "", fenced(writtenArguments(args)), "", end].join("\n");
+export const approvalEnded = ({ tool, agentId, ...asked }: AskedCall, end: string): string =>
+  [`**The agent ${agentId} asked to use \`${tool}\`**`, "", fenced(writtenArguments(asked)), "", end].join("\n");
 
 /** For an owner who was asked too often. */
 export const tooOftenText = (most: number, until: string): string =>

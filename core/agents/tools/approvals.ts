@@ -185,11 +185,11 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   return {
     ...endings({ requests, close, tell, now, log }),
     async ask(call) {
-      const { key, args, signal } = call;
+      const { key, signal } = call;
       const holder = await holderOf(call);
       const by = await granted(holder, call);
       if (by !== undefined) return verdictOf("approval_allowed", `allowed until /new by ${by}`);
-      if (writtenArguments(args).length > mostCharacters)
+      if (writtenArguments(call).length > mostCharacters)
         return verdictOf("approval_unasked", "the arguments are too long to show them to an owner");
       const known = notWithdrawn(await requests.read(key));
       if (known === null && call.questions.count >= mostQuestions)

@@ -2,8 +2,9 @@
  * Calls of tools as the store keeps them: written before a call begins, and again with its result. A turn that an interruption cut off finds
  * here what its earlier run has called.
  */
-import type { Json } from "../../contract/index.ts";
+import { type Json, parseExactJson } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
+import { placeOfRaw } from "./exact-arguments.ts";
 
 const namespace = "tool-calls";
 /** As long as an event is kept, which an operator can run again. */
@@ -21,8 +22,24 @@ export interface CallRecord {
   readonly approval?: string;
   /** Absent until the call has ended, and where an interruption cut it off. Without its files. */
   readonly result?: Json;
+  /** The result is in the gateway's own words. */
+  readonly words?: "gateway";
   /** The code of a result that says that the call was not done. */
   readonly code?: string;
+}
+
+/** `exact`: the JSON text of the arguments and the result. A store takes no raw JSON, which keeps all digits of a number. */
+type StoredRecord = CallRecord | (Omit<CallRecord, "args" | "result"> & { readonly exact: string });
+
+function stored({ args, result, ...record }: CallRecord): StoredRecord {
+  const values = { args, ...(result !== undefined && { result }) };
+  return placeOfRaw(values) === undefined ? { ...record, ...values } : { ...record, exact: JSON.stringify(values) };
+}
+
+function recordOf(value: StoredRecord): CallRecord {
+  if (!("exact" in value)) return value;
+  const { exact, ...record } = value;
+  return { ...record, ...(parseExactJson(exact) as Pick<CallRecord, "args" | "result">) };
 }
 
 export interface CallRecords {
@@ -45,10 +62,10 @@ export function createCallRecords({
   return {
     async of(event) {
       const found = await store.list(namespace, { prefix: `${event}:` });
-      return found.map(({ value }) => value as unknown as CallRecord).sort((one, other) => one.at - other.at);
+      return found.map(({ value }) => recordOf(value as unknown as StoredRecord)).sort((one, other) => one.at - other.at);
     },
     write: (event, record) =>
-      store.set(namespace, keyOf(event, record), record as unknown as Json, { durable: true, expiresAt: now() + keepMs }),
+      store.set(namespace, keyOf(event, record), stored(record) as unknown as Json, { durable: true, expiresAt: now() + keepMs }),
     remove: (event, records) => Promise.all(records.map((record) => store.delete(namespace, keyOf(event, record)))),
   };
 }

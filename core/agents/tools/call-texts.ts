@@ -1,11 +1,11 @@
-/** Calls of tools in words: for the conversation, and for the model of a turn that runs again after an interruption. */
+/** Calls of tools in words, for the model of a turn that runs again after an interruption. */
 import type { Json } from "../../contract/index.ts";
-import { wrapExternal } from "../../untrusted/index.ts";
+import { cleanExternal, wrapToolText } from "../../untrusted/index.ts";
 import type { CallRecord } from "./call-records.ts";
 
 const mostListed = 20;
 
-function brief(value: Json, most: number): string {
+export function brief(value: Json, most: number): string {
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.length <= most ? text : `${text.slice(0, most)}…`.toWellFormed();
 }
@@ -17,15 +17,10 @@ export function withoutFiles(result: Json): Json {
   return Array.isArray(media) ? { ...rest, files: media.length } : result;
 }
 
-/** What the next turn reads of a call: without it, the agent forgets what it did. */
-export function briefCall(args: Json, result: Json | undefined): string {
-  const outcome = result === undefined ? "interrupted, the outcome is unknown" : brief(withoutFiles(result), 160);
-  return `${brief(args, 120)}: ${outcome}`.replace(/\s+/g, " ");
-}
-
 const named = ({ name, args }: CallRecord): string => `${name} ${brief(args, 500)}`;
 
-const list = (records: readonly CallRecord[]): string => records.slice(0, mostListed).map(named).join("; ");
+/** Stands outside of a wrapper, and arguments may repeat the words of others. */
+const list = (records: readonly CallRecord[]): string => cleanExternal(records.slice(0, mostListed).map(named).join("; "));
 
 /** In place of the result of a call whose earlier one was cut off. */
 export function unknownOutcome(records: readonly CallRecord[]): string {
@@ -56,5 +51,5 @@ export function earlierCalls(records: readonly CallRecord[]): string {
   });
   const more = records.length - mostListed;
   const text = [...lines, ...(more > 0 ? [`and ${more} more calls`] : [])].join("\n");
-  return wrapExternal({ text, source: "tool calls before an interruption", notice });
+  return wrapToolText({ text, source: "tool calls before an interruption", notice });
 }

@@ -2,16 +2,17 @@
 import { createHash } from "node:crypto";
 import type { TObject } from "typebox";
 import { type ToolSettings, validateSection } from "../../config/index.ts";
-import { type Json, PluginError, reasonOf } from "../../contract/index.ts";
-import { callPlugin, isObject, pluginDeadlines } from "../../host/index.ts";
-import type { EngineTool, PluginLog, SourcedTool, ToolTurn } from "../../sdk/contract.ts";
+import { exactCopy, isNamed, type Json, PluginError, reasonOf } from "../../contract/index.ts";
+import { callPlugin, pluginDeadlines } from "../../host/index.ts";
+import type { EngineTool, PluginLog, SourcedTool, ToolResult, ToolTurn, ToolWords } from "../../sdk/contract.ts";
 import { carried, type ToolUse, toolCalls, type Visit, whileHeld, whileWorking } from "../../stations/index.ts";
 import type { Approvals } from "./approvals.ts";
+import { callNote } from "./call-note.ts";
 import type { CallRecord } from "./call-records.ts";
-import { briefCall } from "./call-texts.ts";
+import { exactArguments, storableArguments } from "./exact-arguments.ts";
 import { requesterOf } from "./requester.ts";
-import { isNamed } from "./tool-names.ts";
 import { shownResult } from "./tool-result.ts";
+import { codeOf, inWords, refusal } from "./tool-words.ts";
 import { type BegunCall, effectOf, type TurnCalls } from "./turn-calls.ts";
 
 const deniedText = "An owner has denied this call. Do not try it again, and say so.";
@@ -24,6 +25,8 @@ const graceMs = 6_000;
 export interface OwnedTool extends SourcedTool {
   /** The plugin, or `core`. */
   readonly plugin: string;
+  /** Absent for the gateway's own tools. */
+  readonly words?: ToolWords;
   /** Set where the arguments are checked before `run`. */
   readonly schema?: TObject;
 }
@@ -38,17 +41,6 @@ export interface CallsOf {
   readonly settings: Pick<ToolSettings, "approve" | "approveAt">;
   readonly log: Pick<PluginLog, "warn" | "debug">;
   readonly now: () => number;
-}
-
-/** A call that was not done, as the model reads it. */
-const refusal = (code: string, error: string): Json => ({ ok: false, error, code });
-
-const refusalCode = /^[a-z][a-z0-9_]{0,63}$/;
-
-/** Why a call was not done; `undefined` if it was. Only the name of a code is kept: the rest may contain what people wrote. */
-function codeOf(result: Json): string | undefined {
-  if (!isObject(result) || result.ok !== false) return undefined;
-  return typeof result.code === "string" && refusalCode.test(result.code) ? result.code : "tool_refused";
 }
 
 const askedQuestions = carried<{ count: number }>("askedQuestions");
@@ -88,9 +80,16 @@ interface Permission {
   readonly approval: string | undefined;
 }
 
-/** What the model reads, and what the trace says of it. */
-interface Answered {
+/** A result, and whose words it is in. */
+interface Returned {
   readonly result: Json;
+  readonly words: ToolWords | "gateway";
+}
+
+const ours = (result: Json): Returned => ({ result, words: "gateway" });
+
+/** What the model reads, and what the trace says of it. */
+interface Answered extends Returned {
   readonly code?: string | undefined;
   readonly detail?: string | undefined;
   readonly waited?: number;
@@ -101,7 +100,7 @@ interface Answered {
 
 export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
   const { turn, visit, made, settings, log, now } = calls;
-  const { name, description, parameters, plugin, timeoutSeconds = defaultTimeoutSeconds } = tool;
+  const { name, description, parameters, plugin, timeoutSeconds = defaultTimeoutSeconds, words = "gateway" } = tool;
   const note = (use: Omit<ToolUse, "name">) => visit.set(toolCalls, [...(visit.get(toolCalls) ?? []), { name, ...use }]);
   /** Arguments that were denied. The same call again is denied without a question. */
   const denied = new Set<string>();
@@ -123,7 +122,7 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
     const began = now();
     const { approveAt: place } = settings;
     const about = { tool: name, plugin, definition: definitionOf(tool) };
-    const call = { ...about, args, agentId: turn.agentId, ...requesterOf(turn.inbound), ...asked };
+    const call = { ...about, ...storableArguments(args), agentId: turn.agentId, ...requesterOf(turn.inbound), ...asked };
     const questions = visit.get(askedQuestions) ?? { count: 0 };
     visit.set(askedQuestions, questions);
     const key = made.approvalKey(name, args);
@@ -142,28 +141,39 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
   /** The checked arguments, or the refusal. */
   function check(given: Json): { readonly args: Json } | { readonly refused: Json } {
     // A copy: what an owner has read is what runs.
-    if (tool.schema === undefined) return { args: structuredClone(given) };
+    if (tool.schema === undefined) return { args: exactCopy(given) };
     const { value, problems } = validateSection(tool.schema, given, "arguments");
     const wrong = problems.filter(({ severity }) => severity === "error");
     if (wrong.length === 0) return { args: value as Json };
     return { refused: refusal("invalid_arguments", `${wrong.map(({ path, message }) => `${path} ${message}`).join("; ")}.`) };
   }
 
-  async function run(args: Json, key: string, signal: AbortSignal): Promise<Json> {
+  async function run(args: Json, key: string, signal: AbortSignal): Promise<Returned> {
     const timeout = AbortSignal.timeout(timeoutSeconds * 1_000);
     const both = AbortSignal.any([signal, timeout]);
     try {
       const asked = { plugin, doing: `the tool ${name}` };
       const running = async () => await tool.run({ args, turn, signal: both, key });
-      return shownResult(await callPlugin(asked, timeoutSeconds * 1_000 + graceMs, running, { signal: both }));
+      return { words, result: shown(await callPlugin(asked, timeoutSeconds * 1_000 + graceMs, running, { signal: both })) };
     } catch (thrown) {
-      const failed = failure(thrown, signal);
-      return timeout.aborted ? refusal("tool_timeout", `The tool did not answer within ${timeoutSeconds} s.`) : failed;
+      const result = failure(thrown, signal);
+      if (!timeout.aborted) return { words, result };
+      return ours(refusal("tool_timeout", `The tool did not answer within ${timeoutSeconds} s.`, "unknown"));
+    }
+  }
+
+  /** The tool has run, whatever its result is worth. */
+  function shown(result: ToolResult | undefined): Json {
+    try {
+      return shownResult(result);
+    } catch (thrown) {
+      log.warn({ plugin, tool: name, session: turn.sessionKey, error: reasonOf(thrown) }, "the result of a tool cannot be read");
+      return refusal("tool_unreadable", reasonOf(thrown), "unreadable");
     }
   }
 
   /** A call that may change something: it is written down before it begins, and its result before the model reads it. */
-  async function runRecorded(args: Json, { record, approval }: Permission, signal: AbortSignal): Promise<Json> {
+  async function runRecorded(args: Json, { record, approval }: Permission, signal: AbortSignal): Promise<Returned> {
     const began = now();
     let begun: BegunCall;
     try {
@@ -171,25 +181,26 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
     } catch (thrown) {
       signal.throwIfAborted();
       log.warn({ plugin, tool: name, session: turn.sessionKey, error: reasonOf(thrown) }, "a call of a tool could not be recorded");
-      return refusal("tool_unrecorded", "The call was not made, because it could not be recorded first. Try again later.");
+      const error = "The call was not made, because it could not be recorded first. Try again later.";
+      return ours(refusal("tool_unrecorded", error, "refused"));
     }
     if (approval !== undefined) void calls.approvals.began(approval);
-    const result = await whileWorking(visit, () => run(args, begun.key, signal)).catch((thrown: unknown) => {
+    const returned = await whileWorking(visit, () => run(args, begun.key, signal)).catch((thrown: unknown) => {
       // The turn ends while the call is under way.
-      note({ plugin, ms: now() - began, code: "outcome_unknown", effect: "unknown", summary: briefCall(args, undefined) });
+      note({ plugin, ms: now() - began, code: "outcome_unknown", effect: "unknown", ...callNote(args, undefined, "outcome_unknown") });
       throw thrown;
     });
-    await begun.end(result, codeOf(result)).catch((thrown: unknown) => {
+    await begun.end(returned, codeOf(returned.result)).catch((thrown: unknown) => {
       log.warn({ plugin, tool: name, session: turn.sessionKey, error: reasonOf(thrown) }, "the result of a tool could not be recorded");
     });
-    return result;
+    return returned;
   }
 
   /** Answers without a call if the call was made before, else calls the tool if no owner denies it. */
   async function answer(args: Json, signal: AbortSignal): Promise<Answered> {
     const isReading = tool.readOnly === true;
     const known = isReading ? {} : await made.known(tool, args);
-    if ("result" in known) return { ...known, summarized: false };
+    if ("result" in known) return { words, ...known, summarized: false };
     const {
       refused,
       waited,
@@ -200,20 +211,21 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
         waited: 0,
       }),
     );
-    if (refused !== undefined) return { result: refused, waited };
-    if (isReading) return { result: await run(args, made.readingKey(name), signal), waited };
-    const result = await runRecorded(args, { record: known.record, approval }, signal);
-    return { result, waited, effect: effectOf(codeOf(result)) };
+    if (refused !== undefined) return { ...ours(refused), waited };
+    if (isReading) return { ...(await run(args, made.readingKey(name), signal)), waited };
+    const returned = await runRecorded(args, { record: known.record, approval }, signal);
+    return { ...returned, waited, effect: effectOf(returned.result, codeOf(returned.result)) };
   }
 
   return {
     name,
     description,
     parameters,
-    async run(given, signal) {
+    async run(received, signal, written) {
       const began = now();
-      const checked = check(given ?? {});
-      const answered = "refused" in checked ? { result: checked.refused } : await answer(checked.args, signal);
+      const { args: given, problem } = exactArguments(received ?? {}, written, tool.exactNumbers === true);
+      const checked = problem === undefined ? check(given) : { refused: refusal("invalid_arguments", problem, "refused") };
+      const answered = "refused" in checked ? ours(checked.refused) : await answer(checked.args, signal);
       const { result, code = codeOf(result), detail, waited = 0, effect, summarized = true }: Answered = answered;
       const ms = now() - began - waited;
       const facts = {
@@ -221,9 +233,9 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
         ...(detail !== undefined && { detail }),
         ...(effect !== undefined && { effect }),
       };
-      note({ plugin, ms, ...facts, ...(summarized && { summary: briefCall(given, result) }) });
+      note({ plugin, ms, ...facts, ...(summarized && callNote(given, result, code)) });
       log.debug({ plugin, tool: name, session: turn.sessionKey, ms, code: code ?? "done" }, "a tool was called");
-      return result;
+      return inWords(result, { name, words: answered.words });
     },
   };
 }

@@ -5,8 +5,10 @@ import { callPlugin, isObject, kindOf, pluginDeadlines, type Registry, registere
 import type { EngineTool, PluginLog, SourcedTool, ToolOffer, ToolSource, ToolTurn } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 import { isThenable, type Visit } from "../../stations/index.ts";
+import { cleanExternal } from "../../untrusted/index.ts";
 import type { CallRecord } from "./call-records.ts";
 import { type CallsOf, calledTool, type OwnedTool } from "./called-tool.ts";
+import { createDescriptions } from "./described-tool.ts";
 import { createRefusedTools, type RefusedTools } from "./refused-tools.ts";
 import { isAllowed } from "./tool-names.ts";
 import { createTurnCalls, type TurnCalls, turnCalls } from "./turn-calls.ts";
@@ -71,6 +73,7 @@ export function createOfferedTools({
   const refused = createRefusedTools({ registry, log });
   /** What was said of a tool that is left out: once is enough. */
   const said = new Set<string>();
+  const described = createDescriptions();
   const leaveOut = ({ plugin, name }: Pick<OwnedTool, "plugin" | "name">, reason: string) => {
     const line = `${plugin} ${name} ${reason}`;
     if (said.has(line)) return;
@@ -102,7 +105,10 @@ export function createOfferedTools({
       leaveOut({ plugin, name: String((tool as Partial<typeof tool> | null)?.name) }, problem);
       return false;
     });
-    return { tools: usable.map((tool) => ({ ...tool, plugin })), notes: notes.filter((note) => typeof note === "string") };
+    return {
+      tools: usable.map((tool) => ({ words: "outside", ...tool, ...described(tool), plugin })),
+      notes: notes.filter((note) => typeof note === "string").map(cleanExternal),
+    };
   }
 
   function had(all: readonly OwnedTool[], agentId: string): readonly OwnedTool[] {
@@ -145,7 +151,8 @@ export function createOfferedTools({
       const own = registry.tools.flatMap(({ plugin, definition }): OwnedTool[] => {
         const { agents, parameters, ...tool } = definition;
         if (agents !== undefined && !agents.includes(turn.agentId)) return [];
-        return [{ ...tool, plugin, schema: parameters, parameters: JSON.parse(JSON.stringify(parameters)) } as OwnedTool];
+        const { words = "own" } = tool;
+        return [{ ...tool, words, plugin, schema: parameters, parameters: JSON.parse(JSON.stringify(parameters)) } as OwnedTool];
       });
       const sources = await Promise.all(registry.toolSources.map(({ plugin, definition }) => offerOf(plugin, definition, turn)));
       return { tools: [...own, ...sources.flatMap(({ tools }) => tools)], notes: sources.flatMap(({ notes }) => notes) };

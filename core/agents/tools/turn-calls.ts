@@ -3,11 +3,14 @@
  * an interruption cut off makes no call twice unless its model has read that the call was made before.
  */
 import { createHash } from "node:crypto";
-import type { Json } from "../../contract/index.ts";
+import { exactDigits, type Json } from "../../contract/index.ts";
+import { isObject } from "../../host/index.ts";
+import type { ToolWords } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 import { carried, countedAttempt, isFirstRun, type ToolUse, toolCalls, type Visit } from "../../stations/index.ts";
+import { callNote } from "./call-note.ts";
 import { type CallRecord, type CallRecords, createCallRecords } from "./call-records.ts";
-import { briefCall, earlierCalls, notMadeAgain, unknownOutcome, withoutFiles } from "./call-texts.ts";
+import { earlierCalls, notMadeAgain, unknownOutcome, withoutFiles } from "./call-texts.ts";
 
 /** A node that holds the lease of its units for less time than this begins no call. As for a send, another node might begin the same. */
 const leaseMs = 5_000;
@@ -22,15 +25,15 @@ export interface ToolAtHand {
 /** What is known of a call that a model makes. */
 export type Known =
   /** It is answered without a call. */
-  | { readonly result: Json; readonly code?: string; readonly detail?: string }
+  | { readonly result: Json; readonly words?: "gateway"; readonly code?: string; readonly detail?: string }
   /** It is to be made. `record`: it was cut off, and is made again under its key. */
   | { readonly record?: CallRecord };
 
 /** A call that is recorded and may begin. */
 export interface BegunCall {
   readonly key: string;
-  /** Records the result. */
-  end(result: Json, code: string | undefined): Promise<void>;
+  /** Records the result as the tool returned it, without a wrapper. */
+  end(returned: { readonly result: Json; readonly words: ToolWords | "gateway" }, code: string | undefined): Promise<void>;
 }
 
 export interface TurnCalls {
@@ -63,16 +66,20 @@ const digestOf = (parts: readonly Json[]): string => createHash("sha256").update
 /** Models write the same arguments in another order. */
 function inOrder(value: Json): Json {
   if (Array.isArray(value)) return value.map(inOrder);
-  if (typeof value !== "object" || value === null) return value;
+  if (typeof value !== "object" || value === null || exactDigits(value) !== undefined) return value;
   const entries = Object.entries(value as Readonly<Record<string, Json>>).sort(([one], [other]) => (one < other ? -1 : 1));
   return Object.fromEntries(entries.map(([name, one]) => [name, inOrder(one)]));
 }
 
 const written = (args: Json): string => JSON.stringify(inOrder(args));
 
-/** What a call has done outside of the reply, by the code of its result. */
-export function effectOf(code: string | undefined): ToolUse["effect"] {
+/** What a call has done outside of the reply, by its result and the code of that. */
+export function effectOf(result: Json, code: string | undefined): ToolUse["effect"] {
   if (code === undefined) return "done";
+  const outcome = isObject(result) ? result.outcome : undefined;
+  if (outcome === "refused") return undefined;
+  if (outcome === "unreadable") return "done";
+  if (outcome === "unknown") return "unknown";
   return code === "outcome_unknown" || code === "tool_timeout" || code === "tool_failed" ? "unknown" : undefined;
 }
 
@@ -123,9 +130,9 @@ export function createTurnCalls({
     const uses = found.map((record): ToolUse => {
       const { name, plugin, args, result, at } = record;
       const code = result === undefined ? "outcome_unknown" : (record.code ?? "tool_recorded");
-      const effect = effectOf(code === "tool_recorded" ? undefined : code);
+      const effect = result === undefined ? "unknown" : effectOf(result, record.code);
       const detail = `called at ${new Date(at).toISOString()}, before an interruption`;
-      return { name, plugin, code, detail, summary: briefCall(args, result), ...(effect !== undefined && { effect }) };
+      return { name, plugin, code, detail, ...callNote(args, result, record.code), ...(effect !== undefined && { effect }) };
     });
     if (uses.length > 0) visit.set(toolCalls, [...uses, ...(visit.get(toolCalls) ?? [])]);
     return earlier;
@@ -137,7 +144,7 @@ export function createTurnCalls({
   const hasRead = ({ toldBefore }: Earlier): boolean => toldBefore !== undefined && (requests === 0 || toldBefore < requests);
 
   /** Whether the earlier call may have done something, so that the same in other words would do it twice. */
-  const mayRepeat = ({ record: { result, code } }: Earlier): boolean => result === undefined || effectOf(code) !== undefined;
+  const mayRepeat = ({ record: { result, code } }: Earlier): boolean => result === undefined || effectOf(result, code) !== undefined;
 
   async function leased(signal: AbortSignal): Promise<void> {
     while (store.nodes !== undefined && store.nodes.leaseLeft() < leaseMs) {
@@ -159,8 +166,13 @@ export function createTurnCalls({
       const same = open.find(({ record }) => written(record.args) === text);
       if (same?.record.result !== undefined) {
         same.isUsed = true;
-        const { result, code } = same.record;
-        return { result, code: code ?? "tool_recorded", detail: "answered with the result from before the interruption" };
+        const { result, code, words } = same.record;
+        return {
+          result,
+          ...(words !== undefined && { words }),
+          code: code ?? "tool_recorded",
+          detail: "answered with the result from before the interruption",
+        };
       }
       const cutOff = open.filter(({ record }) => record.result === undefined);
       const again = idempotent ? (same ?? cutOff[0]) : undefined;
@@ -175,7 +187,12 @@ export function createTurnCalls({
       const isUnknown = before.some(({ result }) => result === undefined);
       const code = isUnknown ? "outcome_unknown" : "called_before";
       const error = isUnknown ? unknownOutcome(before) : notMadeAgain(before);
-      return { result: { ok: false, error, code }, code, detail: "not made, because it was called before an interruption" };
+      return {
+        result: { ok: false, error, code },
+        words: "gateway",
+        code,
+        detail: "not made, because it was called before an interruption",
+      };
     },
     approvalKey(name, args) {
       const digest = digestOf([event, name, written(args)]);
@@ -198,7 +215,13 @@ export function createTurnCalls({
       await leased(signal);
       return {
         key: digestOf([event, name, ordinal]),
-        end: (result, code) => records.write(event, { ...begun, result: withoutFiles(result), ...(code !== undefined && { code }) }),
+        end: ({ result, words }, code) =>
+          records.write(event, {
+            ...begun,
+            result: withoutFiles(result),
+            ...(words === "gateway" && { words }),
+            ...(code !== undefined && { code }),
+          }),
       };
     },
     readingKey(name) {

@@ -2,7 +2,7 @@
 import type { PathOf } from "../../access/index.ts";
 import type { GatewayConfig } from "../../config/index.ts";
 import type { Inbound, Route } from "../../contract/index.ts";
-import type { Log } from "../../log/index.ts";
+import type { PluginLog } from "../../sdk/contract.ts";
 
 const defaultEmoji = "👀";
 
@@ -43,7 +43,7 @@ export function createRefusedAcknowledgements(options: {
   readonly config: () => GatewayConfig;
   readonly optionsOf: (inbound: Inbound) => Readonly<Record<string, unknown>> | undefined;
   readonly pathsOf: (inbound: Inbound) => PathOf;
-  readonly log: Pick<Log, "warn">;
+  readonly log: Pick<PluginLog, "warn">;
 }): (inbound: Inbound, route: Route) => void {
   const reported = new Set<string>();
   return (inbound, route) => {

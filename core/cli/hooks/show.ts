@@ -1,7 +1,7 @@
 /** `hooks show`: one delivery from its arrival to its end. */
 
+import { parseExactJson } from "../../contract/exact-json.ts";
 import type { TurnRequest } from "../../contract/types.ts";
-import { parseExactJson } from "../../http/exact-json.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
 import { describeAccess } from "../../webhooks/mapping/kept.ts";
 import type { KeptDelivery } from "../../webhooks/mapping/mapped-events.ts";

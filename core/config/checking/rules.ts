@@ -207,7 +207,7 @@ const timeZoneHint = "Write a name of the IANA database, such as Europe/Berlin o
 function checkMcpServers(at: readonly Segment[], servers: Draft["agents"]["defaults"]["mcpServers"] = {}): readonly PlacedProblem[] {
   return Object.entries(servers).flatMap(([name, server]) => {
     const problem = mcpServerProblem(server);
-    if (problem === undefined) return [];
+    if (problem === undefined) return sendsKeyInTheClear(server) ? [warning([...at, name, "url"], ...keyInTheClear)] : [];
     delete servers[name];
     return [error([...at, name], ...problem)];
   });
@@ -221,6 +221,17 @@ function mcpServerProblem({ command, url, type }: Pick<McpServer, "command" | "u
   if (command !== undefined && url !== undefined) return ["has both a command and a url", "Remove one of them."];
   if (type === undefined || (type === "stdio") === (command !== undefined)) return undefined;
   return [`has the type ${type}, which does not fit its ${command === undefined ? "url" : "command"}`, "Remove type, or correct it."];
+}
+
+const keyInTheClear = [
+  "sends the headers of the server, such as a key, without encryption to another machine",
+  "Use https, or a server on this machine.",
+] as const;
+
+function sendsKeyInTheClear({ url = "", headers = {} }: Pick<McpServer, "url" | "headers">): boolean {
+  const address = URL.parse(url);
+  if (address?.protocol !== "http:" || Object.keys(headers).length === 0) return false;
+  return !/^(?:127(?:\.\d{1,3}){3}|\[::1\]|(?:.*\.)?localhost)$/.test(address.hostname);
 }
 
 function checkAgents(draft: Draft, { indexOf, directory }: RuleContext): readonly PlacedProblem[] {

@@ -132,8 +132,8 @@ export const engineCodes = {
     outcome: "silent",
   },
   outcome_unknown: {
-    meaning: "A call of a tool was sent before an interruption, and it is not known whether it took effect. The model read that.",
-    hint: "Look whether it took effect. The agent calls the tool again only after it has read that.",
+    meaning: "A call of a tool was sent, such as before an interruption, and it is not known whether it took effect. The model read that.",
+    hint: "Look whether it took effect. After an interruption, the agent calls the tool again only after it has read that.",
   },
   reaction_noted: { meaning: "The reaction was noted; the next turn mentions it.", hint: "", outcome: "silent" },
   reaction_to_others: {
@@ -180,7 +180,11 @@ export const engineCodes = {
     hint: "Look at the model server: `{command} doctor`. agents.defaults.patienceHours says how long such turns wait.",
   },
   tool_timeout: {
-    meaning: "A tool did not answer in time; the model read that.",
+    meaning: "A tool did not answer in time, and it is not known whether it did what it was asked; the model read that.",
+    hint: "Read the log lines of the plugin: `{command} logs`.",
+  },
+  tool_unreadable: {
+    meaning: "A tool ran, but its result cannot be read; the model read that.",
     hint: "Read the log lines of the plugin: `{command} logs`.",
   },
 } as const satisfies CodeTable;

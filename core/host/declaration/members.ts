@@ -162,7 +162,7 @@ export const registeredProblem = {
     return isFunction(run) ? undefined : `the engine ${id} has no run function`;
   },
   tool(given: Given<SourcedTool>): string | undefined {
-    const { name, description, parameters, run, needsApproval, timeoutSeconds, readOnly, idempotent } = given ?? {};
+    const { name, description, parameters, run, needsApproval, timeoutSeconds, readOnly, idempotent, words } = given ?? {};
     if (!isText(name) || !toolName.test(name)) return "a tool needs a name of a to z, A to Z, 0 to 9, _ and -, at most 64 characters";
     if (!isText(description)) return `the tool ${name} needs a description: without it no model knows when to use it`;
     if ((parameters as { readonly type?: unknown } | null | undefined)?.type !== "object")
@@ -173,6 +173,7 @@ export const registeredProblem = {
       if (value !== undefined && typeof value !== "boolean") return `${member} of the tool ${name} must be true or false`;
     if (timeoutSeconds !== undefined && !(Number(timeoutSeconds) > 0 && Number(timeoutSeconds) <= 3_600))
       return `timeoutSeconds of the tool ${name} must be above 0 and at most 3600`;
+    if (words !== undefined && words !== "own" && words !== "outside") return `words of the tool ${name} must be own or outside`;
     return isFunction(run) ? undefined : `the tool ${name} has no run function`;
   },
   toolSource(given: Given<ToolSource>): string | undefined {

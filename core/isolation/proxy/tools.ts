@@ -26,6 +26,8 @@ export function registerTools(host: PluginHost, { tools, toolSources }: Register
           const asked = approval(needsApproval, "source.approval", [index, turn.agentId, tool.name]);
           return {
             ...tool,
+            // Raw JSON does not cross to a worker.
+            exactNumbers: false,
             ...(asked !== undefined && { needsApproval: asked }),
             run: (call: ToolCall) => run("source.run", [index, tool.name], call),
           };

@@ -26,6 +26,21 @@ describe("MCP servers", () => {
     expect(Object.keys(loaded.config.agents.defaults.mcpServers ?? {})).toEqual(["good"]);
   });
 
+  test.each([
+    ["http://tickets.example/mcp", 1],
+    ["https://tickets.example/mcp", 0],
+    ["http://localhost:3000/mcp", 0],
+    ["http://127.0.0.1:3000/mcp", 0],
+    ["http://[::1]:3000/mcp", 0],
+    ["http://127.0.0.1.example/mcp", 1],
+  ])("a key that goes to %s gets %d warnings, and the server is used", async (url, warnings) => {
+    const { problems, config } = await servers({ url, headers: { Authorization: "Bearer key-of-the-server" } });
+    const warning = { severity: "warning", path: `${path}.url`, message: expect.stringMatching(/without encryption/) };
+    expect(problems).toMatchObject(Array(warnings).fill(warning));
+    expect(Object.keys(config.agents.defaults.mcpServers ?? {})).toContain("files");
+    expect((await servers({ url })).problems).toEqual([]);
+  });
+
   test("keys of other programs get a hint, also at the top of the file", async () => {
     const loaded = await load({ agents: { defaults: { mcpServers: { x: { url: "https://x.example", serverUrl: "y" } } } }, mcp: {} });
     expect(loaded.problems).toMatchObject([

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { exactDigits, parseExactJson } from "../../../core/http/exact-json.ts";
+import { exactDigits, parseExactJson } from "../../../core/contract/exact-json.ts";
 
 const read = (text: string) => JSON.stringify(parseExactJson(text));
 

@@ -291,8 +291,17 @@ test("tools, and sources of tools with what they offer", async () => {
   };
   expect(await ask('roll {"count":2}')).toBe('{"rolled":2,"agent":"main"}');
   expect(await ask('roll {"count":"two"}')).toMatch(/arguments\.count is .*invalid_arguments/);
-  expect(await ask("lamp {}")).toBe('{"text":"The lamp is on.","media":[{"mimeType":"image/png","data":"AAAA"}]}');
-  expect(await ask("broken {}")).toBe('{"ok":false,"error":"the fuse is blown","code":"tool_failed"}');
+  // What a source returns is in the words of others.
+  const lamp = JSON.parse((await ask("lamp {}")) ?? "") as { readonly text: string; readonly media: unknown };
+  expect(lamp.text).toMatch(
+    /<<<external-content (\w+)>>>\nSource: result of the tool lamp\n---\nThe lamp is on\.\n<<<end-external-content \1>>>/,
+  );
+  expect(lamp.media).toEqual([{ mimeType: "image/png", data: "AAAA" }]);
+  expect(JSON.parse((await ask("broken {}")) ?? "")).toEqual({
+    ok: false,
+    error: expect.stringContaining("---\nthe fuse is blown\n<<<end-external-content"),
+    code: "tool_failed",
+  });
 });
 
 function createTestHostWithTools(): Promise<TestHost> {

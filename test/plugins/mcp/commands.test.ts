@@ -47,7 +47,7 @@ test("the commands say what works, what does not and why, before the gateway run
   expect(JSON.parse((await mcp("tools", "files", "--json")).out)).toContainEqual(
     expect.objectContaining({ server: "files", name: "files__get-env", asks: true, offered: true }),
   );
-  expect((await mcp("accept", "files")).out).toBe("Nothing had changed.\n");
+  expect((await mcp("accept", "files")).out).toBe("No tool is new or has changed.\n");
   expect((await mcp("restart", "files")).out).toBe("files is ready, with 5 tools.\n");
   expect(await mcp("restart", "other")).toMatchObject({ code: 1 });
   const doctor = JSON.parse((await run(["doctor", "--json"], { home, env })).out) as { findings: object[] };

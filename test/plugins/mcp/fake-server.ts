@@ -1,7 +1,8 @@
 /**
  * An MCP server: the messages of the protocol, answered as its specification says, over standard streams where this file is run as a program
  * (`http-server.ts` serves the same over HTTP). Arguments of the program: `noise` also writes lines that are no messages, `silent` never
- * answers, `crash` ends at once, `many` has a hundred more tools, `flood` says a hundred times that its tools have changed and notes each listing, `grandchild` starts a process that ignores the end of its input.
+ * answers, `crash` ends at once, `many` has a hundred more tools, `flood` says a hundred times that its tools have changed and notes each listing, `grandchild` starts a process that ignores the end of its input,
+ * `stubborn` ignores that as well, and SIGTERM, and starts such processes in its session and in one of their own, `endless` answers a call with a line that never ends.
  */
 import { spawn } from "node:child_process";
 import { appendFileSync, readFileSync } from "node:fs";
@@ -120,15 +121,28 @@ function serveStreams(): void {
     const child = spawn(process.execPath, ["-e", "setInterval(() => {}, 1000)"], { stdio: "ignore" });
     if (notes !== undefined) appendFileSync(notes, `grandchild ${child.pid}\n`);
   }
+  if (has("stubborn")) {
+    process.on("SIGTERM", () => {});
+    setInterval(() => {}, 1_000);
+    for (const detached of [false, true]) {
+      const script = 'process.on("SIGTERM", () => {}); setInterval(() => {}, 1000)';
+      const child = spawn(process.execPath, ["-e", script], { stdio: "ignore", detached });
+      if (notes !== undefined) appendFileSync(notes, `child ${child.pid}\n`);
+    }
+  }
   createInterface({ input: process.stdin })
     .on("line", async (line) => {
       if (has("silent")) return;
+      if (has("endless") && line.includes("tools/call")) {
+        const write = () => void process.stdout.write("x".repeat(1_000_000), () => setImmediate(write));
+        return write();
+      }
       if (has("flood") && notes !== undefined && line.includes("tools/list")) appendFileSync(notes, "list\n");
       const answer = await handle(JSON.parse(line) as Message);
       if (answer !== undefined) send(answer);
       if (has("noise")) process.stdout.write("answered\n");
     })
-    .on("close", () => process.exit(0));
+    .on("close", () => has("stubborn") || process.exit(0));
   process.on("SIGUSR2", () => {
     for (let count = has("flood") ? 100 : 1; count > 0; count -= 1) send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
   });

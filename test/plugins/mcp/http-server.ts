@@ -10,16 +10,20 @@ export interface FakeHttpServer {
   readonly noted: readonly string[];
   /** The values of the header `authorization` that arrived. */
   readonly keys: readonly (string | undefined)[];
+  /** How often it was greeted. */
+  greetings(): number;
   /** Forgets its sessions, as a restart does. */
   forget(): void;
   /** Answers every request like this instead. */
   instead?: (request: IncomingMessage, response: ServerResponse) => void;
 }
 
-export async function serveHttp(): Promise<FakeHttpServer> {
+/** `forgotten`: how it answers a session that it does not know; `$ID` is the id of the request. */
+export async function serveHttp({ forgotten = { status: 404, body: "" } } = {}): Promise<FakeHttpServer> {
   const noted: string[] = [];
   const keys: (string | undefined)[] = [];
   const sessions = new Set<string>();
+  let greeted = 0;
   const handle = createFakeServer({ note: (what) => noted.push(what), describe: () => "Says it again." });
 
   async function answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
@@ -33,11 +37,15 @@ export async function serveHttp(): Promise<FakeHttpServer> {
     const message = JSON.parse(Buffer.concat(chunks).toString()) as Message;
     const session = request.headers["mcp-session-id"];
     const isFirst = message.method === "initialize";
-    if (!isFirst && message.method !== "server/discover" && !sessions.has(String(session))) return end(404);
+    if (!isFirst && message.method !== "server/discover" && !sessions.has(String(session)))
+      return void response.writeHead(forgotten.status).end(forgotten.body.replaceAll("$ID", String(message.id)));
     const result = await handle(message);
     if (result === undefined) return end(202);
     const opened = randomUUID();
-    if (isFirst) sessions.add(opened);
+    if (isFirst) {
+      sessions.add(opened);
+      greeted += 1;
+    }
     return end(200, result, isFirst ? { "mcp-session-id": opened } : {});
   }
 
@@ -48,6 +56,12 @@ export async function serveHttp(): Promise<FakeHttpServer> {
     server.close();
   });
   const { port } = server.address() as AddressInfo;
-  const fake: FakeHttpServer = { url: `http://127.0.0.1:${port}/mcp`, noted, keys, forget: () => sessions.clear() };
+  const fake: FakeHttpServer = {
+    url: `http://127.0.0.1:${port}/mcp`,
+    noted,
+    keys,
+    greetings: () => greeted,
+    forget: () => sessions.clear(),
+  };
   return fake;
 }

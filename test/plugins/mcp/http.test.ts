@@ -119,7 +119,7 @@ test("an answer without an end ends the call, not the gateway", async () => {
     const write = () => void response.write(chunk, () => response.destroyed || setImmediate(write));
     write();
   };
-  expect(JSON.parse(await room.ask("web__echo"))).toMatchObject({ ok: false, code: "mcp_down" });
+  expect(JSON.parse(await room.ask("web__echo"))).toMatchObject({ ok: false, code: "mcp_outcome_unknown" });
   const { servers } = (await room.route("GET", "servers")) as unknown as Views;
   expect(servers[0]?.reason).toMatch(/^127\.0\.0\.1:\d+ answered with more than 32 MB$/);
 });

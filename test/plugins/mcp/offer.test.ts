@@ -26,11 +26,11 @@ test.each<[Approve, boolean, boolean]>([
   [["delete_*"], false, false],
 ])("approve %j: read-only tools ask %s, others %s", (approve, reads, writes) => {
   const used = { name: "files", settings: settings({ approve }) };
-  expect(approvalReason(used, tool("read", true), false) !== false).toBe(reads);
-  expect(approvalReason(used, tool("write"), false) !== false).toBe(writes);
-  expect(approvalReason(used, tool("delete_all"), false) !== false).toBe(approve !== "never");
+  expect(approvalReason(used, tool("read", true), undefined) !== false).toBe(reads);
+  expect(approvalReason(used, tool("write"), undefined) !== false).toBe(writes);
+  expect(approvalReason(used, tool("delete_all"), undefined) !== false).toBe(approve !== "never");
   // A changed definition asks whatever the server says of it.
-  expect(approvalReason(used, tool("read", true), true)).toContain("has changed this tool");
+  expect(approvalReason(used, tool("read", true), "changed")).toContain("has changed this tool");
 });
 
 test("allow and deny of a server choose by its own names of the tools", () => {
@@ -50,9 +50,12 @@ test("a tool that later claims to change nothing has changed", async () => {
       return seen;
     },
   });
-  const server = { name: "files", identity: "here" } as Server;
-  await fingerprints.see(server, [tool("delete_all")]);
-  expect([...fingerprints.changed(server)]).toEqual([]);
-  await fingerprints.see(server, [tool("delete_all", true)]);
-  expect([...fingerprints.changed(server)]).toEqual(["delete_all"]);
+  let tools = [tool("delete_all")];
+  const server = { name: "files", identity: "here", tools: () => tools } as unknown as Server;
+  expect(fingerprints.doubts(server)).toEqual(new Map([["delete_all", "unknown"]]));
+  await fingerprints.see(server, tools);
+  expect(fingerprints.doubts(server)).toEqual(new Map());
+  tools = [tool("delete_all", true)];
+  await fingerprints.see(server, tools);
+  expect(fingerprints.doubts(server)).toEqual(new Map([["delete_all", "changed"]]));
 });

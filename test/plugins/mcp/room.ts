@@ -56,6 +56,25 @@ export async function openRoom(mcpServers: object, options: TestHostOptions = {}
   };
 }
 
+const wrapper =
+  /^The text between the two markers[^\n]*\n<<<external-content ([0-9a-f]{32})>>>\nSource: [^\n]*\n---\n(.*)\n<<<end-external-content \1>>>$/s;
+
+/** What is between the markers. Throws where a text is not wrapped. */
+function unwrapped(text: string): string {
+  const [, , inside] = wrapper.exec(text) ?? [];
+  if (inside === undefined) throw new Error(`it is not wrapped: ${text}`);
+  return inside;
+}
+
+/** The text of a result, from between the markers. */
+export const textOf = (result: string): string => unwrapped(JSON.parse(result) as string);
+
+/** A failed call, with its error from between the markers. */
+export function failureOf(result: string): Readonly<Record<string, unknown>> {
+  const { error, ...rest } = JSON.parse(result) as { readonly error: string };
+  return { ...rest, error: unwrapped(error) };
+}
+
 /** A file in which a fake server notes what it did. */
 export function notes(): { readonly file: string; readonly env: Readonly<Record<string, string>>; read(): readonly string[] } {
   const file = join(temporaryDirectory(), "notes");

@@ -102,7 +102,7 @@ interface Report {
 function ownSource(): string {
   if (!fromSource) return "";
   const core = join(packageDirectory(), "core");
-  const doors = ["sdk/channel", "sdk/store", "sdk/reading", "sdk", "testkit"].map((door) => [
+  const doors = ["sdk/channel", "sdk/store", "sdk/reading", "sdk/tools", "sdk", "testkit"].map((door) => [
     `${product.packageName}/${door}`,
     join(core, `${door.includes("/") ? door : `${door}/index`}.ts`),
   ]);

@@ -157,7 +157,9 @@ test("the next turn reads which tools were called, in brief and without files", 
     },
   );
   await ask(host, 'roll_dice {"count":3}');
-  expect(await ask(host, "history")).toMatch(/\n\[used roll_dice \{"count":3\}: \{"text":"rolled 3 .{100,160}…\]\nRolled\.\n/);
+  expect(await ask(host, "history")).toMatch(
+    /\n<<<external-content \w{32}>>>\nSource: [^\n]*\n---\nroll_dice: \{"text":"rolled 3 .{100,160}…\n<<<end-external-content \w{32}>>>\n\[used roll_dice \{"count":3\}: done\]\nRolled\.\n/,
+  );
 });
 
 test("a tool whose needsApproval fails does not run", async () => {

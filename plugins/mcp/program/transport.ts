@@ -6,12 +6,16 @@ import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { statSync } from "node:fs";
 import { isAbsolute } from "node:path";
 import type { Readable, Writable } from "node:stream";
+import { setTimeout as delay } from "node:timers/promises";
 import type { JSONRPCMessage, MCPTransport, MCPTransportSendOptions } from "@ai-sdk/mcp";
 import { asText, onEvent, onMessage } from "service-gateway/sdk/channel";
 import { createLineReader } from "service-gateway/sdk/reading";
-import { keyed } from "./call-key.ts";
-import { plain, ServerFault } from "./fault.ts";
-import type { ProgramDefinition } from "./settings.ts";
+import { parseExact } from "service-gateway/sdk/tools";
+import type { Answers } from "../answers.ts";
+import { keyed } from "../call-key.ts";
+import { plain, ServerFault } from "../fault.ts";
+import type { ProgramDefinition } from "../settings.ts";
+import { endAll, familyOf, isRunning } from "./processes.ts";
 import { createTail, type Tail } from "./tail.ts";
 
 /** What a program inherits. Everything else, such as keys of model servers, is the gateway's own. */
@@ -19,13 +23,21 @@ const inherited = ["HOME", "LOGNAME", "PATH", "SHELL", "TERM", "USER"] as const;
 
 /** How long a program has to end after the end of its input, and again after SIGTERM. */
 const graceMs = 1_000;
+const pollMs = 20;
 /** Longest message, in characters: a program that never ends a line must not fill the memory. */
 const longestMessage = 32 * 1_024 * 1_024;
+/** The longest logged part of a line that is not a message. */
+const mostShown = 500;
 
 export interface ProgramEvents {
   /** A line on standard error, or one on standard output that is not a message. */
   readonly onLine: (line: string, from: "stderr" | "stdout") => void;
   readonly onToolsChanged: () => void;
+  /** It runs. What is returned is called when it has ended. */
+  readonly onStarted?: ((pid: number) => () => void) | undefined;
+  /** Removes secrets. */
+  readonly hide: (text: string) => string;
+  readonly answers: Answers;
 }
 
 export class ProgramTransport implements MCPTransport {
@@ -44,7 +56,7 @@ export class ProgramTransport implements MCPTransport {
   constructor(definition: ProgramDefinition, events: ProgramEvents) {
     this.#definition = definition;
     this.#events = events;
-    this.#stderr = createTail((line) => events.onLine(line, "stderr"));
+    this.#stderr = createTail((line) => events.onLine(line, "stderr"), events.hide);
   }
 
   get pid(): number | undefined {
@@ -72,9 +84,11 @@ export class ProgramTransport implements MCPTransport {
       windowsHide: true,
     });
     this.#child = child;
+    const forget = child.pid === undefined ? undefined : this.#events.onStarted?.(child.pid);
     // A program that has ended refuses what is written; its end is reported below.
     onEvent(child.stdin, "error", { source: command, handle() {} });
-    onMessage(child.stdout.setEncoding("utf8"), "data", { source: command, check: asText, handle: this.#reader() });
+    const read = createLineReader((line) => this.#read(line), { maxChars: longestMessage, onTooLong: () => this.#tooLong() });
+    onMessage(child.stdout.setEncoding("utf8"), "data", { source: command, check: asText, handle: read });
     onMessage(child.stderr.setEncoding("utf8"), "data", { source: command, check: asText, handle: (chunk) => this.#stderr.write(chunk) });
     await new Promise<void>((resolve, reject) => {
       const failed = (error: NodeJS.ErrnoException) => reject(this.#ended(startFault(this.#definition, error)));
@@ -82,6 +96,7 @@ export class ProgramTransport implements MCPTransport {
       onEvent<readonly [NodeJS.ErrnoException]>(child, "error", { source: command, handle: failed });
     });
     const left = (code: number | null, signal: NodeJS.Signals | null): void => {
+      forget?.();
       this.#kill("SIGTERM");
       // What it wrote at last arrives with its end or soon after it; a grandchild may hold the pipe for ever.
       const report = () => this.#ended(this.#exitFault(code, signal));
@@ -104,6 +119,7 @@ export class ProgramTransport implements MCPTransport {
       // The library only stops waiting; the server must stop working, too.
       const cancelled = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: message.id, reason: "aborted" } };
       signal?.addEventListener("abort", () => void (this.#fault === undefined && write(cancelled)), { once: true });
+      this.#events.answers.sent(message, signal);
     }
     write(keyed(message));
   }
@@ -121,43 +137,47 @@ export class ProgramTransport implements MCPTransport {
       if (child.exitCode !== null || child.signalCode !== null) resolve();
       else onEvent(child, "exit", { source: this.#definition.command, handle: resolve, once: true });
     });
+    // Its children are found only as long as it runs.
+    const family = familyOf(child.pid);
     child.stdin.end();
     for (const signal of ["SIGTERM", "SIGKILL"] as const) {
       if (await within(ended, graceMs)) break;
       this.#kill(signal);
     }
-    // What the program has started may have stayed.
+    // What the program has started may have stayed, also in a group or a session of its own.
     this.#kill("SIGKILL");
+    endAll(family);
+    await within(ended, graceMs);
+    for (let waited = 0; waited < graceMs && family.some(isRunning); waited += pollMs) await delay(pollMs);
     this.onclose?.();
   }
 
-  #reader(): (chunk: string) => void {
-    return createLineReader((line) => this.#read(line), {
-      maxChars: longestMessage,
-      onTooLong: () => {
-        this.#ended(new ServerFault("it wrote a message of more than 32 MB", { fix: "Look at the tool that was called last." }));
-        void this.close();
-      },
-    });
+  /** A program that never ends its line would fill the memory, and what follows cannot be read any more. */
+  #tooLong(): void {
+    this.#ended(new ServerFault("it wrote a message of more than 32 MB and was ended", { fix: "Look at the tool that was called last." }));
+    void this.close();
   }
 
   #read(line: string): void {
     if (line.trim() === "") return;
+    const { answers, onLine, onToolsChanged, hide } = this.#events;
     let message: { readonly method?: unknown; readonly id?: unknown } | null;
     try {
-      message = JSON.parse(line);
+      message = parseExact(line) as typeof message;
       if (typeof message !== "object" || message === null || !("jsonrpc" in message)) throw new TypeError("no message");
     } catch {
-      this.#events.onLine(plain(line.slice(0, 500)), "stdout");
+      onLine(plain(hide(line.slice(0, 16 * mostShown))).slice(0, mostShown), "stdout");
+      const broken = answers.idIn(line);
+      if (broken !== undefined) this.onmessage?.(answers.unreadable(broken) as JSONRPCMessage);
       return;
     }
     // The library knows no notifications of servers.
     if (typeof message.method === "string" && message.id === undefined) {
-      if (message.method === "notifications/tools/list_changed") this.#events.onToolsChanged();
+      if (message.method === "notifications/tools/list_changed") onToolsChanged();
       return;
     }
     try {
-      this.onmessage?.(message as JSONRPCMessage);
+      this.onmessage?.(answers.passed(message) as JSONRPCMessage);
     } catch (thrown) {
       // Such as an answer to a call that was given up.
       this.onerror?.(thrown as Error);

@@ -2,6 +2,8 @@
  * JSON whose numbers keep all digits. A number that JavaScript cannot represent, such as an integer beyond 2^53 or `1e400`, becomes raw JSON
  * (`JSON.rawJSON`), which `JSON.stringify` writes unchanged. Other values are parsed as by `JSON.parse`.
  */
+import type { Json } from "./types.ts";
+
 interface RawJson {
   readonly rawJSON: string;
 }
@@ -26,6 +28,27 @@ export function parseExactJson(text: string): unknown {
   return json.parse(text, (_key, value, { source }) =>
     typeof value === "number" && source !== undefined && losesDigits(value, source) ? json.rawJSON(source) : value,
   );
+}
+
+/** A deep copy; unlike `structuredClone`, which refuses raw JSON. */
+export const exactCopy = (value: Json): Json => parseExactJson(JSON.stringify(value)) as Json;
+
+/**
+ * The place of a number that may not be what was written, such as `id` or `list[2]`: infinite, or, with `whole`, an integer beyond 2^53 that
+ * was parsed as by `JSON.parse`.
+ */
+export function inexactNumber(value: unknown, whole: boolean, place = ""): string | undefined {
+  if (typeof value === "number") {
+    const isWrong = !Number.isFinite(value) || (whole && Number.isInteger(value) && !Number.isSafeInteger(value));
+    return isWrong ? place : undefined;
+  }
+  if (typeof value !== "object" || value === null) return undefined;
+  for (const [key, one] of Object.entries(value)) {
+    const at = Array.isArray(value) ? `${place}[${key}]` : place === "" ? key : `${place}.${key}`;
+    const found = inexactNumber(one, whole, at);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 function losesDigits(value: number, source: string): boolean {
