@@ -34,7 +34,7 @@ export interface PairingRequest {
   readonly toldBy: string;
   /** The event of the sender's newest message, which the approval runs. Absent in requests of earlier versions. */
   readonly newest?: string;
-  /** The unit that told the sender that the request waits for an owner. */
+  /** The unit that sent the notice that the request waits for an owner. */
   readonly waitToldBy?: string;
   /** Another person can take the sender's id over. */
   readonly weak?: true;

@@ -1,4 +1,4 @@
-/** What the operator reads of queued events that a turn left out, whoever takes the turn. */
+/** The log line about queued events that a turn left out. */
 
 const line = "events were left out of a turn: more waited than one turn takes";
 const hint = "Send fewer, or let heartbeats run more often (agents.defaults.heartbeat.every).";

@@ -47,7 +47,11 @@ function findingsOf(view: ServerView): readonly Finding[] {
   const doubts = [
     [doubted("changed"), "has changed tools since they were accepted", look],
     [doubted("new"), "has new tools, which were not accepted", look],
-    [doubted("unknown"), "has tools of which it is not known whether they were accepted", "Look at the state directory: service doctor."],
+    [
+      doubted("unknown"),
+      "has tools of which it is not known whether they were accepted",
+      "Check that the state directory can be read and written, then restart the gateway.",
+    ],
   ] as const;
   return [
     ...(tools.length === 0 ? [{ verdict: "warn" as const, reason: `${name} has no tools.`, fix: "Check its arguments." }] : []),

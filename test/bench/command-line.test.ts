@@ -5,7 +5,9 @@ import { describe, expect, test } from "vitest";
 
 function run(script: string, ...args: readonly string[]) {
   const file = fileURLToPath(new URL(`../../bench/${script}`, import.meta.url));
-  const { status, stdout, stderr } = spawnSync(process.execPath, [file, ...args], { encoding: "utf8" });
+  const { status, stdout, stderr } = spawnSync(process.execPath, ["--conditions=service-gateway-source", file, ...args], {
+    encoding: "utf8",
+  });
   return { status, stdout, stderr };
 }
 

@@ -199,7 +199,7 @@ describe("whoever is kept out", () => {
     expect(rowsOf(gateway)).toEqual(rows);
   });
 
-  test("a stranger's first message, were it a command, gets the pairing text, and nothing else does", {
+  test("a stranger's first message, were it a command, gets the pairing text, and further ones one notice", {
     timeout: 90_000,
   }, async () => {
     const platform = await room();
@@ -218,7 +218,8 @@ describe("whoever is kept out", () => {
     const reports = await ended(gateway, 3);
     expect(new Set(reports.map(({ reason }) => reason))).toEqual(new Set(["pairing_required"]));
     const sent = platform.calls.list().filter(({ method }) => method.startsWith("send"));
-    expect(sent).toHaveLength(1);
+    expect(sent).toHaveLength(2);
+    expect(answers(platform, bela).at(-1)).toContain("I wait for the owner's approval");
     expect(platform.calls.list({ method: "getFile" })).toEqual([]);
     expect(rowsOf(gateway)).toEqual(rows);
   });

@@ -98,7 +98,7 @@ describe("allowed models of chats", () => {
   test("/config set agents.defaults.model is held to the same list, its fallbacks too", async () => {
     expect(await say("/config set agents.defaults.model local/other")).toContain('"local/other", which is not an allowed model');
     expect(await say("/config set agents.defaults.model nonsense")).toContain("not an allowed model");
-    expect(await say('/config set agents.defaults.model {"primary":"fast","fallbacks":["local/other"]}')).toContain("fallbacks[0]");
+    expect(await say('/config set agents.defaults.model {"primary":"fast","fallbacks":["local/other"]}')).toContain("fallbacks\\[0\\]");
     expect(await say("/config set agents.list[1].model local/small")).toContain("not an allowed model");
     expect(modelInFile()).toBeUndefined();
     expect(await say("/config set agents.defaults.model local/large")).toContain("is set");

@@ -3,6 +3,7 @@ import { type Address, EngineError, type Inbound } from "../../contract/index.ts
 import type { PluginLog, ToolTurn } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
+import { allowedText, lastingText, overText } from "./approval-ends.ts";
 import { createApprovalLimits, mostAnHour, mostOpen } from "./approval-limits.ts";
 import { type ApprovalPlacesOptions, createApprovalPlaces } from "./approval-places.ts";
 import { type ApprovalRequest, createApprovalRequests, type GrantHolder } from "./approval-requests.ts";
@@ -11,7 +12,6 @@ import {
   answeredText,
   approvalEnded,
   approvalQuestion,
-  grantedText,
   mostCharacters,
   unusedText,
   writtenArguments,
@@ -297,16 +297,3 @@ function endings({
 
 /** A request that was withdrawn is none: an event that an operator runs again asks again. */
 const notWithdrawn = (request: ApprovalRequest | null): ApprovalRequest | null => (request?.state === "withdrawn" ? null : request);
-
-/** To whom the tool is allowed until /new; empty if the call alone is allowed. */
-const lastingText = ({ lasting, holder }: ApprovalRequest): string => (lasting === true && holder !== undefined ? grantedText(holder) : "");
-
-const allowedText = (request: ApprovalRequest): string => `Allowed${lastingText(request)}; the call begins when the turn resumes.`;
-
-const overText = (request: ApprovalRequest): string => `That request is over: ${endOf(request)}.`;
-
-function endOf({ state, by }: ApprovalRequest): string {
-  if (state === "allowed" || state === "denied") return `it was ${state} by ${by}`;
-  if (state === "undelivered") return "it could not be delivered";
-  return state === "withdrawn" ? "the turn was stopped" : "there was no answer in time";
-}

@@ -5,8 +5,10 @@ import { join } from "node:path";
 import type { CommandContext } from "../context.ts";
 import { packageDirectory } from "../version.ts";
 
-/** TypeScript in the repository, JavaScript in the published package. */
-const program = import.meta.url.endsWith(".ts") ? "plugins/playground/serve.ts" : "dist/plugins/playground/serve.js";
+/** TypeScript in the repository, where the SDK is its source; JavaScript in the published package. */
+const [program, flags]: readonly [string, readonly string[]] = import.meta.url.endsWith(".ts")
+  ? ["plugins/playground/serve.ts", ["--conditions=service-gateway-source"]]
+  : ["dist/plugins/playground/serve.js", []];
 
 interface PlaygroundOptions {
   readonly port?: number;
@@ -15,7 +17,7 @@ interface PlaygroundOptions {
 
 export async function runPlayground(_: CommandContext, __: readonly [], { port, token }: PlaygroundOptions): Promise<number> {
   const args = [...(port === undefined ? [] : [`--port=${port}`]), ...(token === undefined ? [] : [`--token=${token}`])];
-  const child = spawn(process.execPath, [join(packageDirectory(), program), ...args], { stdio: "inherit" });
+  const child = spawn(process.execPath, [...flags, join(packageDirectory(), program), ...args], { stdio: "inherit" });
   const pass = (signal: NodeJS.Signals) => void child.kill(signal);
   // Ctrl+C reaches the child directly; a signal to this process alone must be forwarded.
   process.on("SIGINT", () => {}).on("SIGTERM", pass);

@@ -155,12 +155,12 @@ describe("config", () => {
     ['{ "hooks": { "enabled": true, "token": " \\t " } }', "error", /hooks\.token: the secret cannot be read: it is blank\./],
     ['{ "gateway": { "auth": { "token": " " } } }', "error", /gateway\.auth\.token: the secret cannot be read: it is blank\./],
     [
-      '{ "hooks": { "mappings": [{ "match": { "path": "a" }, "messageTemplate": "x", "signature": { "scheme": "github", "secret": "short" } }] } }',
+      '{ "hooks": { "mappings": [{ "match": { "path": "a" }, "messageTemplate": "x", "signature": { "scheme": "github", "secret": "short-one" } }] } }',
       "warning",
       /signature\.secret: has fewer than 16 characters/,
     ],
     [
-      '{ "channels": { "botchat": { "botToken": "7:x", "webhookUrl": "https://example.org/h", "webhookSecret": "short" } } }',
+      '{ "channels": { "botchat": { "botToken": "7:x", "webhookUrl": "https://example.org/h", "webhookSecret": "short-one" } } }',
       "warning",
       /channels\.botchat\.webhookSecret: has fewer than 16 characters/,
     ],

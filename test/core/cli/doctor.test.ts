@@ -277,7 +277,7 @@ describe("doctor", () => {
     const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "core", "cli", "doctor", "README.md"), "utf8");
     const rows = [...page.matchAll(/^\| `([a-z ]+)` \|/gm)].map(([, name]) => name);
     // These say nothing while there is nothing to look at.
-    const quiet = ["configuration file", "old state", "transforms"];
+    const quiet = ["configuration file", "old state", "transforms", "tools"];
     expect(rows.filter((name) => !quiet.includes(String(name)))).toEqual((await doctor(home)).findings.map(({ check }) => check));
   });
 

@@ -83,7 +83,7 @@ test("an answer is held on when the configuration changes and its secret does no
   const room = await hold();
   const held = [await room.held("agent"), await room.held("ci")];
   const other = await room.held("build");
-  room.edit((text) => text.replace(`"${secret}"`, `["another","${secret}"]`));
+  room.edit((text) => text.replace(`"${secret}"`, `["another-secret","${secret}"]`));
   expect(await Promise.race([Promise.all([...held, other].map(({ answer }) => answer)), sleep(1_500, "held")])).toBe("held");
   room.release();
   for (const { answer } of [...held, other])

@@ -13,6 +13,7 @@ describe("the options of an account that sets nothing", () => {
       dmPolicy: "pairing",
       allowFrom: [],
       groupPolicy: "allowlist",
+      bots: { limit: 3 },
       reactionNotifications: "own",
       configWrites: true,
     });

@@ -42,7 +42,7 @@ describe("probe", () => {
 
   test("an account with a webhook finds that it is not set, is another one, or fails", async () => {
     const webhookUrl = "http://127.0.0.1:9/hook";
-    const { platform, names, setWebhook } = await look({ webhookUrl, webhookSecret: "s" });
+    const { platform, names, setWebhook } = await look({ webhookUrl, webhookSecret: "secret-of-the-test" });
     expect(await names()).toEqual(["webhook not set"]);
     await setWebhook("http://127.0.0.1:9/other");
     expect(await names()).toEqual(["webhook not set"]);

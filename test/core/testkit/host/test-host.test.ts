@@ -419,7 +419,7 @@ describe("a test host that cannot start", () => {
   });
 
   test("starts with a warning, which it names", async () => {
-    await using host = await createTestHost({ config: { hooks: { token: "short" } } });
+    await using host = await createTestHost({ config: { hooks: { token: "short-token" } } });
     expect(await host.problems()).toEqual([
       { severity: "warning", path: "hooks.token", message: expect.any(String), hint: expect.any(String) },
     ]);
