@@ -29,7 +29,8 @@ export function tapIngress(
   });
   hooks.tap("core", "ingress", (event) => (event.source === "hooks" ? parseHookEvent(event) : undefined));
   hooks.tap("core", "ingress", (event, gathered) => {
-    if (event.authority !== "channel") return undefined;
+    // A plugin may speak for a person, such as for a reminder; only accounts of channels can be away.
+    if (event.authority !== "channel" || event.account === undefined) return undefined;
     const { source, account, dedupeKey } = event;
     // The event itself is not kept in memory while it waits.
     const by = { source, ...(account !== undefined && { account }), ...(dedupeKey !== undefined && { dedupeKey }) };
