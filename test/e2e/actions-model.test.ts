@@ -112,7 +112,7 @@ test("an agent that has acted and writes nothing more is silent; one that has no
   expect(texts()).toEqual(["1 read"]);
   for (const text of ["nothing", "a stranger"]) expect(await host.say(text), text).toMatchObject({ reason: "model_empty" });
   expect(texts()).toEqual(["1 read", expect.stringContaining("Sorry"), expect.stringContaining("Sorry")]);
-  // The message is in the conversation, and what the agent did.
+  // Each message is in the conversation with what became of it, whether its turn failed or not.
   await host.say("owner");
-  expect(texts().at(-1)).toBe("3 read");
+  expect(texts().at(-1)).toBe("7 read");
 });

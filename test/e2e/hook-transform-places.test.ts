@@ -39,7 +39,9 @@ test.each([
 ] as const)(
   "with the runtime %s",
   async (runtime, failures, timeoutSeconds: number = 3) => {
-    const room = await startHookGateway({ transforms, hooks: { mappings, transforms: { runtime, cpuMs: 200, timeoutSeconds } } });
+    // The work of the host counts too, so a memory of the usual size is not full within a short limit.
+    const limits = { runtime, memoryMb: 16, cpuMs: 1_000, timeoutSeconds };
+    const room = await startHookGateway({ transforms, hooks: { mappings, transforms: limits } });
     const files = ["--config", room.host.configFile, "--state", room.stateDirectory];
     const command = async (...args: readonly string[]) => (await run([...args, ...files], { home: temporaryDirectory() })).out;
     const payload = join(temporaryDirectory(), "payload.json");

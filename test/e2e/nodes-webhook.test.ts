@@ -113,11 +113,12 @@ test("an answer grows in one message, whichever node runs its turn", async () =>
   const { platform, model } = group;
   const ada = personOf(platform);
   const told = answers(platform, ada).length;
-  const text = "It grows word by word until it is complete.";
+  // The first 200 characters are held, because they may be reasoning that has only a closing mark.
+  const text = `${"It grows word by word until it is complete. ".repeat(8)}Then it ends.`;
   const edits = () => platform.calls.list().filter(({ method }) => /^editmessagetext$/i.test(method)).length;
   for (const round of [1, 2]) {
     const before = edits();
-    model.script(say(text, { delayMs: 150 }));
+    model.script(say(text, { delayMs: 40 }));
     platform.act.say(ada, ada, `question ${round}`);
     await expect.poll(() => answers(platform, ada).slice(told)).toEqual(Array.from({ length: round }, () => text));
     expect(edits()).toBeGreaterThan(before);

@@ -29,11 +29,11 @@ export function tapIngress(
   });
   hooks.tap("core", "ingress", (event) => (event.source === "hooks" ? parseHookEvent(event) : undefined));
   hooks.tap("core", "ingress", (event, gathered) => {
-    // A plugin may speak for a person, such as for a reminder; only accounts of channels can be away.
-    if (event.authority !== "channel" || event.account === undefined) return undefined;
     const { source, account, dedupeKey } = event;
+    // An event of a plugin, such as a person's reminder, has no account: the tap of the plugin reads it.
+    if (event.authority !== "channel" || account === undefined) return undefined;
     // The event itself is not kept in memory while it waits.
-    const by = { source, ...(account !== undefined && { account }), ...(dedupeKey !== undefined && { dedupeKey }) };
+    const by = { source, account, ...(dedupeKey !== undefined && { dedupeKey }) };
     waitFor(() => accounts.awayFor(by));
     return whenKnown(accounts.parse(event, gathered), (parsed) => {
       if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;

@@ -68,10 +68,13 @@ export class Reading {
   /** What is shown. Ends at the end of the answer, or when it breaks off. */
   async *shown(): AsyncGenerator<ModelPart> {
     const reader = this.#stream.getReader();
+    /** When the held text is shown, however often a piece of it comes. */
+    let heldUntil: number | undefined;
     try {
       for (;;) {
         const next = reader.read();
-        const held = this.#text?.holds === true ? await firstOf(next, holdMs) : await next;
+        heldUntil = this.#text?.holds === true ? (heldUntil ?? performance.now() + holdMs) : undefined;
+        const held = heldUntil === undefined ? await next : await firstOf(next, Math.max(0, heldUntil - performance.now()));
         if (held === "late") yield* this.#say(this.#text?.expire() ?? []);
         const { done, value } = held === "late" ? await next : held;
         if (done) return;

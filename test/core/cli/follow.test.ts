@@ -4,9 +4,21 @@ import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { CommandContext } from "../../../core/cli/context.ts";
 import { listEvents } from "../../../core/cli/events/list.ts";
+import { createTerminal } from "../../../core/cli/output/terminal.ts";
 import { HostError } from "../../../core/contract/errors.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
+
+/** What a command prints on a terminal: its lines, each with one event, and its notes. */
+function openTerminal() {
+  const shown: string[] = [];
+  const notes: string[] = [];
+  const into = (list: string[]) => ({ write: (text: string) => list.push(text.trimEnd()) });
+  const terminal = createTerminal({ stdout: into(shown), stderr: into(notes) } as unknown as NodeJS.Process);
+  return { shown, notes, terminal };
+}
+
+const idOf = (event: string) => (JSON.parse(event) as { readonly id: string }).id;
 
 test("an event that ends between the list and what follows it is shown once, as all others are", async () => {
   const host = await createTestHost();
@@ -29,13 +41,13 @@ test("an event that ends between the list and what follows it is shown once, as 
       };
     },
   });
-  const shown: string[] = [];
-  const context = { now: Date.now, openState: async () => slow, terminal: { line: (event: string) => shown.push(event) } };
+  const { shown, terminal } = openTerminal();
+  const context = { now: Date.now, openState: async () => slow, terminal };
   void listEvents(context as unknown as CommandContext, [], { follow: true, json: true, limit: 20 }).catch(() => {});
   await vi.waitFor(() => expect(shown).toHaveLength(2), 10_000);
   await host.say("three");
   await vi.waitFor(() => expect(shown).toHaveLength(3), 10_000);
-  expect(new Set(shown.map((event) => (JSON.parse(event) as { readonly id: string }).id)).size).toBe(3);
+  expect(new Set(shown.map(idOf)).size).toBe(3);
 });
 
 test("a database that is away for a moment does not end it, and the events of that time are shown", async () => {
@@ -56,9 +68,7 @@ test("a database that is away for a moment does not end it, and the events of th
       };
     },
   });
-  const shown: string[] = [];
-  const notes: string[] = [];
-  const terminal = { line: (event: string) => shown.push(event), note: (text: string) => notes.push(text) };
+  const { shown, notes, terminal } = openTerminal();
   const context = { now: Date.now, openState: async () => away, terminal };
   void listEvents(context as unknown as CommandContext, [], { follow: true, json: true, limit: 20 }).catch(() => {});
   await host.say("one");
@@ -85,14 +95,13 @@ test("it goes on from an event that is removed, as when its sender's data is era
       return async (filter: Parameters<Store["events"]>[0]) => (filter.newerThan === removed ? [] : await store.events(filter));
     },
   });
-  const shown: string[] = [];
-  const terminal = { line: (event: string) => shown.push((JSON.parse(event) as { readonly id: string }).id) };
+  const { shown, terminal } = openTerminal();
   const context = { now: Date.now, openState: async () => shared, terminal };
   void listEvents(context as unknown as CommandContext, [], { follow: true, json: true, limit: 20 }).catch(() => {});
   await host.say("one");
   await vi.waitFor(() => expect(shown).toHaveLength(1), 10_000);
-  removed = shown[0] ?? "";
+  removed = shown.map(idOf)[0] ?? "";
   for (const text of ["two", "three"]) await host.say(text);
   await vi.waitFor(() => expect(shown).toHaveLength(3), 10_000);
-  expect(new Set(shown).size).toBe(3);
+  expect(new Set(shown.map(idOf)).size).toBe(3);
 });

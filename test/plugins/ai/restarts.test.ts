@@ -192,8 +192,11 @@ describe("a model whose texts begin with reasoning and a closing mark alone", ()
     expect(first.requests[1]?.body.messages.find(({ role }) => role === "assistant")?.content).toBe("I look.");
   });
 
-  test("a text that stops within 200 characters is shown after two seconds", async () => {
-    first.script(stall("A short beginning"));
+  test.each([
+    ["stops", stall("A short beginning")],
+    ["comes slowly", say("one two three ".repeat(12), { delayMs: 400 })],
+  ])("a text that %s within 200 characters is shown after two seconds", async (_, answer) => {
+    first.script(answer);
     const stopper = new AbortController();
     const began = performance.now();
     for await (const event of openEngine().engine.run(turnOf("hi", { providers }), stopper.signal)) if (event.type === "text") break;
