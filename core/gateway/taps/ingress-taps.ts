@@ -29,10 +29,11 @@ export function tapIngress(
   });
   hooks.tap("core", "ingress", (event) => (event.source === "hooks" ? parseHookEvent(event) : undefined));
   hooks.tap("core", "ingress", (event, gathered) => {
-    if (event.authority !== "channel") return undefined;
-    const { source, account, dedupeKey } = event;
+    const { source, account, dedupeKey, authority } = event;
+    // Without an account, no channel received it: a plugin reads its own event, such as a reminder that a person set.
+    if (authority !== "channel" || account === undefined) return undefined;
     // The event itself is not kept in memory while it waits.
-    const by = { source, ...(account !== undefined && { account }), ...(dedupeKey !== undefined && { dedupeKey }) };
+    const by = { source, account, ...(dedupeKey !== undefined && { dedupeKey }) };
     waitFor(() => accounts.awayFor(by));
     return whenKnown(accounts.parse(event, gathered), (parsed) => {
       if (parsed === null || parsed === undefined || "silent" in parsed) return parsed;
