@@ -74,7 +74,7 @@ function ownName(from) {
   return {
     name: "own-name",
     resolveId(id) {
-      const [, name] = /^service-gateway\/(sdk|sdk\/channel|sdk\/store|sdk\/reading|testkit)$/.exec(id) ?? [];
+      const [, name] = /^service-gateway\/(sdk|sdk\/channel|sdk\/store|sdk\/reading|sdk\/tools|testkit)$/.exec(id) ?? [];
       return name && join(from, "core", `${name.includes("/") ? name : `${name}/index`}.ts`);
     },
   };

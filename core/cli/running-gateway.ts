@@ -4,9 +4,10 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { HostError } from "../contract/errors.ts";
 import { parseExactJson } from "../contract/exact-json.ts";
-import { createLineReader, fetchLimited, fetchWhole } from "../sdk/reading.ts";
 
 const addressFile = "gateway.json";
+/** Loaded with the first call only: most commands find no gateway, or look into the state. */
+const reading = () => import("../sdk/reading.ts");
 
 export interface RunningGateway {
   readonly url: string;
@@ -64,6 +65,7 @@ export async function findGateway(stateDirectory: string): Promise<RunningGatewa
     { body, patienceMs = usualPatienceMs }: CallOptions = {},
   ): Promise<ManagementAnswer | null> => {
     try {
+      const { fetchWhole } = await reading();
       const response = await fetchWhole(new URL(path, address.url), {
         method,
         headers: { authorization, ...(body === undefined ? {} : { "content-type": "application/json" }) },
@@ -113,6 +115,7 @@ async function* readEvents(
   url: URL,
   { authorization, signal }: { readonly authorization: string; readonly signal: AbortSignal },
 ): AsyncGenerator<unknown> {
+  const { createLineReader, fetchLimited } = await reading();
   const response = await fetchLimited(url, { headers: { authorization }, signal }, { maxBytes: maxAnswerBytes });
   let lines: string[] = [];
   // The response is limited, and its lines with it.

@@ -171,9 +171,11 @@ describe.concurrent("the published package", () => {
     const [approve = ""] = /^service-gateway pairing approve botchat \S+$/m.exec(answers(platform, ada).join("\n")) ?? [];
     const approved = spawnSync("sh", ["-c", approve], { encoding: "utf8", env: { PATH: path, HOME: home } });
     expect([approved.status, approved.stdout]).toEqual([0, expect.stringContaining("is an owner now")]);
+    // What was written before the approval is answered after it.
+    await answered(platform, ada, "Hello, bot!", 30_000);
     platform.act.say(ada, ada, "What is bread?");
     await answered(platform, ada, "What is bread?", 30_000);
-    expect(model.requests.map(({ body }) => body.model)).toEqual(["llama3.2"]);
+    expect(model.requests.map(({ body }) => body.model)).toEqual(["llama3.2", "llama3.2"]);
     expect(performance.now() - began).toBeLessThan(120_000);
     gateway.child.kill("SIGTERM");
     expect((await gateway.finished).code).toBe(0);

@@ -79,8 +79,9 @@ describe("a wider table", () => {
       expect(shown.filter((line) => line.startsWith("t0: ")).length).toBeLessThan(50);
       expect(shown.flatMap((line) => /^(?:t0: )?(\d+)$/.exec(line)?.[1] ?? [])).toEqual(short);
     }
-    const full = table(["a", "b", "c"], ...short.map((at) => [at, "", ""]));
-    expect(parseMarkdown(full).text.split("\n").at(-1)).toMatch(/^1999 \| +\|$/);
+    // Cells that were written count only as the marks that they are, of which a text may have far more.
+    const full = table(["a", "b", "c"], ...short.slice(0, 1_500).map((at) => [at, "", ""]));
+    expect(parseMarkdown(full).text.split("\n").at(-1)).toMatch(/^1499 \| +\|$/);
   });
 
   test("is indented in a list and stays in a quote", () => {

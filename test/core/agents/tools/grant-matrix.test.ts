@@ -153,7 +153,9 @@ describe("what an owner allowed until /new", () => {
   };
   async function pair(lab: GrantLab): Promise<void> {
     await lab.host.say("hello", { from: "guest" });
-    const [, code = ""] = /Pairing code: `([A-Z2-9]{8})`/.exec(lab.host.outbox().at(-1)?.text ?? "") ?? [];
+    // A stranger who has the code already reads that the request waits.
+    const told = lab.host.outbox().findLast(({ text }) => text.includes("Pairing code: "));
+    const [, code = ""] = /Pairing code: `([A-Z2-9]{8})`/.exec(told?.text ?? "") ?? [];
     expect((await command(lab, "pairing", "approve", "loopback", code, "--no-notify")).code).toBe(0);
   }
 
