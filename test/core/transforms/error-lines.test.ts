@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: the texts are code of transforms.
 /** The line that an error of a transform is reported at, as users read it: right, or left out. */
 import { afterAll, describe, expect, test } from "vitest";
 import { placeOf, TransformError } from "../../../core/transforms/error.ts";
