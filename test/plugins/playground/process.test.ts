@@ -8,7 +8,16 @@ import { callBot } from "./client.ts";
 const token = "42:playground-token";
 
 test("as a process it prints one line with its address and ends on SIGTERM", async () => {
-  const child = spawn(process.execPath, ["plugins/playground/serve.ts", "--port", "0", "--token", token, "--username", "some_bot"]);
+  const child = spawn(process.execPath, [
+    "--conditions=service-gateway-source",
+    "plugins/playground/serve.ts",
+    "--port",
+    "0",
+    "--token",
+    token,
+    "--username",
+    "some_bot",
+  ]);
   let line = "";
   for await (const chunk of child.stdout) {
     line += chunk;
@@ -22,10 +31,10 @@ test("as a process it prints one line with its address and ends on SIGTERM", asy
 });
 
 test("a port in use is one sentence and exit code 1", async () => {
-  const first = spawn(process.execPath, ["plugins/playground/serve.ts", "--port", "0"]);
+  const first = spawn(process.execPath, ["--conditions=service-gateway-source", "plugins/playground/serve.ts", "--port", "0"]);
   const [chunk] = await once(first.stdout, "data");
   const port = /:([0-9]+)\n/.exec(String(chunk))?.[1] ?? "";
-  const second = spawn(process.execPath, ["plugins/playground/serve.ts", "--port", port]);
+  const second = spawn(process.execPath, ["--conditions=service-gateway-source", "plugins/playground/serve.ts", "--port", port]);
   let said = "";
   second.stderr.on("data", (part) => {
     said += part;
