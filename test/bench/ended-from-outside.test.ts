@@ -37,7 +37,11 @@ test.skipIf(process.platform !== "linux").each([
   // A PostgreSQL runs as another user if this one is root.
   chmodSync(directory, 0o755);
   onTestFinished(() => removeDirectory(directory));
-  const bench = spawn(process.execPath, args, { cwd: repository, env: { ...process.env, TMPDIR: directory }, stdio: "ignore" });
+  const bench = spawn(process.execPath, ["--conditions=service-gateway-source", ...args], {
+    cwd: repository,
+    env: { ...process.env, TMPDIR: directory },
+    stdio: "ignore",
+  });
   const exit = once(bench, "exit");
   const pid = bench.pid ?? 0;
   await vi.waitFor(() => expect(childrenOf(pid).length).toBeGreaterThanOrEqual(least), 60_000);
