@@ -79,6 +79,8 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
   const ids = [...options.resume];
   /** What each message shows, as far as this process knows. */
   const shown: (Payload | undefined)[] = ids.map(() => undefined);
+  /** What the first message was last asked to show. Unlike `shown`, it is known after a failed edit: both texts begin alike. */
+  let begun: Payload | undefined;
   const messagesOf = createGrowingText(settings);
   /** The text that is completely shown. */
   let whole: string | undefined;
@@ -96,7 +98,7 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
 
   /** A text that starts over keeps the first message only. The others are removed first, so that two texts are never read as one. */
   function surplus(messages: readonly Payload[]): Change | undefined {
-    const isAnew = messages.length > 0 && shown[0] !== undefined && !continues(messages[0], shown[0]);
+    const isAnew = messages.length > 0 && begun !== undefined && !continues(messages[0], begun);
     return isAnew && ids.length > 1 ? { index: ids.length - 1, payload: null } : undefined;
   }
 
@@ -134,6 +136,7 @@ export function createPreviewMessages(options: PreviewMessagesOptions): PreviewM
       const api = await options.api();
       const existing = ids[index];
       shown[index] = undefined;
+      if (index === 0) begun = payload;
       if (existing !== undefined) {
         await api.call("editMessageText", { ...payload, chat_id: address.chat, message_id: Number(existing) } as never, signal);
       } else {
