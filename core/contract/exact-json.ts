@@ -17,8 +17,11 @@ interface ExactJson {
 /** The type definitions lack these functions, but every supported Node version has them. */
 const json = JSON as unknown as ExactJson;
 
-/** Matches every text that has a number which loses digits; nearly all others have no long run of digits, and no exponent of three digits. */
-const mayLoseDigits = /[\d.]{16}|\d[eE][+-]?\d{3,}(?=[\s,}\]]|$)/;
+/**
+ * Matches every text that has a number which loses digits. Nearly all others have no long run of digits where a number can begin (hashes and
+ * ids are strings), and no exponent of three digits.
+ */
+const mayLoseDigits = /(?:^|[\s:,[])-?\d[\d.]{15}|\d[eE][+-]?\d{3,}(?=[\s,}\]]|$)/;
 /** More digits of an exponent than any number needs. */
 const longestExponent = 6;
 
