@@ -44,25 +44,24 @@ describe("documents", () => {
     expect(Object.fromEntries(rows)).toEqual(pluginDeadlines);
   });
 
-  test("README.md begins with the two commands", () => {
-    const [first] = read("README.md").split("\n## ");
-    expect(first).toMatch(/```sh\nnpm start[^\n]*\nnpm test[^\n]*\n```/);
+  test("README.md says what this is on the first screen, and has 120 lines at most", () => {
+    const page = read("README.md");
+    const [first = ""] = page.split("\n## ");
+    expect(page.trimEnd().split("\n").length).toBeLessThanOrEqual(120);
+    for (const name of ["Telegram", "webhook", "Ollama", "OpenAI", "Anthropic"]) expect(first).toContain(name);
   });
 
-  test("README.md has the parts that a new user looks for", () => {
-    const headings = [...read("README.md").matchAll(/^## (.+)$/gm)].map((match) => match[1]);
-    expect(headings).toEqual([
-      "What it is for",
-      "Install",
-      "Try it without an account",
-      "From the demo to your own bot",
-      "The manual",
-      "Configuration",
-      "Channels and plugins",
-      "When something does not arrive",
-      "Commands",
-      "For developers",
-    ]);
+  test("README.md has the parts that a new user looks for, the first of them with the two commands", () => {
+    const [, ...parts] = read("README.md").split("\n## ");
+    const titles = parts.map((part) => part.split("\n")[0]);
+    expect(titles).toEqual(["Try it", "Install", "From the demo to your own bot", "Where to go on"]);
+    expect(parts[0]).toMatch(/```sh\nnpm start[^\n]*\nnpm test[^\n]*\n```/);
+  });
+
+  test("the pictures of README.md are there, and small", () => {
+    const pictures = [...read("README.md").matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(([, file = ""]) => file);
+    expect(pictures).toHaveLength(2);
+    for (const file of pictures) expect(statSync(join(root, file)).size).toBeLessThan(60_000);
   });
 
   test("every relative link leads to a file, and every anchor to a heading", () => {
