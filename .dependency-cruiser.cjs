@@ -1,6 +1,6 @@
 // The import rules of the house, run by `npm run check`. Type-only imports count like the others, except where a rule says so.
 //
-// `test/house/imports.test.ts` breaks every rule once and sees it fire, and asserts that each still matches files.
+// `test/house/imports.full.test.ts` breaks every rule once and sees it fire, and asserts that each still matches files.
 
 /** One package, few importers: what is imported in one place can be replaced in one place. */
 const oneImporter = (name, packages, importers) => ({

@@ -4,22 +4,27 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 const source = (path: string) => fileURLToPath(new URL(path, import.meta.url));
 
+/**
+ * What `npm run test:all` runs beside `npm test`: kills in loops, several nodes, PostgreSQL, long sweeps of drawn inputs, packing, and the
+ * kit's own tests. A file for costs or times is one of them.
+ */
+const full = "test/**/*.full.test.ts";
 /** What compares times: few files at once, when nothing else of the suite runs, and again when the machine had other work. */
 const timed = "test/**/*.timed.test.ts";
 /** What compares the processor time of one thread, in a process of its own: other work beside it changes little. */
 const costs = "test/**/*.cost.test.ts";
 /** What takes longest, much of it waiting. */
-const long = /\/(?:mailbox|imap-faults|imap-load|gmail-health|published|faults|nodes|contract|[a-z]+-contracts?)\.test/;
+const long = /\/(?:mailbox|imap-faults|imap-load|gmail-health|published|faults|nodes|contract|[a-z]+-contracts?)\.(?:full\.)?test/;
 /** Files that mostly wait, for programs and servers; the others compute. */
 const waiting = /\/(?:e2e|mail|store-postgres|cli|bench|isolation)\//;
 
 /** Changes its own process, or measures it, so that it needs one that no other file has used. */
-const alone = ["test/e2e/hook-flood.test.ts", "test/core/testkit/broken-channels.test.ts"];
+const alone = ["test/e2e/hook-flood.full.test.ts", "test/core/testkit/broken-channels.full.test.ts"];
 
 /** `SERVICE_TEST_STORE` runs the tests on another store than the embedded one; see `test/support/store/replacement.ts`. */
 const otherStore = process.env.SERVICE_TEST_STORE !== undefined;
 /** They test the files of the embedded store, fill their disk, or crash its thread. */
-const ofEmbedded = ["mail-points", "earlier-state", "full-disk", "state-copy"].map((name) => `test/e2e/${name}.test.ts`);
+const ofEmbedded = ["mail-points", "earlier-state", "full-disk", "state-copy"].map((name) => `test/e2e/${name}.full.test.ts`);
 const left = otherStore ? ofEmbedded : [];
 
 const setupFiles = [source("./test/support/own-directory.ts"), source("./test/support/seed.ts")];
@@ -65,20 +70,33 @@ export default defineConfig({
     hookTimeout: 120_000,
     expect: { poll: { timeout: 60_000, interval: 20 } },
     projects: [
-      { extends: true, test: { name: "own process", include: alone, setupFiles } },
-      { extends: true, test: { name: "costs", include: [costs], setupFiles, retry: 3 } },
       // Nothing in the house is shared by a process, hence a process may serve many files.
       {
         extends: true,
         test: {
-          name: "files",
+          name: "plain",
           include: ["test/**/*.test.ts"],
-          exclude: [timed, costs, ...alone, ...left],
+          exclude: [full, timed, costs],
           isolate: false,
           setupFiles: [...setupFiles, keptEngine],
         },
       },
-      { extends: true, test: { name: "timed", include: [timed], setupFiles, maxWorkers: 4, retry: 3, sequence: { groupOrder: 1 } } },
+      {
+        extends: true,
+        test: {
+          name: "full",
+          include: [full],
+          exclude: [...alone, ...left],
+          isolate: false,
+          setupFiles: [...setupFiles, keptEngine],
+        },
+      },
+      { extends: true, test: { name: "own process", include: alone, setupFiles } },
+      { extends: true, test: { name: "costs", include: [costs], setupFiles, retry: 3 } },
+      {
+        extends: true,
+        test: { name: "timed", include: [timed], setupFiles, maxWorkers: 2, retry: 3, sequence: { groupOrder: 1 } },
+      },
     ],
   },
 });

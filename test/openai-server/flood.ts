@@ -43,13 +43,21 @@ const floods: Readonly<Record<string, Flood>> = {
   closings: { piece: event({ content: "The mark </think> ends it. ".repeat(50) }) },
 };
 
+/** Resolves when the response takes more, or nobody reads it any longer. */
+async function roomOf(response: ServerResponse): Promise<void> {
+  const over = new AbortController();
+  const signal = over.signal;
+  await Promise.race([once(response, "drain", { signal }), once(response, "close", { signal })]).catch(() => undefined);
+  over.abort();
+}
+
 async function send(response: ServerResponse, { status = 200, type = "text/event-stream", begin = "", piece }: Flood): Promise<number> {
   let sent = 0;
   response.writeHead(status, { "content-type": type });
   response.write(begin);
   while (sent < most && !response.destroyed) {
     sent += piece.length;
-    if (!response.write(piece)) await Promise.race([once(response, "drain"), once(response, "close")]).catch(() => undefined);
+    if (!response.write(piece)) await roomOf(response);
   }
   response.end();
   return sent;

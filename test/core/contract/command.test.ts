@@ -3,9 +3,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { commandFor } from "../../core/contract/command.ts";
-import { read, sources, withoutComments } from "../house/sources.ts";
-import { run, temporaryHome } from "./cli/command.ts";
+import { commandFor } from "../../../core/contract/command.ts";
+import { read, sources, withoutComments } from "../../house/sources.ts";
+import { run, temporaryHome } from "../cli/command.ts";
 
 /** A global installation: the program, and a directory of the search path with the given names for it. */
 function installation(names: readonly string[]): {

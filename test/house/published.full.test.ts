@@ -25,7 +25,18 @@ import { read, root, sources } from "./sources.ts";
 aroundEach(inOwnTest);
 
 /** What the package holds beside what the build makes. */
-const beside = ["package.json", "README.md", "ARCHITECTURE.md", "CHANGELOG.md", "LICENSE", "examples", "plugins", "transforms"];
+const beside = [
+  "package.json",
+  "README.md",
+  "ARCHITECTURE.md",
+  "CHANGELOG.md",
+  "CONTRIBUTING.md",
+  "SECURITY.md",
+  "LICENSE",
+  "examples",
+  "plugins",
+  "transforms",
+];
 /** What the build makes its directory of. */
 const ofBuild = ["core", "plugins", ".ci", "tsconfig.json", "tsconfig.build.json", "package.json", "package-lock.json"];
 

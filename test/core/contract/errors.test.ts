@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { asSentence } from "../../core/contract/errors.ts";
+import { asSentence } from "../../../core/contract/errors.ts";
 
 test.each([
   ["Check the network", "Check the network."],

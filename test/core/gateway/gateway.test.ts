@@ -1,8 +1,8 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
-import { removeDirectory } from "../support/directory.ts";
-import { createEngine, createLoopback, startGateway } from "../support/gateway.ts";
+import { removeDirectory } from "../../support/directory.ts";
+import { createEngine, createLoopback, startGateway } from "../../support/gateway.ts";
 
 const token = "hook-token-0123456789";
 

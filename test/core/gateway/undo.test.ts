@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createUndo } from "../../core/gateway/undo.ts";
+import { createUndo } from "../../../core/gateway/undo.ts";
 
 test("a step that fails keeps none of the others from being undone, and is told", async () => {
   const done: string[] = [];
