@@ -25,9 +25,34 @@ const mayLoseDigits = /(?:^|[\s:,[])-?\d[\d.]{15}|\d[eE][+-]?\d{3,}(?=[\s,}\]]|$
 /** More digits of an exponent than any number needs. */
 const longestExponent = 6;
 
+/** The shortest number that loses digits, such as `1e400`. */
+const fewestCharacters = 5;
+
+/** Whether such a number is outside the strings of a text, where long runs of digits are frequent. */
+function hasLongNumber(text: string): boolean {
+  let start = 0;
+  while (start < text.length) {
+    const quote = text.indexOf('"', start);
+    const end = quote === -1 ? text.length : quote;
+    if (end - start >= fewestCharacters && mayLoseDigits.test(text.slice(start, end))) return true;
+    start = endOfString(text, end + 1);
+  }
+  return false;
+}
+
+/** The position behind a string whose content begins at `start`. */
+function endOfString(text: string, start: number): number {
+  for (let quote = text.indexOf('"', start); quote !== -1; quote = text.indexOf('"', quote + 1)) {
+    let first = quote;
+    while (text[first - 1] === "\\" && first > start) first -= 1;
+    if ((quote - first) % 2 === 0) return quote + 1;
+  }
+  return text.length;
+}
+
 /** Parses a text; throws what `JSON.parse` throws. */
 export function parseExactJson(text: string): unknown {
-  if (!mayLoseDigits.test(text)) return JSON.parse(text);
+  if (!mayLoseDigits.test(text) || !hasLongNumber(text)) return JSON.parse(text);
   return json.parse(text, (_key, value, { source }) =>
     typeof value === "number" && source !== undefined && losesDigits(value, source) ? json.rawJSON(source) : value,
   );

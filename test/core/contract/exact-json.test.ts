@@ -36,3 +36,17 @@ test("each number that a program writes is read as that number, but a whole one 
     { numRuns: 2_000, examples: [[2 ** 53], [-(2 ** 53)], [2 ** 53 - 1], [1e20], [1e21]] },
   );
 });
+
+test("a number keeps its digits whatever strings are around it, and digits in strings change nothing", () => {
+  const digits = "98765432109876543210";
+  const texts = fc.oneof(fc.string(), fc.constantFrom("\\", '"', `\\"`, ` ${digits}`, `,${digits},`, ":1e400", "\\\\"));
+  fc.assert(
+    fc.property(fc.array(texts, { maxLength: 6 }), fc.array(texts, { maxLength: 6 }), (before, after) => {
+      const list = [...before, "", ...after].map((text) => JSON.stringify(text));
+      const numbers = [...before.map((text) => JSON.stringify(text)), digits, ...after.map((text) => JSON.stringify(text))];
+      expect(read(`[${list.join(", ")}]`)).toBe(`[${list.join(",")}]`);
+      expect(read(`[${numbers.join(", ")}]`)).toBe(`[${numbers.join(",")}]`);
+    }),
+    { numRuns: 1_000 },
+  );
+});
