@@ -47,7 +47,7 @@ const goesDown = floors.flatMap((rooms, floor) =>
  */
 const sideDoors = {
   access: ["identity"],
-  media: ["web-address", "public-agent", "bounded-fetch", "body-limit", "line-reader", "workspace-file"],
+  media: ["address", "web-address", "public-agent", "bounded-fetch", "body-limit", "line-reader", "workspace-file"],
   sdk: ["contract", "channel", "store", "reading", "tools"],
   config: ["embedded-store"],
   state: ["sqlite/index", "ids", "identity"],
@@ -185,8 +185,9 @@ module.exports = {
         "Only the composition decides what is fetched; a second way out would be one without a guard. Requests of transforms start in their own thread and ask the same table of addresses. An address may be judged anywhere.",
       severity: "error",
       from: { path: "^core/", pathNot: "^core/(media/|gateway/(runtime|agents/outbound-files)\\.|sdk/|transforms/requests\\.)" },
-      to: { path: "^core/media/", pathNot: "^core/media/(web-address|bounded-fetch|body-limit|line-reader|workspace-file)\\." },
+      to: { path: "^core/media/", pathNot: "^core/media/(address|web-address|bounded-fetch|body-limit|line-reader|workspace-file)\\." },
     },
+    oneImporter("ipaddr.js", ["ipaddr\\.js"], ["core/media/address\\."]),
     oneImporter("tapable", ["tapable"], ["core/stations/stations\\."]),
     oneImporter("jiti", ["jiti"], ["core/host/load\\.", "core/transforms/(modules/compiler|trusted-runner)\\."]),
     oneImporter("quickjs", ["quickjs-emscripten-core", "@jitl/[^/]+"], ["core/transforms/engine/"]),

@@ -1,35 +1,27 @@
 /** Determines the client's address: that of the socket, or the one reported by trusted proxies. */
 import type { IncomingMessage } from "node:http";
 import { BlockList, isIP } from "node:net";
+import { isWide, parseAddress } from "../media/address.ts";
 
 /** How many `X-Forwarded-For` entries are examined, from the right. */
 const maxHops = 32;
 
-/** Normalizes an address: lower case, no zone, IPv4-mapped IPv6 as IPv4. */
+/** Normalizes an address: the shortest form, no zone, IPv4-mapped IPv6 as IPv4. A text that is no address stays as it is. */
 export function normalizeAddress(address: string): string {
-  const plain = address.replace(/%.*$/, "").toLowerCase();
-  if (!plain.startsWith("::ffff:")) return plain;
-  const tail = plain.slice(7);
-  if (isIP(tail) === 4) return tail;
-  const groups = /^([0-9a-f]{1,4}):([0-9a-f]{1,4})$/.exec(tail);
-  if (groups === null) return plain;
-  const bits = Number.parseInt(groups[1] ?? "", 16) * 65_536 + Number.parseInt(groups[2] ?? "", 16);
-  return [24, 16, 8, 0].map((shift) => (bits >>> shift) & 255).join(".");
+  // Most are IPv4 addresses, which have one form only.
+  if (isIP(address) === 4) return address;
+  const parsed = parseAddress(address.replace(/%.*$/, ""));
+  if (parsed === undefined) return address.toLowerCase();
+  return (isWide(parsed) && parsed.isIPv4MappedAddress() ? parsed.toIPv4Address() : parsed).toString();
 }
 
 /** The key under which a client's failures are counted. For IPv6 it is the /64 network, because one subscriber owns all of it. */
 export function clientKey(address: string): string {
   if (isIP(address) !== 6) return address;
-  const [head = "", tail] = address.split("::");
-  const left = head === "" ? [] : head.split(":");
-  const right = tail === undefined || tail === "" ? [] : tail.split(":");
-  // A dotted tail replaces two groups.
-  const count = left.length + right.length + (address.includes(".") ? 1 : 0);
-  const groups = tail === undefined ? left : [...left, ...Array.from({ length: Math.max(0, 8 - count) }, () => "0"), ...right];
-  return `${groups
-    .slice(0, 4)
-    .map((group) => group.replace(/^0+(?=.)/, ""))
-    .join(":")}::/64`;
+  const parsed = parseAddress(address);
+  if (parsed === undefined || !isWide(parsed)) return address;
+  const network = parsed.parts.slice(0, 4).map((part) => part.toString(16));
+  return `${network.join(":")}::/64`;
 }
 
 /** Parses an entry of `X-Forwarded-For` without port and brackets; `undefined` if it is not an address. */

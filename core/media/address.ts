@@ -1,48 +1,39 @@
-/** Decides which network addresses are public. It compares bytes, so that alternative spellings make no difference. Pure. */
-import { isIPv4, isIPv6 } from "node:net";
+/** Decides which network addresses are public. It compares parsed addresses, so that alternative spellings make no difference. Pure. */
+import { isIP } from "node:net";
+import ipaddr from "ipaddr.js";
 
-/** Splits an IPv6 address into 16-bit words. It may end in a dotted IPv4 address. */
-function wordsOf(text: string): readonly number[] {
-  if (text === "") return [];
-  return text.split(":").flatMap((part) => {
-    if (!part.includes(".")) return [Number.parseInt(part, 16)];
-    const [a = 0, b = 0, c = 0, d = 0] = part.split(".").map(Number);
-    return [a * 256 + b, c * 256 + d];
+export type Address = ipaddr.IPv4 | ipaddr.IPv6;
+
+/** The dotted end of an IPv6 address as two groups, because the library reads `::192.0.2.1` as `::ffff:192.0.2.1`. */
+const withoutDots = (text: string): string =>
+  text.replace(/(\d+)\.(\d+)\.(\d+)\.(\d+)$/, (_dotted, ...bytes: string[]) => {
+    const [a = 0, b = 0, c = 0, d = 0] = bytes.map(Number);
+    return `${(a * 256 + b).toString(16)}:${(c * 256 + d).toString(16)}`;
   });
-}
 
 /**
- * Parses an address to 4 or 16 bytes; `undefined` if the text is not an address. Zones (`%eth0`) are rejected, because they name an
- * interface of this machine.
+ * Parses an address; `undefined` if the text is not one. Zones (`%eth0`) are rejected, because they name an interface of this machine, and
+ * so are forms with octal or missing parts, which programs read in different ways.
  */
-export function bytesOf(text: string): Uint8Array | undefined {
-  if (isIPv4(text)) return Uint8Array.from(text.split("."), Number);
-  if (!isIPv6(text) || text.includes("%")) return undefined;
-  const [left = "", right] = text.split("::");
-  const head = wordsOf(left);
-  const tail = right === undefined ? [] : wordsOf(right);
-  const words = [...head, ...Array.from({ length: 8 - head.length - tail.length }, () => 0), ...tail];
-  return Uint8Array.from(words.flatMap((word) => [word >> 8, word & 255]));
+export function parseAddress(text: string): Address | undefined {
+  if (text.includes("%")) return undefined;
+  const version = isIP(text);
+  if (version === 6) return ipaddr.IPv6.parse(withoutDots(text));
+  return version === 4 ? ipaddr.IPv4.parse(text) : undefined;
 }
 
+/** Whether it is an IPv6 address. */
+export const isWide = (address: Address): address is ipaddr.IPv6 => address.kind() === "ipv6";
+
 interface Block {
-  readonly bytes: Uint8Array;
-  readonly bits: number;
+  readonly range: [Address, number];
   readonly name: string;
 }
 
-function block(cidr: string, name: string): Block {
-  const [address = "", bits = ""] = cidr.split("/");
-  return { bytes: bytesOf(address) ?? new Uint8Array(), bits: Number(bits), name: `${name} (${cidr})` };
-}
+const block = (cidr: string, name: string): Block => ({ range: ipaddr.parseCIDR(cidr), name: `${name} (${cidr})` });
 
-function holds({ bytes, bits }: Block, address: Uint8Array): boolean {
-  return bytes.every((byte, index) => {
-    const known = Math.min(Math.max(bits - index * 8, 0), 8);
-    const mask = (0xff << (8 - known)) & 0xff;
-    return (byte & mask) === ((address[index] ?? 0) & mask);
-  });
-}
+/** Whether the block contains the address, which is of the same version. */
+const holds = ({ range }: Block, address: Address): boolean => address.match(range);
 
 /** The special-purpose registries, plus multicast and reserved blocks. The few routable ones among them serve no files. */
 const special4 = [
@@ -94,21 +85,21 @@ const compatible = block("::/96", "IPv4 in IPv6");
 /** The block from which all public IPv6 addresses have been assigned. */
 const unicast = block("2000::/3", "public addresses");
 
-/** Returns the IPv4 address in an interface id that tunnels to it, whatever the network prefix. */
-function tunnelled(address: Uint8Array): Uint8Array | undefined {
-  const [a, b, c, d] = address.subarray(8, 12);
-  return (a === 0 || a === 2) && b === 0 && c === 0x5e && d === 0xfe ? address.subarray(12) : undefined;
+/** The IPv4 address in the last 32 bits. */
+const embedded = ({ parts }: ipaddr.IPv6): ipaddr.IPv4 => new ipaddr.IPv4(parts.slice(6).flatMap((part) => [part >> 8, part & 255]));
+
+/** Whether the interface id tunnels to an IPv4 address, whatever the network prefix (RFC 5214). */
+function isTunnel({ parts: [, , , , first, second] }: ipaddr.IPv6): boolean {
+  return (first === 0 || first === 0x200) && second === 0x5efe;
 }
 
 /** The name of the special-purpose block that contains the address or its embedded IPv4 address; `undefined` if the address is public. */
-export function blockOf(address: Uint8Array): string | undefined {
-  if (address.length === 4) return special4.find((each) => holds(each, address))?.name;
-  if (address.length !== 16) return "no address";
+export function blockOf(address: Address): string | undefined {
+  if (!isWide(address)) return special4.find((each) => holds(each, address))?.name;
   const found = special6.find((each) => holds(each, address));
   if (found !== undefined) return found.name;
-  if (holds(mapped, address) || holds(translated, address)) return blockOf(address.subarray(12));
+  if (holds(mapped, address) || holds(translated, address)) return blockOf(embedded(address));
   if (holds(compatible, address)) return compatible.name;
   if (!holds(unicast, address)) return "reserved addresses";
-  const inside = tunnelled(address);
-  return inside === undefined ? undefined : blockOf(inside);
+  return isTunnel(address) ? blockOf(embedded(address)) : undefined;
 }

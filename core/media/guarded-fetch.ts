@@ -8,7 +8,7 @@ import type { IncomingMessage, RequestOptions } from "node:http";
 import type { Socket } from "node:net";
 import { ChannelError } from "../contract/index.ts";
 import { onEvent } from "../listeners/index.ts";
-import { bytesOf } from "./address.ts";
+import { parseAddress } from "./address.ts";
 import { createPace, type Pace } from "./pace.ts";
 import { type Lookup, publicAddresses, systemLookup } from "./public-lookup.ts";
 import { parseWebAddress, refused } from "./web-address.ts";
@@ -124,7 +124,7 @@ export function createGuardedFetch({ lookup = systemLookup, connect }: GuardedFe
 
   async function encrypted(socket: Socket, { host, pace }: Hop): Promise<Socket> {
     const { connect: connectSecure } = await import("node:tls");
-    const name = bytesOf(host) === undefined ? { servername: host } : { host };
+    const name = parseAddress(host) === undefined ? { servername: host } : { host };
     const secure = connectSecure({ socket, ALPNProtocols: ["http/1.1"], ...name });
     await pace.run(socket, "last", () => opened(secure, "secureConnect"));
     return secure;

@@ -1,6 +1,6 @@
 /** Looks up the public addresses of a host. Connect to these addresses only, because another look-up could return others. */
 import { ChannelError } from "../contract/index.ts";
-import { blockOf, bytesOf } from "./address.ts";
+import { blockOf, isWide, parseAddress } from "./address.ts";
 
 export type Lookup = (host: string) => Promise<readonly string[]>;
 
@@ -21,7 +21,7 @@ function refuse(host: string, address: string, block: string): never {
  * probably an attack.
  */
 export async function publicAddresses(host: string, lookup: Lookup): Promise<readonly string[]> {
-  const literal = bytesOf(host);
+  const literal = parseAddress(host);
   let found: readonly string[];
   try {
     found = literal === undefined ? await lookup(host) : [host];
@@ -29,10 +29,11 @@ export async function publicAddresses(host: string, lookup: Lookup): Promise<rea
     throw new ChannelError("host_unknown", { detail: `no address is known for ${host}`, cause: error });
   }
   if (found.length === 0) throw new ChannelError("host_unknown", { detail: `no address is known for ${host}` });
-  const judged = found.map((address) => ({ address, bytes: bytesOf(address) }));
-  for (const { address, bytes } of judged) {
-    const block = bytes === undefined ? "an unknown kind" : blockOf(bytes);
+  const judged = found.map((address) => ({ address, parsed: parseAddress(address) }));
+  for (const { address, parsed } of judged) {
+    const block = parsed === undefined ? "an unknown kind" : blockOf(parsed);
     if (block !== undefined) refuse(host, address, block);
   }
-  return judged.toSorted((a, b) => (a.bytes?.length ?? 0) - (b.bytes?.length ?? 0)).map(({ address }) => address);
+  const version = ({ parsed }: (typeof judged)[number]) => (parsed !== undefined && isWide(parsed) ? 6 : 4);
+  return judged.toSorted((a, b) => version(a) - version(b)).map(({ address }) => address);
 }

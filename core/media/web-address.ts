@@ -1,6 +1,6 @@
 /** Checks a web address without using the network. */
 import { ChannelError } from "../contract/index.ts";
-import { bytesOf } from "./address.ts";
+import { parseAddress } from "./address.ts";
 import { publicAddresses } from "./public-lookup.ts";
 
 export function refused(detail: string): ChannelError {
@@ -21,5 +21,5 @@ export function parseWebAddress(text: string, base?: URL): { readonly url: URL; 
 /** Throws `ChannelError` if the address is invalid or a literal IP address that is not public. Host names are not looked up. */
 export async function judgeUrl(text: string): Promise<void> {
   const { host } = parseWebAddress(text);
-  if (bytesOf(host) !== undefined) await publicAddresses(host, async () => []);
+  if (parseAddress(host) !== undefined) await publicAddresses(host, async () => []);
 }
