@@ -2,17 +2,16 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { writeWhole } from "../state/index.ts";
-import type { Undo } from "./undo.ts";
 
 export function writeAddress(
   stateDirectory: string,
   content: { readonly url: string; readonly pid: number; readonly startedAt: number; readonly configFile: string },
-  undo: Undo,
+  cleanup: AsyncDisposableStack,
 ): void {
   const file = join(stateDirectory, "gateway.json");
   const text = `${JSON.stringify(content)}\n`;
   writeWhole(file, text);
-  undo.add(() => {
+  cleanup.defer(() => {
     // After the state is lost, the file is gone or belongs to another gateway.
     if (readText(file) === text) rmSync(file, { force: true });
   });

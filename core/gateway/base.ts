@@ -23,7 +23,6 @@ import { acceptance } from "./ownership.ts";
 import { type ConfigSync, createConfigSync } from "./shared-config.ts";
 import { createStateWait } from "./state-away.ts";
 import { createGatewayTokens, type Tokens } from "./tokens.ts";
-import type { Undo } from "./undo.ts";
 
 export interface Base {
   /** The effective configuration, replaced as a whole when the file is edited. */
@@ -51,11 +50,15 @@ export interface Base {
   /** A monotonic clock, in milliseconds. */
   readonly elapsed: () => number;
   readonly random: () => number;
-  readonly undo: Undo;
+  readonly cleanup: AsyncDisposableStack;
 }
 
 /** `onDirectory` is called with the state directory before anything is written there. */
-export async function openBase(options: GatewayOptions, undo: Undo, onDirectory: (directory: string) => void): Promise<Base> {
+export async function openBase(
+  options: GatewayOptions,
+  cleanup: AsyncDisposableStack,
+  onDirectory: (directory: string) => void,
+): Promise<Base> {
   const { environment = process.env, home = homedir(), elapsed = () => performance.now(), random = Math.random } = options;
   const ownClock = Date.now;
   let nodes: Nodes | undefined;
@@ -71,7 +74,7 @@ export async function openBase(options: GatewayOptions, undo: Undo, onDirectory:
   checkStateSettings(current.loaded, secrets);
   const place = statePlace(config(), stateDirectory);
   const lock = lockState(stateDirectory);
-  undo.add(() => lock.release());
+  cleanup.defer(() => lock.release());
   rememberSecrets(config(), secrets);
   const logging = createLog({
     level: config().log.level,
@@ -80,7 +83,7 @@ export async function openBase(options: GatewayOptions, undo: Undo, onDirectory:
     file: join(stateDirectory, "logs", "gateway.log"),
   });
   const { log, redact, close: closeLog } = logging;
-  undo.add(closeLog);
+  cleanup.defer(closeLog);
   for (const problem of current.loaded.problems) logProblem(log, problem);
 
   const fresh = options.fresh ?? false;
@@ -88,9 +91,9 @@ export async function openBase(options: GatewayOptions, undo: Undo, onDirectory:
   const wait = createStateWait({
     ...{ config, log, elapsed, signal: options.signal },
     tokens: () => createGatewayTokens({ config, secrets, log, now, stateDirectory }),
-    onListening: (url) => writeAddress(stateDirectory, { url, pid: process.pid, startedAt: now(), configFile }, undo),
+    onListening: (url) => writeAddress(stateDirectory, { url, pid: process.pid, startedAt: now(), configFile }, cleanup),
   });
-  undo.add(wait.end);
+  cleanup.defer(wait.end);
   const opening = wait.until(() =>
     openState({
       ...{ place, now, owner: true },
@@ -105,7 +108,7 @@ export async function openBase(options: GatewayOptions, undo: Undo, onDirectory:
   if (!fresh && options.bundled !== false) loadBundledAhead(config(), loader);
   const store = await opening;
   nodes = store.nodes;
-  undo.add(() => store.close());
+  cleanup.defer(() => store.close());
   // Created after the database: a token without a database shows that an earlier version's state is lost.
   const gatewayTokens = createGatewayTokens({ config, secrets, log, now, stateDirectory });
   const { resumed, fence } = await wait.until(() => store.begin(now()));
@@ -122,6 +125,6 @@ export async function openBase(options: GatewayOptions, undo: Undo, onDirectory:
   return {
     ...{ current, config, syncConfig, configDirectory: directory, configFile, environment, stateDirectory, place },
     ...{ secrets, log, redact, closeLog, loader, store, fence, gatewayTokens },
-    ...{ now, elapsed, random, undo },
+    ...{ now, elapsed, random, cleanup },
   };
 }

@@ -2,7 +2,6 @@
 
 import type { Log } from "../log/index.ts";
 import type { Hooks, TapRun } from "../stations/index.ts";
-import type { Undo } from "./undo.ts";
 
 const everyMs = 200;
 const blockedMs = 1_000;
@@ -13,11 +12,11 @@ const quietMs = 60_000;
 export function watchEventLoop({
   hooks,
   log,
-  undo,
+  cleanup,
 }: {
   readonly hooks: Pick<Hooks, "lately">;
   readonly log: Pick<Log, "warn">;
-  readonly undo: Undo;
+  readonly cleanup: AsyncDisposableStack;
 }): void {
   let last = performance.now();
   let logged = Number.NEGATIVE_INFINITY;
@@ -49,7 +48,7 @@ export function watchEventLoop({
     log.warn({ ms, ...named, ...listed(waiting, first), ...earlier }, `the event loop was blocked for ${seconds(ms)}; ${others}`);
   }, everyMs);
   timer.unref();
-  undo.add(() => clearInterval(timer));
+  cleanup.defer(() => clearInterval(timer));
 }
 
 const seconds = (ms: number) => `${(ms / 1_000).toFixed(1)} s`;

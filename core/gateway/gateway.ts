@@ -31,7 +31,6 @@ import { createRuntime, type Runtime } from "./runtime.ts";
 import { followSharedConfig } from "./shared-config.ts";
 import { bringUpPlugins } from "./start-plugins.ts";
 import { createHookTokens } from "./tokens.ts";
-import { createUndo, type Undo } from "./undo.ts";
 
 export type { GatewayDescription, GatewayOptions, Readiness };
 
@@ -59,23 +58,28 @@ export interface Gateway {
   close(): Promise<void>;
 }
 
+/** A step that fails after another one wraps the error of the other, which is the one to report. */
+function firstError(error: unknown): unknown {
+  return error instanceof SuppressedError ? firstError(error.suppressed) : error;
+}
+
 /** Starts a gateway. Resolves when it listens and everything that can start is starting. */
 export async function createGateway(options: GatewayOptions = {}): Promise<Gateway> {
-  const undo = createUndo();
+  const cleanup = new AsyncDisposableStack();
   let directory: string | undefined;
   try {
-    return await compose(options, undo, (stateDirectory) => {
+    return await compose(options, cleanup, (stateDirectory) => {
       directory = stateDirectory;
     });
   } catch (error) {
     // The first error is the one to report.
-    await undo.run().catch(() => {});
+    await cleanup.disposeAsync().catch(() => {});
     throw directory === undefined ? error : startError(error, directory);
   }
 }
 
-async function compose(options: GatewayOptions, undo: Undo, onDirectory: (directory: string) => void): Promise<Gateway> {
-  const base = await openBase(options, undo, onDirectory);
+async function compose(options: GatewayOptions, cleanup: AsyncDisposableStack, onDirectory: (directory: string) => void): Promise<Gateway> {
+  const base = await openBase(options, cleanup, onDirectory);
   const { current, config, stateDirectory, log, store, now } = base;
   const telemetry: Telemetry = createTelemetry({ store, now, running: () => runtime.path.lanes.running() });
   const runtime = createRuntime(base, telemetry.begins);
@@ -91,7 +95,7 @@ async function compose(options: GatewayOptions, undo: Undo, onDirectory: (direct
     handIn: (delivery) => door.handIn(delivery),
   });
   await runtime.accounts.apply(config(), current.loaded.disabled);
-  undo.add(() => runtime.accounts.close());
+  cleanup.defer(() => runtime.accounts.close());
 
   const life: Life = { up: false, closing: false, tried: false };
   const hookTokens = createHookTokens(base);
@@ -100,9 +104,9 @@ async function compose(options: GatewayOptions, undo: Undo, onDirectory: (direct
   for (const problem of await found()) logProblem(log, problem);
   const http = createHttpSide({ ...base, runtime, telemetry, readiness, hookTokens, life, hookSide });
   const { server, handIn } = http;
-  undo.add(() => server.close());
+  cleanup.defer(() => server.close());
   // Closed before the server, so that requests that wait for a run are answered.
-  undo.add(() => hookSide.results.close());
+  cleanup.defer(() => hookSide.results.close());
   const following: Following = { reload: async () => ({ changed: false, problems: [], waiting: [] }) };
   let ownPort = 0;
   registerRoutes(server, { options, base, runtime, describe, following, ownPort: () => ownPort });
@@ -117,9 +121,9 @@ async function compose(options: GatewayOptions, undo: Undo, onDirectory: (direct
     now,
     log,
   });
-  undo.add(() => heartbeat.close());
+  cleanup.defer(() => heartbeat.close());
   ({ url: address.url, port: ownPort } = await server.listen());
-  writeAddress(stateDirectory, { ...address, pid: process.pid, configFile: current.loaded.file }, undo);
+  writeAddress(stateDirectory, { ...address, pid: process.pid, configFile: current.loaded.file }, cleanup);
   await runtime.migrations.load();
   await runtime.outages.load();
   await runtime.path.start();
@@ -128,10 +132,10 @@ async function compose(options: GatewayOptions, undo: Undo, onDirectory: (direct
   heartbeat.start();
   door.handIn = handIn;
   await plugins.ready();
-  watchEventLoop({ hooks: runtime.hooks, log, undo });
-  startPruning({ store, duties, log, now, undo, stateDirectory, channels: () => [...runtime.registry.channels.keys()], config });
+  watchEventLoop({ hooks: runtime.hooks, log, cleanup });
+  startPruning({ store, duties, log, now, cleanup, stateDirectory, channels: () => [...runtime.registry.channels.keys()], config });
   following.reload = followConfig({ ...base, runtime, heartbeat, found, results: hookSide.results });
-  if (base.syncConfig !== undefined) followSharedConfig(base.syncConfig, log, undo);
+  if (base.syncConfig !== undefined) followSharedConfig(base.syncConfig, log, cleanup);
   const drainMs = () => config().gateway.drainSeconds * 1_000;
   const replacePlugin = createReplacing({ ...base, plugins, runtime, http, hookSide, drainMs });
   const gateway = createHandle({ base, runtime, heartbeat, life, url: address.url, readiness, describe, replacePlugin });
@@ -216,7 +220,7 @@ function createHandle(parts: {
   readonly replacePlugin: Gateway["replacePlugin"];
 }): Gateway {
   const { base, runtime, heartbeat, life, url, readiness, describe, replacePlugin } = parts;
-  const { config, log, stateDirectory, undo } = base;
+  const { config, log, stateDirectory, cleanup } = base;
   let closing: Promise<void> | undefined;
   async function close(): Promise<void> {
     life.closing = true;
@@ -229,7 +233,9 @@ function createHandle(parts: {
     runtime.path.interrupt();
     if (!drained) await runtime.path.lanes.drain(2_000);
     log.info({ drained }, "the gateway closes");
-    await undo.run();
+    await cleanup.disposeAsync().catch((error: unknown) => {
+      throw firstError(error);
+    });
   }
   return {
     ...{ url, stateDirectory, config, readiness, describe, replacePlugin },

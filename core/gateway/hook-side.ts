@@ -15,7 +15,6 @@ import {
   type Results,
 } from "../webhooks/index.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Undo } from "./undo.ts";
 
 export interface HookSide {
   /** Compiled once for each configuration; empty while the hook server is disabled. */
@@ -41,9 +40,9 @@ export function createHookSide(parts: {
   readonly store: Store;
   readonly log: Log;
   readonly elapsed: () => number;
-  readonly undo: Undo;
+  readonly cleanup: AsyncDisposableStack;
 }): HookSide {
-  const { loaded, runtime, store, log, elapsed, undo } = parts;
+  const { loaded, runtime, store, log, elapsed, cleanup } = parts;
   const settings = () => parts.config().hooks;
   const policies = hookPolicies(parts.config, {
     channels: () => runtime.registry.channels.keys(),
@@ -55,7 +54,7 @@ export function createHookSide(parts: {
     log,
     now: elapsed,
   });
-  undo.add(() => transforms.close());
+  cleanup.defer(() => transforms.close());
   const results = createResults({ store, exposeReplies: () => settings().exposeReplies });
   runtime.hooks.tap("core", "settled", (record) => results.settled(record));
   const recordings = createRecordings({ secrets: () => parts.secrets.values() });

@@ -7,7 +7,6 @@ import { HostError } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import { createLogWatch, type Store } from "../state/index.ts";
 import { filesOf, logOf, type StatePlace } from "../stores/index.ts";
-import type { Undo } from "./undo.ts";
 
 const everyMs = 2_000;
 /** How long the end waits until the commits of a lost log are in the database. */
@@ -21,7 +20,7 @@ export function watchOwnership({
   fence,
   place,
   log,
-  undo,
+  cleanup,
   onLost,
 }: {
   readonly store: Pick<Store, "fence" | "close">;
@@ -29,7 +28,7 @@ export function watchOwnership({
   readonly fence: number;
   readonly place: StatePlace;
   readonly log: Pick<Log, "fatal" | "warn">;
-  readonly undo: Undo;
+  readonly cleanup: AsyncDisposableStack;
   readonly onLost: (error: HostError) => void;
 }): void {
   // A file keeps its inode number when it is written to; a replacement has another one.
@@ -105,7 +104,7 @@ export function watchOwnership({
   const timer = setInterval(() => void look(), everyMs);
   timer.unref();
   stop.signal.addEventListener("abort", () => clearInterval(timer));
-  undo.add(() => stop.abort());
+  cleanup.defer(() => stop.abort());
 }
 
 /** Logs the problem that a start with `--accept-new-state` ignored. */

@@ -5,7 +5,6 @@ import type { GatewayConfig } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Duties, Store } from "../state/index.ts";
-import type { Undo } from "./undo.ts";
 
 /** How often old events and expired keys are removed. */
 const pruneEveryMs = 10 * 60_000;
@@ -28,7 +27,7 @@ export function startPruning({
   duties,
   log,
   now,
-  undo,
+  cleanup,
   stateDirectory,
   channels,
   config,
@@ -37,7 +36,7 @@ export function startPruning({
   readonly duties: Pick<Duties, "has">;
   readonly log: Log;
   readonly now: () => number;
-  readonly undo: Undo;
+  readonly cleanup: AsyncDisposableStack;
   readonly stateDirectory: string;
   readonly channels: () => readonly string[];
   readonly config: () => Pick<GatewayConfig, "state">;
@@ -71,7 +70,7 @@ export function startPruning({
       });
   }, pruneEveryMs);
   timer.unref();
-  undo.add(() => {
+  cleanup.defer(() => {
     clearInterval(timer);
     state = "closed";
   });

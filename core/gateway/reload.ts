@@ -19,7 +19,6 @@ import type { Log } from "../log/index.ts";
 import type { Results } from "../webhooks/index.ts";
 import { logProblem, pluginProblems } from "./config-problems.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Undo } from "./undo.ts";
 
 /** What this edit changed that takes effect only after a restart. A value that was changed back does not count. */
 function waitingFor(from: { readonly started: GatewayConfig; readonly before: GatewayConfig }, after: GatewayConfig): readonly string[] {
@@ -61,12 +60,12 @@ export function followConfig(parts: {
   readonly runtime: Runtime;
   readonly heartbeat: Heartbeat;
   readonly log: Log;
-  readonly undo: Undo;
+  readonly cleanup: AsyncDisposableStack;
   /** Problems of the effective configuration that only plugins and mappings find. */
   readonly found: () => Promise<readonly Problem[]>;
   readonly results: Pick<Results, "recheck">;
 }): () => Promise<Reloaded> {
-  const { current, runtime, heartbeat, log, undo } = parts;
+  const { current, runtime, heartbeat, log, cleanup } = parts;
   const started = current.loaded.config;
   const problemsOf = async (checked: CheckedConfig) => [
     ...checked.problems,
@@ -91,7 +90,7 @@ export function followConfig(parts: {
   }
 
   const stop = new AbortController();
-  undo.add(() => stop.abort());
+  cleanup.defer(() => stop.abort());
   let failed: HostError | undefined;
   let applied: Promise<void> = Promise.resolve();
   const look = watchConfig(

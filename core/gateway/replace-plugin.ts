@@ -9,7 +9,6 @@ import type { Store } from "../state/index.ts";
 import type { HookSide } from "./hook-side.ts";
 import type { HttpSide } from "./http-side.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Undo } from "./undo.ts";
 
 export interface ReplacedPlugin {
   readonly id: string;
@@ -27,11 +26,11 @@ export function createReplacing(parts: {
   readonly log: Log;
   /** How long what is under way may take to end. */
   readonly drainMs: () => number;
-  readonly undo: Undo;
+  readonly cleanup: AsyncDisposableStack;
 }): (name: string) => Promise<ReplacedPlugin> {
-  const { plugins, runtime, http, hookSide, store, log, undo } = parts;
+  const { plugins, runtime, http, hookSide, store, log, cleanup } = parts;
   const stop = new AbortController();
-  undo.add(() => stop.abort());
+  cleanup.defer(() => stop.abort());
 
   /** Throws what one of them finds wrong; returns how all of them change. */
   async function prepare({ own, definition: { id } }: Instance) {

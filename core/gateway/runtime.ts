@@ -75,7 +75,7 @@ export interface Runtime {
   readonly confirm: (url: string) => Promise<void>;
 }
 
-export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit) => void): Runtime {
+export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Unit) => void): Runtime {
   const { config, store, log, now, secrets } = options;
   const newId = createIds(now);
   const registry = createRegistry();
@@ -208,7 +208,7 @@ export function createRuntime(options: Omit<Base, "undo">, onBegin: (unit: Unit)
 
 /** The agents' turns, with the configuration of the place that a message comes from. */
 function createTurns(
-  { config, configDirectory, store, secrets, log, now }: Omit<Base, "undo">,
+  { config, configDirectory, store, secrets, log, now }: Omit<Base, "cleanup">,
   {
     registry,
     account,

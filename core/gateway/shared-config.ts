@@ -2,7 +2,6 @@
 import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { SharedConfig } from "../stores/index.ts";
-import type { Undo } from "./undo.ts";
 
 /** An edit passes two of these waits until another node knows it, and that takes less than two seconds. */
 const everyMs = 700;
@@ -25,7 +24,7 @@ export function createConfigSync({ sync }: SharedConfig, file: string, log: Pick
 }
 
 /** The watch of the file applies what is written to it. */
-export function followSharedConfig(sync: ConfigSync, log: Pick<Log, "warn">, undo: Undo): void {
+export function followSharedConfig(sync: ConfigSync, log: Pick<Log, "warn">, cleanup: AsyncDisposableStack): void {
   let failed = false;
   let open = true;
   let timer: NodeJS.Timeout;
@@ -43,7 +42,7 @@ export function followSharedConfig(sync: ConfigSync, log: Pick<Log, "warn">, und
     plan();
   };
   plan();
-  undo.add(() => {
+  cleanup.defer(() => {
     open = false;
     clearTimeout(timer);
   });

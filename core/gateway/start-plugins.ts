@@ -7,7 +7,6 @@ import type { Log } from "../log/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
 import type { Runtime } from "./runtime.ts";
-import type { Undo } from "./undo.ts";
 
 export interface StartOptions {
   /** Plugins in addition to those in the configuration. */
@@ -37,9 +36,9 @@ export async function bringUpPlugins(parts: {
   readonly secrets: Secrets;
   readonly handIn: ScopeOptions["handIn"];
   readonly stateDirectory: string;
-  readonly undo: Undo;
+  readonly cleanup: AsyncDisposableStack;
 }): Promise<Plugins> {
-  const { options, runtime, loaded, undo } = parts;
+  const { options, runtime, loaded, cleanup } = parts;
   const plugins = await createPlugins({
     hooks: runtime.hooks,
     registry: runtime.registry,
@@ -76,7 +75,7 @@ export async function bringUpPlugins(parts: {
     bundled: options.bundled ?? true,
     ...(options.pluginSetupMs === undefined ? {} : { setupMs: options.pluginSetupMs }),
   });
-  undo.add(() => plugins.close());
+  cleanup.defer(() => plugins.close());
   // Only `why` needs the codes, so a start neither waits for them nor fails with them.
   void keepPluginCodes(parts.store, runtime.registry).catch((error: unknown) => {
     parts.log.debug({ error: reasonOf(error) }, "the plugins' codes for why could not be stored");
