@@ -6,7 +6,7 @@ import { isWide, parseAddress } from "../media/address.ts";
 /** How many `X-Forwarded-For` entries are examined, from the right. */
 const maxHops = 32;
 
-/** Normalizes an address: the shortest form, no zone, IPv4-mapped IPv6 as IPv4. A text that is no address stays as it is. */
+/** Normalizes an address: the shortest form, no zone, IPv4-mapped IPv6 as IPv4. Any other text is returned unchanged, in lower case. */
 export function normalizeAddress(address: string): string {
   // Most are IPv4 addresses, which have one form only.
   if (isIP(address) === 4) return address;

@@ -92,6 +92,7 @@ describe("import rules", () => {
       "pino",
       "fastify",
       "grammy",
+      "ipaddr.js",
       "ai",
       "@ai-sdk/mcp",
       "commander",
