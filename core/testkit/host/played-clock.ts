@@ -52,9 +52,16 @@ export function realWait(ms: number): Promise<void> {
   return new Promise((resolve) => void real.setTimeout(resolve, ms));
 }
 
+/** Calls whose answers come from elsewhere, such as those of a database. Ready work runs until there are none. */
+export const callsUnderWay = new Set<Promise<unknown>>();
+
 /** Lets all ready work run. */
-function yieldToLoop(): Promise<void> {
-  return new Promise((resolve) => void real.setImmediate(resolve));
+async function yieldToLoop(): Promise<void> {
+  for (;;) {
+    await new Promise<void>((resolve) => void real.setImmediate(resolve));
+    if (callsUnderWay.size === 0) return;
+    await Promise.allSettled(callsUnderWay);
+  }
 }
 
 const entries = new Map<NodeJS.Timeout, Entry>();

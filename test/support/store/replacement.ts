@@ -8,10 +8,12 @@
 import { randomBytes } from "node:crypto";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import type { StoreDefinition } from "../../../core/sdk/store.ts";
 import { prepareFile } from "../../../core/state/directory.ts";
 import type { openSqliteStore as Open, SqliteStoreOptions, StoreReader } from "../../../core/state/sqlite/index.ts";
 import type { Store } from "../../../core/state/store.ts";
+import { callsUnderWay } from "../../../core/testkit/host/played-clock.ts";
 
 export type { SqliteStoreOptions, StoreReader };
 
@@ -28,7 +30,29 @@ export async function openSqliteStore(options: SqliteStoreOptions): Promise<Stor
     return await real.openSqliteStore({ ...options, directory: join(directory, "elsewhere") });
   }
   const loaded = (await import(`../../../plugins/store-${id}/index.ts`)) as { readonly default: { readonly store: StoreDefinition } };
-  return await loaded.default.store.open({ url: template.replace("{name}", name), now, owner, node: `of-${name}` });
+  return observed(await loaded.default.store.open({ url: template.replace("{name}", name), now, owner, node: `of-${name}` }));
+}
+
+/** Longer than a call takes that does not wait for something, as for another turn of its session. */
+const longestCallMs = 1_000;
+
+/** The clock of a test host stands still while the store answers, as with the embedded store, which answers within a turn of the loop. */
+function observed<T extends object>(target: T): T {
+  return new Proxy(target, {
+    get(_, name) {
+      const value: unknown = Reflect.get(target, name);
+      if (name === "nodes" && typeof value === "object" && value !== null) return observed(value);
+      return typeof value !== "function" ? value : (...values: readonly unknown[]) => noted(Reflect.apply(value, target, values));
+    },
+  });
+}
+
+function noted(answer: unknown): unknown {
+  if (!(answer instanceof Promise)) return answer;
+  const ended = Promise.race([answer, sleep(longestCallMs, undefined, { ref: false })]).catch(() => {});
+  callsUnderWay.add(ended);
+  void ended.then(() => callsUnderWay.delete(ended));
+  return answer;
 }
 
 export const openSqliteReader = (options: SqliteStoreOptions): Promise<StoreReader> => openSqliteStore(options);
