@@ -33,7 +33,12 @@ interface Missing {
   readonly name: string;
   config(channel: object): object;
   readonly why: string;
+  /** Sections of the configuration before and after. */
+  readonly rest?: object;
 }
+
+/** The state is at its default place, which an emptied file does not change. */
+const defaultState = { state: undefined };
 
 const ways: readonly Missing[] = [
   {
@@ -47,16 +52,23 @@ const ways: readonly Missing[] = [
     config: (channel) => ({ hooks, channels: { botchat: channel }, plugins: { entries: { botchat: { enabled: false } } } }),
     why: "botchat:default has no plugin that provides the channel",
   },
+  {
+    // A free port, because another process may use the default one.
+    name: "is in a file that was emptied",
+    config: () => ({ ...defaultState, gateway: { port: 0 }, plugins: undefined }),
+    why: "botchat:default is not configured",
+    rest: defaultState,
+  },
 ];
 
 /** Leaves three messages and one webhook unanswered in a gateway that is killed. */
-async function leaveWaiting(platform: Platform): Promise<Running> {
+async function leaveWaiting(platform: Platform, rest: object = {}): Promise<Running> {
   const [ada = 0] = people(platform);
   const channel = openChannel(platform, { streamMode: "off" });
-  const gateway = await startGatewayProcess({ hooks, channels: { botchat: channel } });
+  const gateway = await startGatewayProcess({ hooks, channels: { botchat: channel }, ...rest });
   platform.act.say(ada, ada, "before");
   await expect.poll(() => answers(platform, ada), { timeout: 15_000 }).toContain("before");
-  writeConfig(gateway.file, withBasics({ hooks, channels: { botchat: channel }, plugins: endless }));
+  writeConfig(gateway.file, withBasics({ hooks, channels: { botchat: channel }, plugins: endless, ...rest }));
   await kill(gateway);
   const again = await restart(gateway);
   for (const text of ["one", "two", "three"]) platform.act.say(ada, ada, text);
@@ -68,14 +80,14 @@ async function leaveWaiting(platform: Platform): Promise<Running> {
   return again;
 }
 
-for (const { name, config, why } of ways)
+for (const { name, config, why, rest } of ways)
   test(`a channel that ${name} at a start costs nothing: its messages and a webhook's reply wait, and doctor and status say for what`, {
     timeout: 90_000,
   }, async () => {
     const platform = await openPlatform();
     const [ada = 0] = people(platform);
     const channel = openChannel(platform);
-    const left = await leaveWaiting(platform);
+    const left = await leaveWaiting(platform, rest);
     writeConfig(left.file, withBasics(config(channel)));
     const without = await restart(left);
     await wait(1_500);
@@ -86,7 +98,7 @@ for (const { name, config, why } of ways)
     expect(await told(without, "status")).toContain(`4 events wait: ${why}`);
     const { findings } = JSON.parse(await told(without, "doctor", "--json"));
     expect(findings).toContainEqual(expect.objectContaining({ check: "waiting", verdict: "warn", reason: expect.stringContaining(why) }));
-    writeConfig(without.file, withBasics({ hooks, channels: { botchat: channel } }));
+    writeConfig(without.file, withBasics({ hooks, channels: { botchat: channel }, ...rest }));
     if (name === "has no plugin") {
       await stop(without);
       await restart(without).then(async (again) => {
