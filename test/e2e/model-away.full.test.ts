@@ -1,9 +1,13 @@
 /** A model that does not answer for a while: what no person watches waits for it, people get an apology, and the owner reads two notices. */
-import { createTestHost, type TestHost } from "service-gateway/testkit";
-import { expect, test } from "vitest";
+import { createTestHost, type TestHost, type TestHostOptions } from "service-gateway/testkit";
+import { expect, onTestFinished, test } from "vitest";
 import { EngineError } from "../../core/contract/index.ts";
+import mail from "../../plugins/mail/index.ts";
+import schedule from "../../plugins/schedule/index.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
+import { startImapServer } from "../support/mail/imap-server.ts";
+import { letter } from "../support/mail/reader.ts";
 import { answers, hookToken, kill, openChannel, openPlatform, people, postHook, restart, startGatewayProcess, stop } from "./room.ts";
 
 const away = new EngineError("model_unreachable", { detail: "local at http://127.0.0.1:1 cannot be reached", retryable: true });
@@ -15,9 +19,11 @@ interface Model {
 
 async function open(
   config: object = {},
+  plugins: TestHostOptions["plugins"] = [],
 ): Promise<{ readonly host: TestHost; readonly model: Model; post(message: string): Promise<string> }> {
   const model: Model = { away: undefined, calls: 0 };
   const host = await createTestHost({
+    plugins,
     answer: ({ inbound }) => {
       model.calls += 1;
       if (model.away !== undefined) throw model.away;
@@ -117,6 +123,63 @@ test("a heartbeat waits too, keeps what it was to read, and its wake is answered
   model.away = undefined;
   await host.advance(10 * minute);
   expect(texts(host).filter((text) => text.includes("the tank is full"))).toHaveLength(1);
+});
+
+test("a schedule and a reminder that asks the agent wait too, and each has one answer", async () => {
+  const model: Model = { away: undefined, calls: 0 };
+  await using host = await createTestHost({
+    plugins: [schedule],
+    async answer({ inbound, tools }, signal) {
+      if (model.away !== undefined) throw model.away;
+      if (!inbound.text.startsWith("set ")) return `heard: ${inbound.text}`;
+      const remind = tools.find(({ name }) => name === "remind");
+      return JSON.stringify(await remind?.run({ text: "Look at the tank.", in: "5m", kind: "ask" }, signal));
+    },
+    config: {
+      agents: { defaults: { timezone: "UTC", heartbeat: { every: "0" } } },
+      schedules: { watch: { every: "7m", message: "What is new?", to: "loopback:owner" } },
+    },
+  });
+  await host.say("set a reminder", { from: "owner" });
+  expect(texts(host).at(-1)).toContain('"ok":true');
+  model.away = away;
+  await host.advance(8 * minute);
+  expect(host.ended().filter(({ outcome }) => outcome === "failed")).toEqual([]);
+  // The outage goes on while further times of the schedule come.
+  await host.advance(60 * minute);
+  expect(host.ended().filter(({ outcome }) => outcome === "failed")).toEqual([]);
+  expect(notices(host)).toEqual([expect.stringMatching(/runs? that no person watches/)]);
+  model.away = undefined;
+  await host.say("and now?", { from: "owner" });
+  const replies = (text: string) => texts(host).filter((one) => one.startsWith("heard: ") && one.includes(text));
+  await expect.poll(() => replies("Look at the tank.")).toHaveLength(1);
+  await expect.poll(() => replies("What is new?").length).toBeGreaterThan(0);
+  await expect.poll(() => notices(host)).toHaveLength(2);
+  expect(host.ended().filter(({ outcome }) => outcome === "failed")).toEqual([]);
+});
+
+test("a mail waits too, and is answered once", async () => {
+  const server = await startImapServer();
+  onTestFinished(() => server.close());
+  const ada = { host: "127.0.0.1", port: server.port, tls: false, user: server.user, password: server.password() };
+  const imap = (enabled: boolean) => ({ hooks: { imap: { accounts: { ada: { ...ada, enabled } } } } });
+  const { host, model } = await open({ hooks: { token: hookToken, ...imap(true).hooks } }, [mail]);
+  await using _ = host;
+  await host.say("hello", { from: "owner" });
+  await expect.poll(() => server.count("IDLE"), { timeout: 20_000 }).toBeGreaterThan(0);
+  model.away = away;
+  const before = model.calls;
+  await server.deliver(letter("mail-1"));
+  await expect.poll(() => model.calls, { timeout: 20_000 }).toBeGreaterThan(before);
+  // The clock of the mail server cannot be played.
+  await host.configure(imap(false));
+  await host.advance(5 * 60 * minute);
+  expect(host.ended().filter(({ outcome }) => outcome === "failed")).toEqual([]);
+  expect(notices(host)).toHaveLength(1);
+  model.away = undefined;
+  await host.say("and now?", { from: "owner" });
+  await expect.poll(() => texts(host).filter((text) => text.includes("Subject: mail-1"))).toHaveLength(1);
+  expect(host.ended().filter(({ outcome }) => outcome === "failed")).toEqual([]);
 });
 
 test("patienceHours 0 fails at once, and what another try does not mend never waits", async () => {
