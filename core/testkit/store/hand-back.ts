@@ -58,6 +58,23 @@ export function handBackRules(withStore: WithStore): void {
   );
 
   test(
+    "setting the attempts of a unit changes those of its later events by as much",
+    withStore(async ({ store }) => {
+      await acceptAll(store, newEvent("a", { gather: { key: "g", due: start } }));
+      await take(store);
+      await store.handBack("a", { due: start });
+      await acceptAll(store, newEvent("b", { gather: { key: "g", due: start } }));
+      expect((await take(store)).events.map(({ attempts }) => attempts)).toEqual([2, 1]);
+      await store.setAttempts("a", 1);
+      await store.handBack("a", { due: start });
+      expect((await take(store)).events.map(({ id, attempts }) => [id, attempts])).toEqual([
+        ["a", 2],
+        ["b", 1],
+      ]);
+    }),
+  );
+
+  test(
     "a unit whose turn has not ended gathers again; a later event does not shorten its delay",
     withStore(async ({ store }) => {
       await acceptAll(store, newEvent("a", { gather: { key: "g", due: start } }));
@@ -172,6 +189,9 @@ export function ownershipRules(withStore: WithStore): void {
       await expect(settle(store, "a")).rejects.toMatchObject(fenced);
       await expect(say(store, "a", ["twice"])).rejects.toMatchObject(fenced);
       await expect(store.handBack("a", { due: 0 })).rejects.toMatchObject(fenced);
+      // It may be rejected or ignored: what counts is the number that the next owner finds.
+      await store.setAttempts("a", 9).catch(() => {});
+      expect((await next.event("a"))?.attempts).toBe(2);
       await expect(store.sending(row?.id ?? 0)).rejects.toMatchObject(fenced);
       await expect(store.doubted(row?.id ?? 0, { decisions: [decision("late")] })).rejects.toMatchObject(fenced);
       await expect(
