@@ -2,6 +2,7 @@
 import { createTestHost, type TestHost, type TestHostOptions } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 import { EngineError } from "../../core/contract/index.ts";
+import { definePlugin, type Json, Type } from "../../core/sdk/contract.ts";
 import mail from "../../plugins/mail/index.ts";
 import schedule from "../../plugins/schedule/index.ts";
 import { run } from "../core/cli/command-runner.ts";
@@ -180,6 +181,52 @@ test("a mail waits too, and is answered once", async () => {
   await host.say("and now?", { from: "owner" });
   await expect.poll(() => texts(host).filter((text) => text.includes("Subject: mail-1"))).toHaveLength(1);
   expect(host.ended().filter(({ outcome }) => outcome === "failed")).toEqual([]);
+});
+
+test("a webhook's turn that called a tool before its model went away goes on with the result, without a second call", async () => {
+  const ran: Json[] = [];
+  const model = { isAway: false, results: [] as Json[] };
+  const writer = definePlugin({
+    id: "writer",
+    version: "1.0.0",
+    host: "*",
+    setup(plugin) {
+      plugin.tool({
+        name: "note",
+        description: "Writes a line.",
+        parameters: Type.Object({ text: Type.String() }),
+        async run({ args }) {
+          ran.push(args);
+          return { ok: true, line: ran.length };
+        },
+      });
+    },
+  });
+  await using host = await createTestHost({
+    plugins: [writer],
+    async answer({ inbound, tools }, signal) {
+      if (!inbound.text.includes("the webhook")) return "hello";
+      const note = tools.find(({ name }) => name === "note");
+      model.results.push((await note?.run({ text: "milk" }, signal)) ?? null);
+      if (model.isAway) throw away;
+      return "noted";
+    },
+    config: { agents: { defaults: { heartbeat: { every: "0" } } }, hooks: { token: hookToken } },
+  });
+  await host.say("hello", { from: "owner" });
+  model.isAway = true;
+  const response = await postHook(host.url, "agent", { message: "the webhook", wakeMode: "next-heartbeat", channel: "loopback", to: "owner" });
+  const { eventId } = (await response.json()) as { eventId: string };
+  await host.advance(5 * minute);
+  await host.restart({ killed: true });
+  await host.advance(5 * minute);
+  expect(model.results.length).toBeGreaterThan(2);
+  model.isAway = false;
+  await host.advance(10 * minute);
+  expect(await host.settled(eventId)).toMatchObject({ outcome: "answered" });
+  expect(ran).toEqual([{ text: "milk" }]);
+  expect(model.results).toEqual(model.results.map(() => ({ ok: true, line: 1 })));
+  expect(texts(host).filter((text) => text.includes("noted"))).toHaveLength(1);
 });
 
 test("patienceHours 0 fails at once, and what another try does not mend never waits", async () => {
