@@ -11,16 +11,21 @@ import { removals, type Saying } from "./formatting.ts";
 import type { Ground, Walk } from "./ground.ts";
 import type { Presence } from "./presence/presence.ts";
 import type { Said } from "./said.ts";
-import { interruptedNote, stoppedNote } from "./shown-text.ts";
+import { failedNote, interruptedNote, stoppedNote } from "./shown-text.ts";
 
 /** A message that a model did not take would be in the way of every later turn. */
 const aboutMessage: ReadonlySet<string> = new Set(["model_refused", "model_context_full", "model_takes_no_files", "attempts_exhausted"]);
+
+function noteOf(reason: string): string {
+  if (reason === "stopped") return stoppedNote;
+  return reason === "attempts_exhausted" ? interruptedNote : failedNote;
+}
 
 /** What stays in the conversation in place of a reply: what a tool did, and what a person is waiting for. */
 function leftBy({ outcome, reason }: Ending, { inbound, visit }: { readonly inbound: Inbound; readonly visit: Visit }): Reply | undefined {
   const hasUsed = (visit.get(toolCalls) ?? []).some(({ summary }) => summary !== undefined);
   const isAwaited = outcome === "failed" && isPersonal(inbound) && !aboutMessage.has(reason);
-  return hasUsed || isAwaited ? textReply(reason === "stopped" ? stoppedNote : interruptedNote) : undefined;
+  return hasUsed || isAwaited ? textReply(noteOf(reason)) : undefined;
 }
 
 /** If there is nothing to say, nothing is written yet. */

@@ -95,6 +95,9 @@ export const stoppedNote = "(stopped)";
 /** The same for a failure. */
 export const interruptedNote = "(interrupted)";
 
+/** What the model reads in place of the rest of an answer that failed. */
+export const failedNote = "(the answer failed)";
+
 const fence = /^ {0,3}(`{3,}|~{3,})/;
 
 /** Adds a note to an interrupted text. An open code block is closed before the note. */

@@ -19,7 +19,7 @@ import { type Stop, silentDecision, type Trace, textReply } from "./endings/endi
 import type { PathOptions } from "./options.ts";
 import { Postponed } from "./patience.ts";
 import type { Presence } from "./presence/presence.ts";
-import { createShownText, endedText, interruptedNote, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
+import { createShownText, endedText, failedNote, interruptedNote, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
 
 type ModelUsage = NonNullable<Reply["usage"]>;
 
@@ -165,7 +165,7 @@ function withShown(stop: Stop, seen: ReturnType<ShownText["last"]> | undefined, 
   if (seen === undefined || seen.text === "") return stop;
   const shown = { ...stop, shown: endedText(seen.text, note) };
   // The model need not read the apology.
-  const inConversation = stop.say === undefined ? note : interruptedNote;
+  const inConversation = stop.stop.outcome === "silent" ? note : failedNote;
   return seen.spoken.trim() === "" ? shown : { ...shown, spoken: endedText(seen.spoken, inConversation) };
 }
 

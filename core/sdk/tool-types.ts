@@ -39,10 +39,12 @@ export interface ToolOutput {
 export type ToolResult = Json | ToolOutput;
 
 /**
- * What is known of a call that brought no result: `refused` before it ran, so nothing happened; `unreadable`: it ran, but its answer cannot
- * be read; `unknown`: it may have run. The member `outcome` of `{ ok: false, error, code }`; without one, the model reads `error` only.
+ * What is known of a call that was not done: `refused` before it ran, so nothing happened; `answered`: it ran and answered with an error, so
+ * it may have done a part; `unreadable`: it ran, but its answer cannot be read; `unknown`: it may have run. The member `outcome` of
+ * `{ ok: false, error, code }`; without one, the call counts as refused. The model reads a sentence about it, except for `answered`, where
+ * `error` is the answer.
  */
-export type ToolOutcome = "refused" | "unreadable" | "unknown";
+export type ToolOutcome = "refused" | "answered" | "unreadable" | "unknown";
 
 /**
  * Whose words the results of a tool are. `outside`: those of another program or of people, such as pages of the web. The model reads them

@@ -127,7 +127,7 @@ test.concurrent("what was seen of an answer stays where a stop, an error or the 
   // The model knows what people have read.
   expect(place.turns.at(-1)?.messages.map(({ role, text }) => [role, text.split("] ").at(-1)])).toEqual([
     ["user", "break"],
-    ["assistant", `${beginning.trim()}\n\n(interrupted)`],
+    ["assistant", `${beginning.trim()}\n\n(the answer failed)`],
     ["user", "hang"],
   ]);
   expect(shown(place).filter(({ method }) => method === "deleteMessage")).toEqual([]);

@@ -203,6 +203,23 @@ test("a turn that fails after a tool says what was done, not to write it in othe
   place.ask("And?");
   await until(() => expect(place.said()).toHaveLength(2));
   expect(lastRequest(place).join("\n")).toMatch(/Note that we need milk\.[\s\S]*\[used writer__note [\s\S]*And\?/);
+  expect(lastRequest(place).join("\n")).toContain("(the answer failed)");
+  expect(lastRequest(place).join("\n")).not.toContain("(interrupted)");
+  await stop(gateway);
+});
+
+test("a tool that answered with an error may have done a part: the apology says so", { timeout: 60_000 }, async () => {
+  const place = await prepare();
+  const gateway = await restart(place);
+  place.model.script(note("spoilt milk"), refuse(400, "I will not."));
+  place.ask("Note that the milk is spoilt.");
+  await until(() => expect(place.said()).toHaveLength(1));
+  expect(place.said()[0]).toContain("I had begun writer__note, and it is not known whether that took effect.");
+  expect(place.said()[0]).not.toMatch(/in other words|send your message again/i);
+  // The model reads the server's own words, without a sentence of the gateway about them.
+  expect(lastRequest(place).join("\n")).toContain("the file was written, its index was not");
+  expect(lastRequest(place).at(-1)).not.toContain('"outcome"');
+  expect(await why(place)).toContain("mcp_tool_error");
   await stop(gateway);
 });
 

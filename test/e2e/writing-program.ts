@@ -1,6 +1,6 @@
 /**
  * An MCP program whose tool `note` writes each call to a file before it answers: `node writing-program.ts FILE`. While `FILE.hold` exists, it
- * does not answer.
+ * does not answer. A note with the word `spoilt` is written, and answered with an error.
  */
 import { appendFileSync, existsSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -23,6 +23,8 @@ async function resultOf({ method, params = {} }: Message): Promise<object> {
     };
   appendFileSync(file, `${JSON.stringify({ args: params.arguments, meta: params._meta })}\n`);
   while (existsSync(`${file}.hold`)) await sleep(20);
+  if (JSON.stringify(params.arguments).includes("spoilt"))
+    return { content: [{ type: "text", text: "the file was written, its index was not" }], isError: true };
   return { content: [{ type: "text", text: "it is noted" }] };
 }
 

@@ -5,7 +5,7 @@ import type { ToolOutcome, ToolWords } from "../../sdk/contract.ts";
 import { cleanExternal, mapTexts, wrapToolText } from "../../untrusted/index.ts";
 
 /** The model reads these outside of any wrapper, so no tool chooses their words. */
-const sentences: Readonly<Record<ToolOutcome, string>> = {
+const sentences: Readonly<Record<Exclude<ToolOutcome, "answered">, string>> = {
   refused: "The call was refused before it ran. Nothing happened.",
   unreadable: "The call ran, but its answer cannot be read. Do not repeat it before you have looked at what it did.",
   unknown: "It is not known whether the call took effect. Look at what it did before you repeat it.",
@@ -13,6 +13,7 @@ const sentences: Readonly<Record<ToolOutcome, string>> = {
 
 const codes: Readonly<Record<ToolOutcome, string>> = {
   refused: "tool_refused",
+  answered: "tool_error",
   unreadable: "tool_unreadable",
   unknown: "outcome_unknown",
 };
@@ -20,7 +21,7 @@ const codes: Readonly<Record<ToolOutcome, string>> = {
 const codePattern = /^[a-z][a-z0-9_]{0,63}$/;
 
 const outcomeOf = ({ outcome }: { readonly outcome?: unknown }): ToolOutcome | undefined =>
-  outcome === "refused" || outcome === "unreadable" || outcome === "unknown" ? outcome : undefined;
+  typeof outcome === "string" && Object.hasOwn(codes, outcome) ? (outcome as ToolOutcome) : undefined;
 
 /** Why a call was not done; `undefined` if it was. Only the name of a code is kept: the rest may contain what people wrote. */
 export function codeOf(result: Json): string | undefined {
@@ -41,10 +42,10 @@ export const refusal = (code: string, error: string, outcome?: ToolOutcome): Jso
 /** A result as the model reads it. Its files stay as they are. `gateway`: the gateway's own words. */
 export function inWords(result: Json, { name, words }: { readonly name: string; readonly words: ToolWords | "gateway" }): Json {
   const outcome = isObject(result) && result.ok === false ? outcomeOf(result) : undefined;
-  const sentence = outcome === undefined ? {} : { code: codeOf(result) ?? "", outcome: sentences[outcome] };
+  const sentence = outcome === undefined || outcome === "answered" ? undefined : { code: codeOf(result) ?? "", outcome: sentences[outcome] };
   if (words !== "outside") {
     const said = words === "gateway" ? result : withoutMedia(result, (rest) => mapTexts(rest, cleanExternal) as Json);
-    return outcome === undefined ? said : { ...(said as object), ...sentence };
+    return sentence === undefined ? said : { ...(said as object), ...sentence };
   }
   const wrap = (text: string) => wrapToolText({ text, source: `result of the tool ${name}` });
   const textOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));

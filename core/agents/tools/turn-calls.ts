@@ -79,7 +79,8 @@ export function effectOf(result: Json, code: string | undefined): ToolUse["effec
   const outcome = isObject(result) ? result.outcome : undefined;
   if (outcome === "refused") return undefined;
   if (outcome === "unreadable") return "done";
-  if (outcome === "unknown") return "unknown";
+  // A tool that answered with an error may have done a part before.
+  if (outcome === "unknown" || outcome === "answered") return "unknown";
   return code === "outcome_unknown" || code === "tool_timeout" || code === "tool_failed" ? "unknown" : undefined;
 }
 

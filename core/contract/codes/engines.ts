@@ -169,6 +169,10 @@ export const engineCodes = {
     meaning: "A call was not made, because it could not be recorded first; the model read that.",
     hint: "Read the log lines around it: `{command} logs`. The state cannot be written.",
   },
+  tool_error: {
+    meaning: "A tool ran and reported an error, so it may have done a part; the model read the error.",
+    hint: "Read the log lines of the plugin: `{command} logs`.",
+  },
   tool_refused: { meaning: "A tool did not do what it was asked; the model read the reason.", hint: "Read the log lines of the plugin." },
   tool_source_down: {
     meaning: "The turn needs tools whose source is not available.",

@@ -22,7 +22,7 @@ const remedies: ReadonlyMap<string, string> = new Map([
   ["model_tool_loop", `Sorry, I used all the tool calls allowed for one answer and did not finish. ${askLess}`],
   ["turn_timeout", `Sorry, the answer took too long. ${askLess}`],
   ["answer_too_long", `Sorry, the answer was too long. ${askLess}`],
-  ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message. Please send it again, or in other words."],
+  ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message. Please send it again."],
   ["model_takes_no_files", "Sorry, the model does not accept this file. Please send it as text, or write what is in it."],
   ["model_content_refused", "Sorry, the model refused this message. Please write it in other words; /new starts a new conversation."],
   // The reason may be a tool, a setting or the history, so the person must not look for it in their words.
@@ -56,6 +56,8 @@ const unfinished = "Sorry, something went wrong and I could not finish.";
 /** In place of a remedy that asks for the message once more: what was done would be done twice. */
 const remediesAfterTools: ReadonlyMap<string, string> = new Map([
   ["model_refused", "Sorry, the model refused to go on, so I could not finish."],
+  // What the model refused may be what a tool returned.
+  ["model_content_refused", "Sorry, the model refused to go on, so I could not finish."],
   ["model_empty", "Sorry, the model gave an empty answer twice, so I could not finish."],
   ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message."],
 ]);

@@ -80,6 +80,13 @@ test.each([
   expect(await host.why(eventId)).toContainEqual(expect.objectContaining({ code }));
 });
 
+test("an error that a tool answered with is read as the tool wrote it", async () => {
+  const failed = () => ({ ok: false, error: "The index is full.", outcome: "answered" });
+  expect(await ask(await sourceOf(failed), "lab_read")).toEqual({ ok: false, code: "tool_error", error: wrapped("The index is full.") });
+  const own = await hostWith((host) => host.tool({ name: "lab_own", description: "Reads.", parameters: Type.Object({}), run: failed }));
+  expect(await ask(own, "lab_own")).toMatchObject({ ok: false, error: "The index is full." });
+});
+
 test("a result that cannot be read is no failure of the call: the tool ran", async () => {
   const host = await sourceOf(() => ({ text: 5 }) as unknown as Json);
   expect(await ask(host, "lab_read")).toMatchObject({ code: "tool_unreadable", outcome: expect.stringMatching(/^The call ran/) });
