@@ -1,6 +1,7 @@
 /** Runs one unit from its lane to its end: it passes the stations, or resumes with what an earlier process left in the outbox. */
 import type { Unit } from "../state/index.ts";
 import { countedAttempt, isFirstRun, Visit } from "../stations/index.ts";
+import { exhausted } from "./endings/exhausted.ts";
 import type { createHandBack } from "./endings/hand-back.ts";
 import type { Ground, Walk } from "./ground.ts";
 import { createAttempt } from "./lanes/attempt.ts";
@@ -47,7 +48,7 @@ export function createRun(
 }
 
 /** What an earlier process, or another node, said and did not send. */
-async function resume({ store, files, clock }: Ground, { unit, trace, signal }: Walk): Promise<Said> {
+async function resume({ store, files, clock }: Ground, { unit, trace, attempt, signal }: Walk): Promise<Said> {
   const [unsent, failedPart] = await Promise.all([store.unsent(unit.id), store.failedPart(unit.id)]);
   const { rows, lost, ...kept } = await files.restore(unit.id, unsent);
   for (const { row, node } of lost) {
@@ -57,5 +58,7 @@ async function resume({ store, files, clock }: Ground, { unit, trace, signal }: 
   }
   const failure = failedPart ?? (lost.length > 0 ? "file_lost" : undefined);
   const ending = unit.ending ?? { outcome: "answered", reason: "answered" };
+  // A run that only sends the apology is no attempt: reports show the number beside the one of the trace.
+  if (ending.reason === exhausted) await attempt.returns();
   return { ending, rows, files: kept, ...(failure !== undefined && { failure }) };
 }

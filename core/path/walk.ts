@@ -151,7 +151,7 @@ async function giveUp(ground: Ground, walk: Walk): Promise<Said> {
   const ending = exhaustedEnding(trace, { attempts, route: found?.route });
   const said = await sayGivenUp(ground, walk, ending, found);
   // Reports count the attempts that were to end. Set only now, because the number limits how often the event is read.
-  await ground.store.setAttempts(unit.id, attempts);
+  await walk.attempt.returns();
   return said;
 }
 

@@ -19,7 +19,10 @@ export interface CountedAttempt {
    */
   begin(what: "wait" | "work"): Promise<void> | undefined;
   end(what: "wait" | "work"): Promise<void> | undefined;
-  /** An earlier run waited for a person who has not answered yet: until this one waits or works, it only returns to that wait. */
+  /**
+   * The run only takes up an earlier one, until it waits or works: it returns to a question that is still open, or sends the apology of a
+   * unit that used up its attempts.
+   */
   returns(): Promise<void> | undefined;
 }
 

@@ -139,12 +139,15 @@ describe("kill -9", () => {
     expect(line).toMatchObject({ outcome: "failed", reason: "attempts_exhausted", hint: expect.stringContaining("log lines") });
     const told = await run(["why", line.event ?? "", "--config", place.file], { home: place.home });
     expect(told.out).toMatch(/^failed \(attempts_exhausted\)/);
+    expect(told.out).toMatch(/^ *attempts +3$/m);
+    expect(told.out).toContain("3 attempts did not end");
     const status = await run(["status", "--config", place.file], { home: place.home });
     expect(status.out).toMatch(/1 failed/);
     platform.act.say(ada, ada, "still there?");
     await answered(platform, ada, "You said: still there?");
     await stop(gateway);
-    expect(answers(platform, ada)).toEqual([expect.stringContaining("interrupted three times"), "You said: still there?"]);
+    const apology = "Sorry, I was interrupted three times while I worked on your message. Please send it again.";
+    expect(answers(platform, ada)).toEqual([apology, "You said: still there?"]);
   });
 });
 

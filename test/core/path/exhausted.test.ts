@@ -58,9 +58,35 @@ test("an event that was killed in all its attempts fails with an apology, and th
   const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
   running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat] });
   const report = await running.settled("e");
-  expect(report).toMatchObject({ outcome: "failed", reason: "attempts_exhausted" });
+  expect(report).toMatchObject({ outcome: "failed", reason: "attempts_exhausted", attempts: 3 });
+  expect(report.decisions).toContainEqual(expect.objectContaining({ detail: "3 attempts did not end" }));
   expect(loopback.removed).toEqual(["half-said"]);
   expect(loopback.sent).toEqual([{ chat: "7", text: expect.stringContaining("interrupted three times") }]);
+});
+
+test("a run that only sends the apology is no attempt, also while it waits for its channel", async () => {
+  await killInTurn(3);
+  const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
+  await store.begin(1);
+  await store.claim("loopback:default:7", { now: 1, limit: 10 });
+  const address = { channel: "loopback", account: "default", chat: "7" };
+  const part = { kind: "text", chars: 5, body: { text: "sorry" } };
+  const ending = { outcome: "failed", reason: "attempts_exhausted" } as const;
+  await store.say({ unitId: "e", at: 1, rows: [{ address, operation: "send", part }], ending });
+  await store.setAttempts("e", 3);
+  await store.close();
+  const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
+  // While the channel is away, the apology waits for it.
+  running = await startGateway({ directory, plugins: [repeat] });
+  const reader = await openSqliteReader({ directory: join(directory, "state"), now: Date.now });
+  await expect.poll(async () => (await reader.event("e"))?.decisions.map(({ code }) => code)).toEqual(["account_not_open"]);
+  expect((await reader.event("e"))?.attempts).toBe(3);
+  await reader.close();
+  await running.gateway.close();
+  const loopback = createLoopback();
+  running = await startGateway({ directory, config, plugins: [loopback.plugin, repeat] });
+  expect(await running.settled("e")).toMatchObject({ outcome: "failed", attempts: 3 });
+  expect(loopback.sent).toHaveLength(1);
 });
 
 test("an event that is killed once more while its apology is looked for ends without one", async () => {
