@@ -1,7 +1,9 @@
 /** What is kept of a person beside conversations: pairing, devices, data of plugins, reactions, and events that have not ended. */
+import { join } from "node:path";
 import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
-import { definePlugin } from "../../core/sdk/contract.ts";
+import { definePlugin, Type } from "../../core/sdk/contract.ts";
+import { openSqliteStore } from "../../core/state/sqlite/index.ts";
 import botchat from "../../plugins/botchat/index.ts";
 import devicePair from "../../plugins/device-pair/index.ts";
 import { temporaryHome } from "../core/cli/command.ts";
@@ -122,6 +124,41 @@ test("pairing, ownership, devices and the data of plugins go with a person; thos
   const { data, pairing } = await exported(bela);
   expect(data.map(({ key }: { key: string }) => key)).toEqual(expect.arrayContaining([`greeted:${bela}`, "note of Bela Varga"]));
   expect(pairing).toMatchObject([{ state: "approved", owner: true }]);
+});
+
+test("recorded calls of tools go with the person whose failed turn made them; those of others stay", async () => {
+  const lab = definePlugin({
+    id: "lab",
+    version: "1.0.0",
+    host: "^0.1.0",
+    setup(plugin) {
+      const parameters = Type.Object({ text: Type.String() });
+      plugin.tool({ name: "note", description: "Notes a text.", parameters, run: ({ args }) => ({ noted: `${args.text} in the book` }) });
+    },
+  });
+  const host = await createTestHost({
+    plugins: [lab],
+    async answer({ inbound, tools }, signal) {
+      await tools.find(({ name }) => name === "note")?.run({ text: inbound.text }, signal);
+      throw new Error("no model");
+    },
+    allowErrors: [/no model/],
+  });
+  onTestFinished(() => host.close());
+  for (const [from, text] of [
+    ["ada", "strawberries"],
+    ["bela", "apples"],
+  ] as const)
+    expect(await host.say(text, { from })).toMatchObject({ outcome: "failed" });
+  const command = (...args: readonly string[]) => run([...args, "--config", host.configFile], { home: temporaryHome() });
+  const { data } = JSON.parse((await command("privacy", "export", "loopback:ada")).out);
+  expect(data).toMatchObject([
+    { namespace: "tool-calls", value: { args: { text: "strawberries" }, result: { noted: "strawberries in the book" } } },
+  ]);
+  expect((await command("privacy", "erase", "loopback:ada")).out).toContain("1 record of tools, plugins and devices");
+  const store = await openSqliteStore({ directory: join(host.directory, "state"), now: host.now });
+  onTestFinished(() => store.close());
+  expect(await store.list("tool-calls")).toMatchObject([{ value: { args: { text: "apples" } } }]);
 });
 
 test("a reaction goes before and after a turn has read it; that of another person in the same conversation stays", async () => {

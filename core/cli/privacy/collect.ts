@@ -4,6 +4,7 @@ import { join, sep } from "node:path";
 import { createPairing } from "../../access/pairing.ts";
 import { messageText } from "../../agents/conversation/transcript.ts";
 import { createWaitingEvents, type WaitingEvent, waitingEventsNamespace } from "../../agents/conversation/waiting-events.ts";
+import { callRecordsNamespace, eventOfCall } from "../../agents/tools/call-records.ts";
 import type { Json } from "../../contract/types.ts";
 import type { KeptMessage, KeptRow, Person } from "../../state/removals.ts";
 import type { EventReport } from "../../state/report.ts";
@@ -61,10 +62,18 @@ export async function collect(
     turns: turns.filter(({ message }) => !sessions.includes(message.session)),
     sent,
     pairing: await pairingOf(store, person, now),
-    rows: (await store.rowsAbout(person.id)).filter((row) => isAbout(row, person)),
+    rows: await rowsOf(store, person, new Set(units)),
     reactions: await reactionsOf(store, new Set(units), now),
     files: filesIn(turns, stateDirectory),
   };
+}
+
+/** Data of plugins and of the core, and what is recorded of the calls of tools that the person's events made. */
+async function rowsOf(store: Store, person: Person, units: ReadonlySet<string>): Promise<readonly KeptRow[]> {
+  const [about, recorded] = await Promise.all([store.rowsAbout(person.id), store.list(callRecordsNamespace)]);
+  const calls = recorded.flatMap(({ key, value }) => (units.has(eventOfCall(key)) ? [{ namespace: callRecordsNamespace, key, value }] : []));
+  const all = [...about.filter((row) => isAbout(row, person)), ...calls];
+  return [...new Map(all.map((row) => [`${row.namespace}\n${row.key}`, row])).values()];
 }
 
 async function openAbout(store: Store, { channel, id }: Person): Promise<readonly string[]> {

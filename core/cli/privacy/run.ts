@@ -173,7 +173,7 @@ function summary(found: Collected): string {
     some(sent, "message to them", "messages to them"),
     some(files, "file", "files"),
     some(pairings, "pairing", "pairings"),
-    some(rows, "record of plugins and devices", "records of plugins and devices"),
+    some(rows, "record of tools, plugins and devices", "records of tools, plugins and devices"),
     ...(reactions === 0 ? [] : [some(reactions, "reaction that waits for a turn", "reactions that wait for a turn")]),
   ].join(", ");
 }
