@@ -60,6 +60,12 @@ export interface Header {
   readonly value: string;
 }
 
+/**
+ * Why the text of a mail is out of reach: it is encrypted, or it is inside the signature of the whole mail. `sealed`: one of both, and the
+ * mail does not say which.
+ */
+export type Seal = "encrypted" | "signed" | "sealed";
+
 export interface Mail {
   readonly id: string;
   /** The mail's folder or its labels; a source has one of the two. */
@@ -85,7 +91,7 @@ export interface Mail {
   /** The messages that it encloses, such as a forwarded one. */
   readonly forwarded?: readonly ForwardedMessage[];
   readonly calendar?: readonly CalendarEntry[];
-  readonly isEncrypted?: boolean;
+  readonly seal?: Seal;
   /** Fields of the payload that only this source has; they appear beside `messages`. */
   readonly beside?: { readonly [field: string]: Json };
   /** Why a part of the mail could not be read. */

@@ -62,11 +62,13 @@ export function readEnvelope({ id, threadId, labelIds = [], snippet, internalDat
 
 function describe({ mimeType = "", filename = "", body, parts = [], ...part }: Part): Described<Part> {
   const type = mimeType.toLowerCase();
+  const smimeType = parameterOf(part, "smime-type");
   return {
     type,
     isAttached: filename !== "" || /^\s*attachment\b/i.test(headerOf(part, "content-disposition")),
     attachment: { name: oneLine(filename), type: oneLine(type), size: body?.size ?? 0 },
     parts,
+    ...(smimeType !== undefined && { smimeType }),
     ...(type.startsWith("message/") && { message: enclosedHeader(parts[0]) }),
   };
 }
@@ -80,9 +82,11 @@ function enclosedHeader(part: Part = {}): EnclosedHeader {
 const headerOf = ({ headers = [] }: Part, wanted: string) =>
   headers.find(({ name }) => name.toLowerCase() === wanted)?.value.slice(0, maxHeaderLength) ?? "";
 
-function charsetOf(part: Part): string {
-  return /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(headerOf(part, "content-type"))?.[1] ?? "windows-1252";
-}
+const charsetOf = (part: Part): string => parameterOf(part, "charset") ?? "windows-1252";
+
+/** A parameter of the part's type. */
+const parameterOf = (part: Part, name: "charset" | "smime-type"): string | undefined =>
+  new RegExp(`;\\s*${name}\\s*=\\s*"?([^\\s";]+)`, "i").exec(headerOf(part, "content-type"))?.[1];
 
 /** The API returns most texts as UTF-8, whatever the mail declares, and some unchanged. */
 function decode(bytes: Uint8Array, { declared, cut }: { readonly declared: string; readonly cut: boolean }): string {

@@ -12,6 +12,7 @@ export function structureOf(root: MessageStructureObject): Outline<MessageStruct
       isAttached: disposition?.toLowerCase() === "attachment" || name !== undefined,
       attachment: { name: oneLine(name ?? ""), type: oneLine(type), size: decodedSize(part, size) },
       parts: childNodes,
+      ...(parameters?.["smime-type"] !== undefined && { smimeType: parameters["smime-type"] }),
       ...(envelope !== undefined && { message: headerOf(envelope) }),
     };
   });

@@ -17,11 +17,11 @@ export class TooLongPart extends Error {
   override readonly name = "TooLongPart";
 }
 
-type Contents = Pick<Mail, "text" | "forwarded" | "calendar" | "isEncrypted" | "attachments" | "bodyError">;
+type Contents = Pick<Mail, "text" | "forwarded" | "calendar" | "seal" | "attachments" | "bodyError">;
 type MailText = NonNullable<Mail["text"]>;
 
 export async function readContents<Part>(
-  { texts, enclosed, calendars, isEncrypted, attachments }: Outline<Part>,
+  { texts, enclosed, calendars, seal, attachments }: Outline<Part>,
   { maxBytes, read }: { readonly maxBytes: number; readonly read: ReadPart<Part> },
 ): Promise<Contents> {
   const tooLong = new Set<Part>();
@@ -85,7 +85,8 @@ export async function readContents<Part>(
     if (file !== undefined) calendar.push(...parseCalendar(file.value));
   }
   return {
-    ...{ attachments, forwarded, calendar, isEncrypted },
+    ...{ attachments, forwarded, calendar },
+    ...(seal !== undefined && { seal }),
     ...(text !== undefined && { text }),
     ...(tooLong.size > 0 && text === undefined && { bodyError: "the text of the mail is too long" }),
   };

@@ -1,16 +1,22 @@
 /** What the agent reads below the text of a mail: its files, its calendar entries, the messages in it, and why it has no text. */
 
-import type { Attachment, ForwardedMessage, Mail } from "../source.ts";
+import type { Attachment, ForwardedMessage, Mail, Seal } from "../source.ts";
 import type { CalendarEntry } from "./calendar.ts";
 
 /** Further files are counted. The payload lists all of them. */
 const mostNamed = 20;
 
+const seals: Readonly<Record<Seal, string>> = {
+  encrypted: "encrypted. Its text cannot be read here.",
+  signed: "signed as a whole with S/MIME. Its text is inside the signature, which cannot be read here.",
+  sealed: "encrypted, or signed as a whole. Its text cannot be read here.",
+};
+
 /** Begins with an empty line if it is not empty. */
-export function notesOf({ text, attachments, forwarded = [], calendar = [], isEncrypted, bodyError }: Mail): string {
+export function notesOf({ text, attachments, forwarded = [], calendar = [], seal, bodyError }: Mail): string {
   const lines: string[] = [];
   if (text === undefined) {
-    if (isEncrypted === true) lines.push("[This mail is encrypted, or signed as a whole. Its text cannot be read here.]");
+    if (seal !== undefined) lines.push(`[This mail is ${seals[seal]}]`);
     else if (bodyError !== undefined) lines.push(`[The text of this mail cannot be read: ${bodyError}.]`);
     else lines.push("[This mail has no readable text.]");
   }

@@ -1,5 +1,5 @@
 /** What a mail contains, whatever the protocol that describes its parts: texts, attachments, enclosed messages, calendar entries. */
-import type { Attachment } from "../source.ts";
+import type { Attachment, Seal } from "../source.ts";
 
 /** Further parts of a mail are ignored. */
 const maxParts = 2_000;
@@ -19,6 +19,8 @@ export interface Described<Part> {
   readonly attachment: Attachment;
   /** Empty for a part that contains no others. */
   readonly parts: readonly Part[];
+  /** The parameter `smime-type` of its type, as the mail has it; absent if it has none. */
+  readonly smimeType?: string;
   /** Of a part that is a message, what its header says. */
   readonly message?: EnclosedHeader;
 }
@@ -45,7 +47,8 @@ export interface Outline<Part> {
   /** Forwarded messages and the like, in order. */
   readonly enclosed: readonly Enclosed<Part>[];
   readonly calendars: readonly Part[];
-  readonly isEncrypted: boolean;
+  /** Absent unless a part is encrypted or contains the mail that it signs. */
+  readonly seal?: Seal;
   readonly attachments: readonly Attachment[];
 }
 
@@ -78,7 +81,7 @@ export function outlineOf<Part>(root: Part, describe: (part: Part) => Described<
   const enclosed: Message<Part>[] = [];
   const attachments: Attachment[] = [];
   const calendars: Part[] = [];
-  let isEncrypted = false;
+  let seal: Seal | undefined;
   const attach = (one: Attachment) => {
     if (attachments.length < maxAttachments) attachments.push(one);
   };
@@ -95,8 +98,8 @@ export function outlineOf<Part>(root: Part, describe: (part: Part) => Described<
     const place = left.pop();
     if (place === undefined) break;
     const { part, branch, message } = place;
-    const { type, isAttached, attachment, parts, message: header } = describe(part);
-    if (type === "multipart/encrypted" || /^application\/(?:x-)?pkcs7-mime$/.test(type)) isEncrypted = true;
+    const { type, isAttached, attachment, parts, smimeType, message: header } = describe(part);
+    seal ??= sealOf(type, smimeType);
     const isMessage = type === "message/rfc822" || type === "message/global";
     if (parts.length > 0) {
       if (isMessage && isAttached) attach(attachment);
@@ -118,8 +121,19 @@ export function outlineOf<Part>(root: Part, describe: (part: Part) => Described<
   return {
     texts: own.choice.texts(),
     enclosed: enclosed.map(({ header, choice }) => ({ ...header, texts: choice.texts() })),
-    ...{ calendars, isEncrypted, attachments },
+    ...{ calendars, attachments },
+    ...(seal !== undefined && { seal }),
   };
+}
+
+function sealOf(type: string, smimeType = ""): Seal | undefined {
+  if (type === "multipart/encrypted") return "encrypted";
+  if (!/^application\/(?:x-)?pkcs7-mime$/.test(type)) return undefined;
+  const kind = smimeType.toLowerCase();
+  if (kind === "signed-data") return "signed";
+  // It contains certificates and no text.
+  if (kind === "certs-only") return undefined;
+  return /^(?:auth)?enveloped-data$/.test(kind) ? "encrypted" : "sealed";
 }
 
 interface Choice<Part> {

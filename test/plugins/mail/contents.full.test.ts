@@ -120,6 +120,22 @@ const cases: readonly Case[] = [
     reads: ["[This mail is encrypted", '"encrypted.asc"'],
   },
   {
+    name: "that a mail is signed as a whole",
+    of: { type: 'application/pkcs7-mime; smime-type="signed-data"; name="smime.p7m"', body: Buffer.alloc(30).toString("base64") },
+    reads: ["[This mail is signed as a whole with S/MIME. Its text is inside the signature", '"smime.p7m"'],
+    not: ["no readable text"],
+  },
+  {
+    name: "that a mail is encrypted with S/MIME",
+    of: { type: "application/pkcs7-mime; smime-type=enveloped-data; name=smime.p7m", body: Buffer.alloc(30).toString("base64") },
+    reads: ["[This mail is encrypted. Its text cannot be read here.]"],
+  },
+  {
+    name: "that a mail is encrypted or signed, where it does not say which",
+    of: { type: "application/x-pkcs7-mime; name=smime.p7m", body: Buffer.alloc(30).toString("base64") },
+    reads: ["[This mail is encrypted, or signed as a whole. Its text cannot be read here.]"],
+  },
+  {
     name: "that a mail is a picture",
     of: { type: "image/png", body: Buffer.alloc(30).toString("base64") },
     reads: ["[This mail has no readable text.]", "[attached file, not read: without a name (image/png"],

@@ -68,6 +68,18 @@ describe("the text of a mail of the Gmail API", () => {
     );
   });
 
+  test.each([
+    ["smime-type=signed-data", { encrypted: false, signed: true }],
+    ['SMIME-Type="Enveloped-Data"', { encrypted: true, signed: false }],
+    ["name=smime.p7m", { encrypted: true, signed: false }],
+  ])("is out of reach in a mail whose type has %s: the payload says why", async (parameter, says) => {
+    const headers = [{ name: "Content-Type", value: `application/pkcs7-mime;\r\n ${parameter}` }];
+    const mail = await read({ mimeType: "application/pkcs7-mime", filename: "smime.p7m", body: { size: 90 }, headers });
+    expect(payloadOf(mail, { source: "gmail", account: "ada", verdict: { result: "none" }, maxBytes: 1_000 })).toMatchObject({
+      messages: [{ body: "", ...says }],
+    });
+  });
+
   test("is the HTML part where there is no plain one", async () => {
     expect((await read(part("text/html", "<p>Hello</p>"))).text).toEqual({ value: "Hello", cut: false });
   });
