@@ -77,17 +77,27 @@ export async function fetchLimited(
   const isStream = response.headers.get("content-type")?.startsWith("text/event-stream") === true;
   let left = maxBytes;
   let endsLine = false;
-  const counted = new TransformStream<Uint8Array, Uint8Array>({
-    transform(piece, controller) {
-      // An empty line ends an event, and may fall between two pieces.
-      const end = isStream ? endOfEvent(piece, endsLine) : -1;
-      endsLine = isLineEnd(piece.at(-1));
-      left = end < 0 ? left - piece.byteLength : maxBytes - (piece.byteLength - end);
-      if (left >= 0) controller.enqueue(piece);
-      else controller.error(fault?.(host) ?? new ResponseLimitError(host, "bytes", maxBytes));
+  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
+  // Reads only when it is asked: a pipe would go on reading while its reader pauses for the rest of the process.
+  const counted = new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        const { done, value } = await reader.read();
+        if (done) return controller.close();
+        // An empty line ends an event, and may fall between two pieces.
+        const end = isStream ? endOfEvent(value, endsLine) : -1;
+        endsLine = isLineEnd(value.at(-1));
+        left = end < 0 ? left - value.byteLength : maxBytes - (value.byteLength - end);
+        if (left >= 0) return controller.enqueue(value);
+        const error = fault?.(host) ?? new ResponseLimitError(host, "bytes", maxBytes);
+        await reader.cancel(error).catch(() => undefined);
+        controller.error(error);
+      },
+      cancel: (reason) => reader.cancel(reason),
     },
-  });
-  return new Response(response.body.pipeThrough(counted), response);
+    { highWaterMark: 0 },
+  );
+  return new Response(counted, response);
 }
 
 const isLineEnd = (byte: number | undefined): boolean => byte === 0x0a || byte === 0x0d;

@@ -14,7 +14,7 @@ export const streamBounds: Bounds = { line: 12 * 1024 * 1024, total: 32 * 1024 *
 /** The reason of an error is at its beginning. */
 export const longestError = 64 * 1024;
 
-function exceeded(what: string, bytes: number): EngineError {
+export function exceeded(what: string, bytes: number): EngineError {
   return new EngineError("model_garbled", {
     detail: `The model server sent ${what} of more than ${bytes / (1024 * 1024)} MB`,
     hint: "Look at that server, and at baseUrl of its provider.",
@@ -41,6 +41,13 @@ export async function beginningOf(body: ReadableStream<Uint8Array>, most: number
     await reader.cancel().catch(() => undefined);
   }
   return new Uint8Array(Buffer.concat(chunks).subarray(0, most));
+}
+
+export type BodyReader = ReadableStreamDefaultReader<Uint8Array>;
+
+function nextOf(chunks: Iterator<Uint8Array>): { readonly done: false; readonly value: Uint8Array } | undefined {
+  const { done, value } = chunks.next();
+  return done === true ? undefined : { done: false, value };
 }
 
 /** What is handed on at once: the SDK handles all events in it without a pause. */
@@ -86,16 +93,17 @@ class Lines {
 
 /**
  * A body in whole lines. The parser behind it would search an unfinished line again with each chunk of it, and keep it as text; here it is
- * kept as bytes, up to the bound. Long pieces are handed on in parts, with pauses for whatever else the process has to do.
+ * kept as bytes, up to the bound. Long pieces are handed on in parts, with pauses for whatever else the process has to do. `begun`: what was
+ * read of the body before.
  */
-export function inLines(body: ReadableStream<Uint8Array>, bounds: Bounds): ReadableStream<Uint8Array> {
+export function inLines(begun: readonly Uint8Array[], reader: BodyReader, bounds: Bounds): ReadableStream<Uint8Array> {
   async function* pieces(): AsyncGenerator<Uint8Array> {
     const lines = new Lines(bounds);
     let since = performance.now();
-    const reader = body.getReader();
+    const first = begun.values();
     try {
       for (;;) {
-        const { done, value } = await reader.read();
+        const { done, value } = nextOf(first) ?? (await reader.read());
         const whole = done ? lines.rest() : lines.take(value);
         for (let at = 0; at < (whole?.length ?? 0); at += mostAtOnce) {
           if (whole !== undefined) yield whole.subarray(at, at + mostAtOnce);

@@ -1,6 +1,6 @@
 /** Recognizes a reply with status 200 whose body is a JSON object instead of a stream. Some servers report errors in this way. */
-
-import { beginningOf, inLines, longestError, streamBounds } from "./bounded-body.ts";
+import { fetchLimited } from "service-gateway/sdk/reading";
+import { type BodyReader, beginningOf, exceeded, inLines, longestError, streamBounds } from "./bounded-body.ts";
 
 /** Longer bodies are cut. The error is at their beginning. */
 const longestBody = 65_536;
@@ -16,30 +16,18 @@ export class Unstreamed extends Error {
   }
 }
 
-/** A stream of chunks that have been read, and of those that follow. */
-function withBegun(begun: readonly Uint8Array[], reader: ReadableStreamDefaultReader<Uint8Array>): ReadableStream<Uint8Array> {
-  return new ReadableStream<Uint8Array>({
-    start(controller) {
-      for (const chunk of begun) controller.enqueue(chunk);
-    },
-    async pull(controller) {
-      const { done, value } = await reader.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    },
-    cancel: (reason) => reader.cancel(reason),
-  });
-}
-
 /**
  * `fetch` for calls that expect a stream. The first character of the body decides whether it is one, because content types are often wrong:
  * no line of a stream of events begins with a brace. Every body is bounded, whatever its kind.
  */
-export async function fetchStream(...request: Parameters<typeof fetch>): Promise<Response> {
-  const response = await fetch(...request);
+export async function fetchStream(...[input, init]: Parameters<typeof fetch>): Promise<Response> {
+  const { total } = streamBounds;
+  // Some servers answer at another path than the configured one.
+  const request = { redirect: "follow", ...init } as const;
+  const response = await fetchLimited(input, request, { maxBytes: total, fault: () => exceeded("a reply", total) });
   if (response.body === null) return response;
   if (!response.ok) return new Response(await beginningOf(response.body, longestError), response);
-  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
+  const reader: BodyReader = response.body.getReader();
   const begun: Uint8Array[] = [];
   for (let text = "", length = 0; length < longestBody; ) {
     const { done, value } = await reader.read();
@@ -52,5 +40,5 @@ export async function fetchStream(...request: Parameters<typeof fetch>): Promise
     await reader.cancel().catch(() => undefined);
     throw new Unstreamed(text.slice(0, longestBody));
   }
-  return new Response(inLines(withBegun(begun, reader), streamBounds), response);
+  return new Response(inLines(begun, reader, streamBounds), response);
 }
