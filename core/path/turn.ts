@@ -19,7 +19,15 @@ import { type Stop, silentDecision, type Trace, textReply } from "./endings/endi
 import type { PathOptions } from "./options.ts";
 import { Postponed } from "./patience.ts";
 import type { Presence } from "./presence/presence.ts";
-import { createShownText, endedText, failedNote, interruptedNote, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
+import {
+  createShownText,
+  endedText,
+  failedNote,
+  interruptedNote,
+  type ShownText,
+  type ShownTextOptions,
+  stoppedNote,
+} from "./shown-text.ts";
 
 type ModelUsage = NonNullable<Reply["usage"]>;
 

@@ -58,7 +58,8 @@ export function shownAnswer(server: string, answer: Answer, hide: (text: string)
   if (data !== undefined && !contains(texts, data)) texts.push(JSON.stringify(data));
   if (texts.length === 0 && media.length === 0) texts.push("(empty)");
   const text = texts.join("\n");
-  if (isError === true || isError === "true" || isError === 1) return { ok: false, error: text, code: "mcp_tool_error", outcome: "answered" };
+  if (isError === true || isError === "true" || isError === 1)
+    return { ok: false, error: text, code: "mcp_tool_error", outcome: "answered" };
   return { text, ...(media.length > 0 && { media }) };
 }
 

@@ -215,7 +215,12 @@ test("a webhook's turn that called a tool before its model went away goes on wit
   });
   await host.say("hello", { from: "owner" });
   model.isAway = true;
-  const response = await postHook(host.url, "agent", { message: "the webhook", wakeMode: "next-heartbeat", channel: "loopback", to: "owner" });
+  const response = await postHook(host.url, "agent", {
+    message: "the webhook",
+    wakeMode: "next-heartbeat",
+    channel: "loopback",
+    to: "owner",
+  });
   const { eventId } = (await response.json()) as { eventId: string };
   await host.advance(5 * minute);
   await host.restart({ killed: true });

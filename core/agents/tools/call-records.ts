@@ -68,7 +68,10 @@ export function createCallRecords({
       return found.map(({ value }) => recordOf(value as unknown as StoredRecord)).sort((one, other) => one.at - other.at);
     },
     write: (event, record) =>
-      store.set(callRecordsNamespace, keyOf(event, record), stored(record) as unknown as Json, { durable: true, expiresAt: now() + keepMs }),
+      store.set(callRecordsNamespace, keyOf(event, record), stored(record) as unknown as Json, {
+        durable: true,
+        expiresAt: now() + keepMs,
+      }),
     remove: (event, records) => Promise.all(records.map((record) => store.delete(callRecordsNamespace, keyOf(event, record)))),
   };
 }

@@ -42,7 +42,8 @@ export const refusal = (code: string, error: string, outcome?: ToolOutcome): Jso
 /** A result as the model reads it. Its files stay as they are. `gateway`: the gateway's own words. */
 export function inWords(result: Json, { name, words }: { readonly name: string; readonly words: ToolWords | "gateway" }): Json {
   const outcome = isObject(result) && result.ok === false ? outcomeOf(result) : undefined;
-  const sentence = outcome === undefined || outcome === "answered" ? undefined : { code: codeOf(result) ?? "", outcome: sentences[outcome] };
+  const sentence =
+    outcome === undefined || outcome === "answered" ? undefined : { code: codeOf(result) ?? "", outcome: sentences[outcome] };
   if (words !== "outside") {
     const said = words === "gateway" ? result : withoutMedia(result, (rest) => mapTexts(rest, cleanExternal) as Json);
     return sentence === undefined ? said : { ...(said as object), ...sentence };

@@ -71,7 +71,9 @@ export async function collect(
 /** Data of plugins and of the core, and what is recorded of the calls of tools that the person's events made. */
 async function rowsOf(store: Store, person: Person, units: ReadonlySet<string>): Promise<readonly KeptRow[]> {
   const [about, recorded] = await Promise.all([store.rowsAbout(person.id), store.list(callRecordsNamespace)]);
-  const calls = recorded.flatMap(({ key, value }) => (units.has(eventOfCall(key)) ? [{ namespace: callRecordsNamespace, key, value }] : []));
+  const calls = recorded.flatMap(({ key, value }) =>
+    units.has(eventOfCall(key)) ? [{ namespace: callRecordsNamespace, key, value }] : [],
+  );
   const all = [...about.filter((row) => isAbout(row, person)), ...calls];
   return [...new Map(all.map((row) => [`${row.namespace}\n${row.key}`, row])).values()];
 }
