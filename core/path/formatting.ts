@@ -20,7 +20,7 @@ import { type Stop, type Trace, textReply } from "./endings/ending.ts";
 import { Interrupted } from "./endings/hand-back.ts";
 import type { CompleteReply } from "./options.ts";
 import { simplerReplies } from "./plain-text.ts";
-import { endedText, stoppedNote } from "./shown-text.ts";
+import { endedText, endNotes } from "./shown-text.ts";
 
 /** A row for the outbox, before it has a number. */
 export interface Saying {
@@ -79,8 +79,8 @@ export async function formatting(
     const { text } = options.asSent({ ...formatted, media: [], buttons: [] }, context);
     return {
       stop: { outcome: "silent", reason: "stopped" },
-      shown: endedText(text, stoppedNote),
-      spoken: endedText(formatted.text, stoppedNote),
+      shown: endedText(text, endNotes.stopped),
+      spoken: endedText(formatted.text, endNotes.stopped),
     };
   }
   if (whole === undefined) return { outcome: "failed", reason: "media_unavailable", reply: formatted, sayings: cleared };

@@ -58,7 +58,7 @@ async function resume({ store, files, clock }: Ground, { unit, trace, attempt, s
   }
   const failure = failedPart ?? (lost.length > 0 ? "file_lost" : undefined);
   const ending = unit.ending ?? { outcome: "answered", reason: "answered" };
-  // A run that only sends the apology is no attempt: reports show the number beside the one of the trace.
+  // A run that only sends the apology does not count, because reports show the number beside the one of the trace.
   if (ending.reason === exhausted) await attempt.returns();
   return { ending, rows, files: kept, ...(failure !== undefined && { failure }) };
 }

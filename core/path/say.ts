@@ -11,14 +11,14 @@ import { removals, type Saying } from "./formatting.ts";
 import type { Ground, Walk } from "./ground.ts";
 import type { Presence } from "./presence/presence.ts";
 import type { Said } from "./said.ts";
-import { failedNote, interruptedNote, stoppedNote } from "./shown-text.ts";
+import { endNotes } from "./shown-text.ts";
 
 /** A message that a model did not take would be in the way of every later turn. */
 const aboutMessage: ReadonlySet<string> = new Set(["model_refused", "model_context_full", "model_takes_no_files", "attempts_exhausted"]);
 
 function noteOf(reason: string): string {
-  if (reason === "stopped") return stoppedNote;
-  return reason === "attempts_exhausted" ? interruptedNote : failedNote;
+  if (reason === "stopped") return endNotes.stopped;
+  return reason === "attempts_exhausted" ? endNotes.interrupted : endNotes.failed;
 }
 
 /** What stays in the conversation in place of a reply: what a tool did, and what a person is waiting for. */

@@ -89,14 +89,14 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
   };
 }
 
-/** Added to a text that `/stop` has cut short. */
-export const stoppedNote = "(stopped)";
-
-/** The same for a failure. */
-export const interruptedNote = "(interrupted)";
-
-/** What the model reads in place of the rest of an answer that failed. */
-export const failedNote = "(the answer failed)";
+/** Notes at the end of a text that was cut short. */
+export const endNotes = {
+  /** By `/stop`. */
+  stopped: "(stopped)",
+  interrupted: "(interrupted)",
+  /** For the model, in place of the rest of an answer that failed. */
+  failed: "(the answer failed)",
+} as const;
 
 const fence = /^ {0,3}(`{3,}|~{3,})/;
 

@@ -19,15 +19,7 @@ import { type Stop, silentDecision, type Trace, textReply } from "./endings/endi
 import type { PathOptions } from "./options.ts";
 import { Postponed } from "./patience.ts";
 import type { Presence } from "./presence/presence.ts";
-import {
-  createShownText,
-  endedText,
-  failedNote,
-  interruptedNote,
-  type ShownText,
-  type ShownTextOptions,
-  stoppedNote,
-} from "./shown-text.ts";
+import { createShownText, endedText, endNotes, type ShownText, type ShownTextOptions } from "./shown-text.ts";
 
 type ModelUsage = NonNullable<Reply["usage"]>;
 
@@ -145,10 +137,10 @@ export async function turn(
     });
     // The user who stopped the turn knows; an apology would be superfluous.
     const seen = shown?.last();
-    if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, stoppedNote);
+    if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, endNotes.stopped);
     const uses = visit.get(toolCalls);
     const failure = isRefused ? await refused(inbound, route, { refusalFor, uses }) : failed(code, inbound, route, uses);
-    return withShown(failure, seen, failure.say?.reply.text ?? interruptedNote);
+    return withShown(failure, seen, failure.say?.reply.text ?? endNotes.interrupted);
   }
 }
 
@@ -173,7 +165,7 @@ function withShown(stop: Stop, seen: ReturnType<ShownText["last"]> | undefined, 
   if (seen === undefined || seen.text === "") return stop;
   const shown = { ...stop, shown: endedText(seen.text, note) };
   // The model need not read the apology.
-  const inConversation = stop.stop.outcome === "silent" ? note : failedNote;
+  const inConversation = stop.stop.outcome === "silent" ? note : endNotes.failed;
   return seen.spoken.trim() === "" ? shown : { ...shown, spoken: endedText(seen.spoken, inConversation) };
 }
 

@@ -6,7 +6,7 @@ import { type Json, parseExactJson } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
 import { placeOfRaw } from "./exact-arguments.ts";
 
-export const callRecordsNamespace = "tool-calls";
+const namespace = "tool-calls";
 /** As long as an event is kept, which an operator can run again. */
 const keepMs = 7 * 24 * 60 * 60_000;
 
@@ -50,9 +50,6 @@ export interface CallRecords {
   remove(event: string, records: readonly CallRecord[]): Promise<unknown>;
 }
 
-/** The event that a record belongs to, by the key of the record. */
-export const eventOfCall = (key: string): string => key.slice(0, key.indexOf(":"));
-
 const keyOf = (event: string, { name, ordinal }: Pick<CallRecord, "name" | "ordinal">) => `${event}:${name}:${ordinal}`;
 
 export function createCallRecords({
@@ -64,14 +61,11 @@ export function createCallRecords({
 }): CallRecords {
   return {
     async of(event) {
-      const found = await store.list(callRecordsNamespace, { prefix: `${event}:` });
+      const found = await store.list(namespace, { prefix: `${event}:` });
       return found.map(({ value }) => recordOf(value as unknown as StoredRecord)).sort((one, other) => one.at - other.at);
     },
     write: (event, record) =>
-      store.set(callRecordsNamespace, keyOf(event, record), stored(record) as unknown as Json, {
-        durable: true,
-        expiresAt: now() + keepMs,
-      }),
-    remove: (event, records) => Promise.all(records.map((record) => store.delete(callRecordsNamespace, keyOf(event, record)))),
+      store.set(namespace, keyOf(event, record), stored(record) as unknown as Json, { durable: true, expiresAt: now() + keepMs }),
+    remove: (event, records) => Promise.all(records.map((record) => store.delete(namespace, keyOf(event, record)))),
   };
 }

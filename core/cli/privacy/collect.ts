@@ -4,13 +4,14 @@ import { join, sep } from "node:path";
 import { createPairing } from "../../access/pairing.ts";
 import { messageText } from "../../agents/conversation/transcript.ts";
 import { createWaitingEvents, type WaitingEvent, waitingEventsNamespace } from "../../agents/conversation/waiting-events.ts";
-import { callRecordsNamespace, eventOfCall } from "../../agents/tools/call-records.ts";
 import type { Json } from "../../contract/types.ts";
 import type { KeptMessage, KeptRow, Person } from "../../state/removals.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import { markOf, wordsOf } from "./words.ts";
 
+/** Where `call-records.ts` stores the calls of tools. Each key begins with the id of the event and a colon. */
+const toolCalls = "tool-calls";
 /** More than the inbox keeps. */
 const allEvents = 1_000_000;
 
@@ -70,9 +71,9 @@ export async function collect(
 
 /** Data of plugins and of the core, and what is recorded of the calls of tools that the person's events made. */
 async function rowsOf(store: Store, person: Person, units: ReadonlySet<string>): Promise<readonly KeptRow[]> {
-  const [about, recorded] = await Promise.all([store.rowsAbout(person.id), store.list(callRecordsNamespace)]);
+  const [about, recorded] = await Promise.all([store.rowsAbout(person.id), store.list(toolCalls)]);
   const calls = recorded.flatMap(({ key, value }) =>
-    units.has(eventOfCall(key)) ? [{ namespace: callRecordsNamespace, key, value }] : [],
+    units.has(key.slice(0, key.indexOf(":"))) ? [{ namespace: toolCalls, key, value }] : [],
   );
   const all = [...about.filter((row) => isAbout(row, person)), ...calls];
   return [...new Map(all.map((row) => [`${row.namespace}\n${row.key}`, row])).values()];
