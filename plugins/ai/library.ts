@@ -3,8 +3,7 @@
 async function load() {
   const [ai, compatible] = await Promise.all([import("ai"), import("@ai-sdk/openai-compatible")]);
   return {
-    // `streamText` keeps each piece of an answer for further readers. This one is experimental: a later version may not have it.
-    streamText: ai.experimental_streamTextLowMemory ?? ai.streamText,
+    streamText: ai.streamText,
     isStepCount: ai.isStepCount,
     jsonSchema: ai.jsonSchema,
     dynamicTool: ai.dynamicTool,
