@@ -2,8 +2,6 @@
 import { request } from "node:http";
 import { connect } from "node:net";
 import { describe, expect, test } from "vitest";
-import { burst } from "../../support/junk.ts";
-import { sendJunkRequests } from "../../support/junk-requests.ts";
 import { freePort } from "../../support/ports.ts";
 import { createTestAccount, openConnection, until } from "./account.ts";
 import { ada, callsOf, openPlatform, quick, token } from "./platform.ts";
@@ -55,19 +53,6 @@ test.each([
   await expect(start()).rejects.toMatchObject({ reason: code });
   expect(callsOf(platform, "setWebhook")).toEqual([]);
   await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
-});
-
-test("requests with a body that is no update, 10,000 in a row, are refused, and the next update arrives", async () => {
-  const { account, port, post } = await listening();
-  const statuses = await sendJunkRequests(`http://127.0.0.1:${port}/telegram-webhook`, {
-    headers: { "x-telegram-bot-api-secret-token": secret },
-  });
-  // 413: a megabyte and its quotes are more than a body may have.
-  expect(Object.keys(statuses).filter((status) => !["400", "413"].includes(status))).toEqual([]);
-  expect(statuses["400"]).toBeGreaterThanOrEqual(burst);
-  expect(account.received).toHaveLength(0);
-  expect(await post("/telegram-webhook", update)).toBe(200);
-  expect(account.received).toHaveLength(1);
 });
 
 describe("telling the platform", () => {
