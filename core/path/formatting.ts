@@ -1,5 +1,6 @@
 /** Station 5: the reply passes through the formatting taps; then the channel renders it into parts, each within the platform's limits. */
 
+import { setImmediate as nextLoop } from "node:timers/promises";
 import type { LiveAccount } from "../channels/index.ts";
 import {
   type Address,
@@ -107,6 +108,12 @@ async function withFiles(
   return fails && problems.length > 0 ? undefined : complete;
 }
 
+/** What precedes and follows the rendering of a longer text, such as its last preview and the rows of its parts, is done in other turns. */
+const longText = 8_000;
+
+/** Lets the event loop do what waits, before the next piece of work on a long text. */
+const pauseFor = ({ text }: Reply): Promise<void> | undefined => (text.length > longText ? nextLoop() : undefined);
+
 /** Renders the parts, or gives the reason why there is no recipient or no channel. */
 async function render(
   reply: Reply,
@@ -145,7 +152,9 @@ async function render(
     });
   let sayings: readonly Saying[];
   try {
+    await pauseFor(reply);
     sayings = await partsOf(reply);
+    await pauseFor(reply);
   } catch (error) {
     const plugin = error instanceof PluginError ? error.plugin : to.channel;
     const detail = reasonOf(error);

@@ -1,5 +1,6 @@
 /** One request to a model: from the call until the end of its output. Silence that lasts too long ends it. */
 import { EngineError } from "service-gateway/sdk";
+import { Gathering } from "./answer/gathering.ts";
 import { explain } from "./failure.ts";
 import type { Model, ModelCall, ModelPart, ModelStream } from "./library.ts";
 import { shownUrl, type Target } from "./provider.ts";
@@ -35,20 +36,20 @@ function watch(limitMs: number, attempt: AbortController, target: Target): { sto
 
 interface Attempt {
   readonly target: Target;
-  readonly reader: ReadableStreamDefaultReader<ModelPart>;
+  readonly parts: Gathering;
   readonly controller: AbortController;
   readonly chunkMs: number;
 }
 
 /** The model's output from its first chunk. A later failure becomes an error part. */
-async function* rest(first: readonly ModelPart[], { target, reader, controller, chunkMs }: Attempt): AsyncGenerator<ModelPart> {
+async function* rest(first: readonly ModelPart[], { target, parts, controller, chunkMs }: Attempt): AsyncGenerator<ModelPart> {
   try {
     yield* first;
     for (;;) {
       const silence = watch(chunkMs, controller, target);
-      const { done, value } = await reader.read().finally(silence.stop);
-      if (done) return;
-      yield value.type === "error" ? { type: "error", error: explain(value.error, target).error } : value;
+      const batch = await parts.batch().finally(silence.stop);
+      if (batch.length === 0) return;
+      for (const part of batch) yield part.type === "error" ? { type: "error", error: explain(part.error, target).error } : part;
     }
   } catch (thrown) {
     const cause = controller.signal.aborted ? controller.signal.reason : thrown;
@@ -81,7 +82,7 @@ export async function begin({ target, model }: Opened, call: ModelCall, patience
       if (value.type === "error") throw value.error;
       if (!preludes.has(value.type)) break;
     }
-    const stream = rest(first, { target, reader, controller, chunkMs: patience.chunkMs });
+    const stream = rest(first, { target, parts: new Gathering(reader), controller, chunkMs: patience.chunkMs });
     return { ...result, stream: ReadableStream.from(stream) };
   } catch (thrown) {
     const reason: unknown = controller.signal.aborted ? controller.signal.reason : thrown;

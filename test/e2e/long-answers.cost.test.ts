@@ -6,7 +6,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createGateway } from "../../core/index.ts";
-import { say, write } from "../openai-server/answers.ts";
+import { say, sayAtOnce, write } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { slowness } from "../support/cost.ts";
 import { temporaryDirectory } from "../support/directory.ts";
@@ -53,12 +53,14 @@ const texts: readonly (readonly [string, string])[] = [
   ["a table of 100,000 cells", `|a|b|\n|-|-|\n${"|c|d|\n".repeat(50_000)}`],
   ["50 kB of images that never end", "![".repeat(25_000)],
   ["60 kB of nested lists and quotes", "> - > - a\n".repeat(6_000)],
+  ["100 kB of links", "[a link](https://example.com/a) and ".repeat(2_800)],
+  ["900 kB of plain text", "Words without a mark, and more of them. ".repeat(22_500)],
 ];
 
 test.each(
   texts.flatMap(([name, text]) => [
     [`${name}, streamed in small pieces`, write(text, { charsPerSecond: text.length / 3 })] as const,
-    [`${name}, in one piece`, say(text)] as const,
+    [`${name}, in one piece`, sayAtOnce(text)] as const,
   ]),
 )("%s", { timeout: 120_000 }, async (name, answer) => {
   const { platform, server } = await start();

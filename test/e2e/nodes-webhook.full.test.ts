@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { createServer, request } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type { Platform } from "../../plugins/playground/platform/index.ts";
 import { say } from "../openai-server/answers.ts";
@@ -18,6 +19,7 @@ let proxy: Proxy;
 /** The node that registers the webhook and sends, and the other one. */
 let holder: Node;
 let other: Node;
+let listenedWhenReady = false;
 
 interface Proxy {
   readonly url: string;
@@ -76,10 +78,17 @@ beforeAll(async () => {
   holder = await startOn(ports[0], "one");
   await holder.process.until(/channel connected/);
   other = await startOn(ports[1], "two");
+  // A proxy routes by readiness: from that moment on the node on standby listens, too.
+  while (!(await fetch(`${other.url()}/readyz`)).ok) await delay(1);
+  listenedWhenReady = (await postUpdate(ports[1])) !== 0;
 });
 
 afterAll(async () => {
   for (const end of ends.reverse()) await end();
+});
+
+test("a node on standby is not ready before it listens for updates", async () => {
+  expect(listenedWhenReady).toBe(true);
 });
 
 test("updates come to both nodes by turns, and each is answered once and in its order", async () => {

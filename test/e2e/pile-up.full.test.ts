@@ -1,5 +1,5 @@
 /** Wakes that pile up over HTTP: one model call of bounded size reads the newest and how many were left out, and the rows stay bounded. */
-import { statSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { openSqliteStore } from "../../core/state/sqlite/index.ts";
@@ -43,6 +43,11 @@ async function open({ now = Date.now }: { readonly now?: () => number } = {}) {
     server,
     store,
     wake,
+    log: () =>
+      readFileSync(join(gateway.stateDirectory, "logs", "gateway.log"), "utf8")
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line) as { readonly msg: string; readonly [key: string]: unknown }),
     async pileUp(count: number, more = "") {
       for (let sent = 0; sent < count; sent += 50)
         await Promise.all(Array.from({ length: 50 }, (_, index) => wake(`event ${sent + index}.${more}`)));
@@ -54,7 +59,7 @@ async function open({ now = Date.now }: { readonly now?: () => number } = {}) {
 }
 
 test("twelve hundred wakes, then one now: a single call reads it, the newest others, and how many were left out", async () => {
-  const { server, store, wake, pileUp, prompt } = await open();
+  const { server, store, wake, pileUp, prompt, log } = await open();
   await pileUp(1_200);
   expect((await store.stats()).waiting).toBeLessThanOrEqual(1_000);
   const last = await wake("The door opened.", "now");
@@ -65,10 +70,14 @@ test("twelve hundred wakes, then one now: a single call reads it, the newest oth
   expect(prompt(0).match(/event \d+\./g)).toHaveLength(49);
   expect(prompt(0).length).toBeLessThan(30_000);
   expect((await store.stats()).waiting).toBe(0);
+  // An operator who reads the log at its default level learns that the model missed them.
+  const lines = () => log().filter(({ msg }) => msg.startsWith("events were left out of a turn"));
+  await expect.poll(lines).toMatchObject([{ level: 40, leftOut: 1_151, hint: expect.stringContaining("heartbeat.every") }]);
 
   await wake("It closed again.", "now");
   await expect.poll(() => server.requests.length).toBe(2);
   expect(prompt(1)).not.toContain("left out");
+  expect(lines()).toHaveLength(1);
 });
 
 test("long wakes: at most 20,000 characters of them are read", async () => {

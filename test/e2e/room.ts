@@ -2,7 +2,7 @@
 import { renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createPlatform, type Platform } from "../../plugins/playground/platform/index.ts";
-import { type Started, start, temporaryHome } from "../core/cli/command.ts";
+import { bundled, type Started, start, temporaryHome } from "../core/cli/command.ts";
 import { type GatewayProcess, startGateway } from "../core/cli/gateway-runner.ts";
 import { expect, onTestFinished } from "../support/own-test.ts";
 
@@ -65,27 +65,32 @@ export interface Running extends Started<GatewayProcess> {
   readonly url: string;
 }
 
-/** A gateway that is up. `alone`: in a process that no other has used, for tests of the process itself. */
+interface ProcessOptions {
+  /** In a process that no other has used, for tests of the process itself. */
+  readonly alone?: boolean | undefined;
+  /** Flags of Node, in a process that no other has used. */
+  readonly nodeArgs?: readonly string[] | undefined;
+  readonly env?: Readonly<Record<string, string>> | undefined;
+}
+
+/** A gateway that is up. */
 export async function startGatewayProcess(
   config: object,
-  { home = temporaryHome(), alone }: { readonly home?: string; readonly alone?: boolean } = {},
+  { home = temporaryHome(), ...options }: ProcessOptions & { readonly home?: string } = {},
 ): Promise<Running> {
   const file = configure(home, config);
-  return await restart({ home, file, alone });
+  return await restart({ home, file, ...options });
 }
 
 export async function restart({
   home,
   file,
   env = {},
-  alone = false,
-}: {
-  readonly home: string;
-  readonly file: string;
-  readonly env?: Readonly<Record<string, string>>;
-  readonly alone?: boolean | undefined;
-}): Promise<Running> {
-  const gateway = (alone ? start : startGateway)(["gateway", "--config", file], { home, env });
+  nodeArgs,
+  alone = nodeArgs !== undefined,
+}: ProcessOptions & { readonly home: string; readonly file: string }): Promise<Running> {
+  const node = nodeArgs === undefined ? {} : { nodeArgs, main: bundled };
+  const gateway = (alone ? start : startGateway)(["gateway", "--config", file], { home, env, ...node });
   const url = /ready at (http:\S+)/.exec(await gateway.until(/ready at http:\S+ /))?.[1] ?? "";
   return { ...gateway, home, file, state: join(home, "state"), url };
 }

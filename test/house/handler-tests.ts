@@ -1,4 +1,7 @@
-/** All handlers of what others send, by the file that attaches them: the events, and the test below `test/` in which the source misbehaves. */
+/**
+ * All handlers of what others send, by the file that attaches them: the events, and the test below `test/` in which the source misbehaves. Where
+ * an event carries what the source chose, the test feeds it each kind of junk, and 10,000 in a row (`test/support/junk.ts`).
+ */
 export const handlerTests: Readonly<Record<string, { readonly events: string; readonly by: string }>> = {
   "core/cli/output/questions.ts": { events: "close", by: "core/cli/plugin-call.full.test.ts" },
   "core/cli/output/terminal.ts": { events: "error", by: "core/cli/terminal.test.ts" },
@@ -8,13 +11,13 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
   "core/config/reading/watch.ts": { events: "error", by: "core/config/watch.test.ts" },
   "core/gateway/http-side.ts": { events: "error", by: "core/host/plugin-faults.full.test.ts" },
   "core/gateway/nodes.ts": { events: "note", by: "e2e/nodes-forged.full.test.ts" },
-  "core/http/body.ts": { events: "data end error", by: "e2e/hook-flood.full.test.ts" },
+  "core/http/body.ts": { events: "data end error", by: "e2e/junk-requests.full.test.ts" },
   "core/http/client-end.ts": { events: "close end", by: "core/http/half-closed.test.ts" },
   "core/http/event-stream.ts": { events: "drain error", by: "core/http/event-stream.test.ts" },
-  "core/http/send.ts": { events: "close data end error", by: "core/http/server.test.ts" },
+  "core/http/send.ts": { events: "close data end error", by: "e2e/junk-requests.full.test.ts" },
   "core/http/server.ts": { events: "close connection", by: "core/http/server.test.ts" },
   "core/isolation/plugin-thread.ts": { events: "error exit message", by: "core/listeners/fed-handlers.full.test.ts" },
-  "core/isolation/worker.ts": { events: "message unhandledRejection", by: "core/isolation/faults.full.test.ts" },
+  "core/isolation/worker.ts": { events: "message unhandledRejection", by: "core/listeners/fed-handlers.full.test.ts" },
   "core/media/guarded-fetch.ts": { events: "<event> close error", by: "core/media/guarded-fetch.test.ts" },
   "core/media/public-request.ts": { events: "error", by: "core/media/public-request.test.ts" },
   "core/sdk/lines/connection.ts": { events: "close connect data error secureConnect", by: "core/sdk/connect-lines.test.ts" },
@@ -25,11 +28,11 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
   "core/transforms/modules/compiler.ts": { events: "error", by: "core/transforms/languages.full.test.ts" },
   "core/transforms/thread.ts": { events: "error exit message", by: "core/listeners/fed-handlers.full.test.ts" },
   "core/transforms/trusted-process.ts": { events: "close data error exit message", by: "core/listeners/fed-handlers.full.test.ts" },
-  "core/transforms/trusted-runner.ts": { events: "disconnect message", by: "core/transforms/trusted.full.test.ts" },
-  "core/transforms/worker.ts": { events: "message", by: "core/transforms/limits.full.test.ts" },
+  "core/transforms/trusted-runner.ts": { events: "disconnect message", by: "core/listeners/fed-handlers.full.test.ts" },
+  "core/transforms/worker.ts": { events: "message", by: "core/listeners/fed-handlers.full.test.ts" },
   "core/webhooks/endpoint/answers.ts": { events: "finish", by: "e2e/hook-clients.full.test.ts" },
   "core/webhooks/endpoint/mapped-endpoint.ts": { events: "close", by: "e2e/hook-flood.full.test.ts" },
-  "plugins/botchat/intake/webhook.ts": { events: "error request", by: "plugins/botchat/webhook.test.ts" },
+  "plugins/botchat/intake/webhook.ts": { events: "error request", by: "plugins/botchat/webhook-junk.full.test.ts" },
   "plugins/mail/imap/connection.ts": { events: "error", by: "plugins/mail/imap-faults.full.test.ts" },
   "plugins/mail/imap/open-folders.ts": { events: "close error exists", by: "plugins/mail/imap-faults.full.test.ts" },
   "plugins/mail/imap/paced-socket.ts": { events: "close data end error timeout", by: "plugins/mail/imap-faults.full.test.ts" },
@@ -37,8 +40,8 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
   "plugins/mail/setup/imap/certificate.ts": { events: "timeout", by: "plugins/mail/setup-imap.full.test.ts" },
   "plugins/mail/setup/imap/checks.ts": { events: "connect error timeout", by: "plugins/mail/setup-imap.full.test.ts" },
   "plugins/mcp/program/transport.ts": { events: "close data error exit spawn", by: "plugins/mcp/program.test.ts" },
-  "plugins/playground/platform/index.ts": { events: "error request", by: "plugins/playground/process.full.test.ts" },
-  "plugins/playground/platform/server/body.ts": { events: "close data end error", by: "plugins/playground/parse.test.ts" },
+  "plugins/playground/platform/index.ts": { events: "error request", by: "plugins/playground/junk.full.test.ts" },
+  "plugins/playground/platform/server/body.ts": { events: "close data end error", by: "plugins/playground/junk.full.test.ts" },
   "plugins/playground/platform/server/calling.ts": { events: "close", by: "plugins/playground/faults.test.ts" },
   "plugins/playground/platform/server/event-stream.ts": { events: "close", by: "plugins/playground/page.full.test.ts" },
   "plugins/playground/platform/webhook.ts": { events: "data end error response timeout", by: "plugins/playground/updates.test.ts" },

@@ -38,3 +38,21 @@ test("each handler is in the table, with the test that feeds it", () => {
   const missing = Object.values(handlerTests).filter(({ by }) => !existsSync(join(root, "test", by)));
   expect(missing).toEqual([]);
 });
+
+/** Events that carry what the source chose. The others say that something happened, or what this process found out. */
+const carrying: ReadonlySet<string> = new Set(["data", "message", "note", "notification", "request", "exists", "response"]);
+
+test("where an event carries what its source chose, its test feeds all kinds of junk, and a burst", () => {
+  const rows = Object.entries(handlerTests).filter(([, { events }]) => events.split(" ").some((event) => carrying.has(event)));
+  expect(rows.length).toBeGreaterThan(15);
+  /** By itself, or by the program that it starts. */
+  const feeds = (by: string) => {
+    const text = read(`test/${by}`);
+    const programs = { "mail/imap-faults": "support/mail/imap-session.ts", "mcp/program": "plugins/mcp/fake-server.ts" };
+    const [, program] = Object.entries(programs).find(([name]) => by.includes(name)) ?? [];
+    return /support\/junk(?:-requests|-texts)?\.ts"/.test(
+      text + (program === undefined ? "" : read(`test/${program}`).replaceAll("../junk", "support/junk")),
+    );
+  };
+  expect(rows.filter(([, { by }]) => !feeds(by)).map(([path, { by }]) => `${path}: ${by}`)).toEqual([]);
+});

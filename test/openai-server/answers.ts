@@ -44,6 +44,15 @@ function words(text: string): readonly string[] {
   return text.match(/\s*\S+\s*$|\s*\S+|\s+/g) ?? [];
 }
 
+/** Sends a text as one event. */
+export function sayAtOnce(text: string): Answer {
+  return async (exchange) => {
+    open(exchange);
+    chunk(exchange, { delta: { content: text } });
+    finish(exchange, "stop");
+  };
+}
+
 /** Streams a text word by word. */
 export function say(
   text: string,

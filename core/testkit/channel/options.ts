@@ -67,7 +67,7 @@ export interface PlatformFile {
 export interface ChannelPlatform {
   /** Options of the account in addition to those of the contract, such as the address of an emulator. */
   readonly options: Readonly<Record<string, unknown>>;
-  /** The person writes to the bot; with `mention` the message addresses the bot in a group. Resolves when the platform has the message. */
+  /** The person writes to the bot; with `mention` the text names the bot in a group. Resolves when the platform has the message. */
   write(text: string, where?: PlatformPlace & { readonly mention?: boolean; readonly file?: PlatformFile }): Promise<void>;
   /** The texts of the bot's messages as the person sees them now, oldest first; an edit changes a text in its place. */
   read(where?: PlatformPlace): readonly string[];
@@ -115,6 +115,8 @@ export interface ChannelFixtures {
   readonly own: readonly Json[];
   /** Pairs of messages from one person, before and after a change of name. An empty list states that the platform has no names. */
   readonly renamed: readonly (readonly [before: Json, after: Json])[];
+  /** Messages of other bots. Without them, the platform does not report which senders are bots. */
+  readonly bots?: readonly Json[];
   /** The text of a part as a person reads it. Default: the body, or its `text`. */
   textOf?(part: Part): string;
   /** What `maxChars` counts, as `unit` of `cutText`: Unicode characters, UTF-16 units, or bytes of UTF-8. Default: `characters`. */

@@ -2,6 +2,7 @@
 import { EngineError } from "service-gateway/sdk";
 import type { ModelPart, ModelStream } from "../library.ts";
 import { type Live, livePart } from "./live.ts";
+import { Pieces } from "./pieces.ts";
 import { type Piece, Thoughts, type ThoughtsOptions } from "./thoughts.ts";
 
 export type Finish = Extract<ModelPart, { readonly type: "finish" }>;
@@ -13,18 +14,9 @@ const mostCharacters = 1_000_000;
 
 interface Block {
   readonly kind: "text" | "reasoning";
-  /** Joined only at the end: an answer has thousands of pieces. */
-  readonly pieces: string[];
+  readonly pieces: Pieces;
   /** The text of the model that it comes from. */
   readonly source: number;
-}
-
-/** So many pieces are joined to one: each of them has its own memory. */
-const mostPieces = 500;
-
-export function append(pieces: string[], delta: string): void {
-  pieces.push(delta);
-  if (pieces.length % mostPieces === 0) pieces.push(pieces.splice(-mostPieces).join(""));
 }
 
 function tooLong(): EngineError {
@@ -61,7 +53,7 @@ export class Reading {
 
   /** True without text, tool calls and files. Reasoning alone is not an answer. */
   get isEmpty(): boolean {
-    const says = this.#blocks.some(({ kind, pieces }) => kind === "text" && pieces.some((piece) => piece.trim() !== ""));
+    const says = this.#blocks.some(({ kind, pieces }) => kind === "text" && !pieces.isBlank);
     return !says && !this.#parts.some(({ type }) => type === "tool-call" || type === "file");
   }
 
@@ -97,7 +89,7 @@ export class Reading {
     for (const [index, { kind, pieces }] of this.#blocks.entries()) {
       const id = `${kind}-${index}`;
       yield { type: `${kind}-start`, id };
-      yield { type: `${kind}-delta`, id, delta: pieces.join("") };
+      yield { type: `${kind}-delta`, id, delta: pieces.text };
       yield { type: `${kind}-end`, id };
     }
     yield* this.#parts;
@@ -166,7 +158,7 @@ export class Reading {
     yield livePart({ type: "restart", reason: "reasoning_in_text" });
     for (const { kind, pieces } of kept) {
       if (kind === "text") yield livePart({ type: "paragraph" });
-      yield livePart({ type: kind, delta: pieces.join("") });
+      yield livePart({ type: kind, delta: pieces.text });
     }
     yield livePart({ type: "paragraph" });
   }
@@ -174,8 +166,8 @@ export class Reading {
   *#show(kind: Block["kind"], delta: string): Generator<ModelPart> {
     if (delta === "") return;
     const last = this.#blocks.at(-1);
-    if (last?.kind === kind && last.source === this.#source) append(last.pieces, delta);
-    else this.#blocks.push({ kind, pieces: [delta], source: this.#source });
+    if (last?.kind === kind && last.source === this.#source) last.pieces.add(delta);
+    else this.#blocks.push({ kind, pieces: new Pieces(delta), source: this.#source });
     this.hasShown = true;
     const live: Live = { type: kind, delta };
     yield livePart(live);

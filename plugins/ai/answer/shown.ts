@@ -1,7 +1,7 @@
 /** What a turn has yielded of its reply, so that a step that starts over takes back its own part only. */
 import type { TurnEvent } from "service-gateway/sdk";
 import type { Live } from "./live.ts";
-import { append } from "./reading.ts";
+import { Pieces } from "./pieces.ts";
 
 type Kept = Extract<TurnEvent, { readonly type: "media" }>;
 
@@ -9,8 +9,8 @@ export class Shown {
   /** What the complete steps have said. */
   #kept = { text: "", reasoning: "" };
   /** What the current step has said. */
-  #text: string[] = [];
-  #reasoning: string[] = [];
+  #text = new Pieces();
+  #reasoning = new Pieces();
   readonly #media: Kept[] = [];
   /** The end of the text, of all steps. */
   #last = "";
@@ -21,12 +21,12 @@ export class Shown {
     if (live.type === "paragraph") this.#begin();
     else if (live.type === "restart") yield* this.#restart(live.reason);
     else if (live.type === "reasoning") {
-      append(this.#reasoning, live.delta);
+      this.#reasoning.add(live.delta);
       yield { type: "reasoning", delta: live.delta };
     } else {
       const delta = this.#broken ? `\n\n${live.delta}` : live.delta;
       this.#broken = false;
-      append(this.#text, delta);
+      this.#text.add(delta);
       this.#last = delta;
       yield { type: "text", delta };
     }
@@ -38,9 +38,9 @@ export class Shown {
   }
 
   endStep(): void {
-    this.#kept = { text: this.#kept.text + this.#text.join(""), reasoning: this.#kept.reasoning + this.#reasoning.join("") };
-    this.#text = [];
-    this.#reasoning = [];
+    this.#kept = { text: this.#kept.text + this.#text.text, reasoning: this.#kept.reasoning + this.#reasoning.text };
+    this.#text = new Pieces();
+    this.#reasoning = new Pieces();
   }
 
   /** Texts before and after a tool call are separate paragraphs. */
@@ -50,14 +50,14 @@ export class Shown {
 
   *#restart(reason: string): Generator<TurnEvent> {
     const { text, reasoning } = this.#kept;
-    if (this.#text.length > 0 || this.#reasoning.length > 0) {
+    if (!this.#text.isEmpty || !this.#reasoning.isEmpty) {
       yield { type: "restart", reason };
       if (reasoning !== "") yield { type: "reasoning", delta: reasoning };
       if (text !== "") yield { type: "text", delta: text };
       yield* this.#media;
     }
-    this.#text = [];
-    this.#reasoning = [];
+    this.#text = new Pieces();
+    this.#reasoning = new Pieces();
     this.#last = text;
     this.#begin();
   }

@@ -7,6 +7,7 @@
  */
 import { type ChannelPiece, Channels, startsChannel } from "./channels.ts";
 import { type Ending, judgeClosing } from "./closing-mark.ts";
+import { Pieces } from "./pieces.ts";
 
 /** A piece of a text. `void`: the text so far is not an answer; the reasoning in it follows. */
 export type Piece = { readonly kind: "text" | "reasoning"; readonly delta: string } | { readonly kind: "void" };
@@ -68,8 +69,8 @@ export class Thoughts {
   #state: State = "beginning";
   /** What is not decided. */
   #pending = "";
-  /** The text before it, in the states `unsure` and `assumed`. In pieces: joining them for each new one would take ever longer. */
-  readonly #head: string[] = [];
+  /** The text before it, in the states `unsure` and `assumed`. */
+  readonly #head = new Pieces();
   #length = 0;
   /** The end of it that has not been handed on. */
   #unshown = "";
@@ -180,7 +181,7 @@ export class Thoughts {
       const { mark: closing, at } = found;
       const opening = marks.find((mark) => mark.closing === closing)?.opening ?? "";
       const next = at + closing.length;
-      const before = this.#head.join("") + text.slice(0, at);
+      const before = this.#head.text + text.slice(0, at);
       const verdict = judgeClosing({ before, after: text.slice(next), opening, ending });
       if (verdict === "unknown") {
         certain = at;
@@ -200,14 +201,14 @@ export class Thoughts {
   *#advance(certain: number, ending: Ending): Generator<Piece> {
     const passed = this.#pending.slice(0, certain);
     this.#pending = this.#pending.slice(certain);
-    this.#head.push(passed);
+    this.#head.add(passed);
     this.#length += passed.length;
     this.#unshown += passed;
     if (this.#state === "assumed" && ending === "over") {
       // There was no reasoning after all.
       this.#lone = false;
       if (this.#hasShown) yield { kind: "void" };
-      this.#unshown = this.#head.join("");
+      this.#unshown = this.#head.text;
     } else if (this.#state === "unsure" && ending === "more" && !this.#expired && this.#length < heldCharacters) return;
     if (this.#unshown === "") return;
     yield { kind: this.#state === "assumed" && ending === "more" ? "reasoning" : "text", delta: this.#unshown };

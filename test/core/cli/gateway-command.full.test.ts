@@ -232,6 +232,17 @@ describe.concurrent("gateway", () => {
     expect((await run(["status"], { home })).out).toMatch(/^gateway +ready/);
   });
 
+  test("one that sleeps and wakes up later goes on, and meanwhile no other takes its state", async () => {
+    const { home, state } = homeWith({ gateway: { port: 0 } });
+    const first = startGateway(["gateway"], { home });
+    await first.until(ready);
+    first.child.kill("SIGSTOP");
+    const { code, err } = await run(["gateway"], { home });
+    expect([code, err]).toEqual([1, expect.stringContaining(`(process ${first.child.pid}) uses the state directory ${state}.`)]);
+    first.child.kill("SIGCONT");
+    expect((await run(["status"], { home })).out).toMatch(/^gateway +ready/);
+  });
+
   test("a port in use and a missing file end with one sentence and 1", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");

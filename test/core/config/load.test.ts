@@ -255,6 +255,12 @@ describe("values", () => {
   });
 });
 
+test("of two keys that are one slip away, the one of the same length is meant", async () => {
+  const hooks = { enabled: true, token: "a-token-of-some-length", gmail: { modle: "local/big" } };
+  const { problems } = await load(JSON.stringify({ hooks }));
+  expect(problems).toMatchObject([{ severity: "warning", path: "hooks.gmail.modle", hint: "Did you mean model?" }]);
+});
+
 test("a field of a mapping that a preset does not take is a warning", async () => {
   const hooks = { enabled: true, token: "a-token-of-some-length", gmail: { deliver: false } };
   const { problems } = await load(JSON.stringify({ hooks }));

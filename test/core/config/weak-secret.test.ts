@@ -1,3 +1,4 @@
+import { createHmac } from "node:crypto";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test, vi } from "vitest";
@@ -85,6 +86,33 @@ test("no gateway starts with a generated token that somebody has replaced by a s
   await expect(createGateway({ configFile, environment: {}, home: directory, acceptNewState: true })).rejects.toMatchObject({
     code: "secret_weak",
   });
+});
+
+/** What a sender proves itself with at a mapping. Each secret is one that such a server could have. */
+const signatures: readonly (readonly [string, object])[] = [
+  ["github", { scheme: "github", secret: "4821" }],
+  ["a token in a header", { scheme: "token", header: "x-token", secret: "4821" }],
+  ["one of two", { scheme: "github", secret: ["the-secret-of-the-mapping", "4821"] }],
+  ["of the environment", { scheme: "github", secret: { env: "SHORT" } }],
+];
+
+test.each(signatures)("a mapping is off whose secret has fewer than eight characters: %s", async (_, signature) => {
+  const mappings = [{ match: { path: "signed" }, messageTemplate: "x", deliver: false, signature }];
+  await using host = await createTestHost({
+    config: { hooks: { token: "the-hook-token-of-the-test", mappings } },
+    environment: { SHORT: "4821" },
+    allowErrors: [/signature/],
+  });
+  const body = '{"a":1}';
+  const headers = {
+    "content-type": "application/json",
+    "x-hub-signature-256": `sha256=${createHmac("sha256", "4821").update(body).digest("hex")}`,
+    "x-token": "4821",
+  };
+  expect((await host.fetch("/hooks/signed", { method: "POST", headers, body })).status).toBeGreaterThanOrEqual(400);
+  expect(await host.problems()).toContainEqual(
+    expect.objectContaining({ severity: "error", message: expect.stringContaining("has fewer than 8 characters") }),
+  );
 });
 
 test("a running gateway goes on with its tokens where the file changes to ones that can be guessed", async () => {

@@ -1,18 +1,23 @@
 /** Real sources that send what is no message of theirs: only that source fails, with a sentence. */
+import { fork } from "node:child_process";
 import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { MessageChannel } from "node:worker_threads";
+import { MessageChannel, Worker } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { asMessage } from "../../../core/isolation/peer.ts";
 import { startThread } from "../../../core/isolation/plugin-thread.ts";
 import { asReply, asRequest } from "../../../core/state/sqlite/thread/check-messages.ts";
 import { serveWrites } from "../../../core/state/sqlite/thread/serve-writes.ts";
 import { asEnded, asReport } from "../../../core/transforms/check-report.ts";
+import { burst, junk } from "../../support/junk.ts";
 import { openWorkshop } from "../transforms/workshop.ts";
-import { junk } from "./junk.ts";
 
 const cases = Object.entries(junk);
+/** Sends each kind of junk and a burst, in one go, by a statement that sends `value`. */
+const allJunk = (send: string) =>
+  `for (const value of ${JSON.stringify(cases.map(([, value]) => value))}) ${send}; for (let n = 0; n < ${burst}; n += 1) { const value = null; ${send}; }`;
+const source = (path: string) => new URL(`../../../core/${path}`, import.meta.url);
 
 function temporary(): string {
   const directory = realpathSync(mkdtempSync(join(tmpdir(), "fed-")));
@@ -35,6 +40,39 @@ describe("a trusted transform", () => {
     const fault = await shop.fault("a.mjs", {}, "odd");
     expect(fault).toMatchObject({ kind: "exit", message: expect.stringMatching(/^Its process sent .*, which is not a valid message$/) });
     expect(await beside).toEqual({ message: "fine" });
+  });
+
+  test("that sends all of it, 10,000 times, over that channel and as its output: its call fails once, and the next one runs", async () => {
+    const shop = openWorkshop(
+      {
+        "a.mjs": `export const odd = async () => { ${allJunk("process._send(value)")} await new Promise((r) => setTimeout(r, 5_000)); };
+        export const prints = () => { ${allJunk("process.stdout.write(JSON.stringify(value) + '\\n'), process.stderr.write(JSON.stringify(value) + '\\n')")} return { message: "printed" }; };
+        export default () => ({ message: "fine" });`,
+      },
+      { runtime: "trusted", timeoutSeconds: 60 },
+    );
+    onTestFinished(() => shop.close());
+    const fault = await shop.fault("a.mjs", {}, "odd");
+    expect(fault).toMatchObject({ kind: "exit", message: "Its process sent null, which is not a valid message" });
+    expect(await shop.run("a.mjs")).toEqual({ message: "fine" });
+    expect(await shop.run("a.mjs", {}, "prints")).toEqual({ message: "printed" });
+    expect(await shop.run("a.mjs")).toEqual({ message: "fine" });
+    expect(shop.lines.filter(({ level }) => level === "error").length).toBeLessThan(5);
+  });
+
+  test("is not reached by it from its own side either: its process warns and answers", async () => {
+    const directory = temporary();
+    writeFileSync(join(directory, "a.mjs"), 'export default () => ({ message: "fine" });');
+    const child = fork(source("transforms/trusted-runner.ts"), [join(directory, "a.mjs")], { execArgv: ["--no-warnings"], silent: true });
+    onTestFinished(() => void child.kill("SIGKILL"));
+    const heard: unknown[] = [];
+    child.on("message", (message) => heard.push(message));
+    // A child of this test: what it sends is the gateway's own.
+    for (const [, value] of cases) if (value !== null) child.send(value as object);
+    for (let count = 0; count < burst; count += 1) child.send(5);
+    child.send({ id: 77, context: "{}" });
+    await expect.poll(() => heard).toContainEqual({ id: 77, json: '{"message":"fine"}' });
+    expect(child.exitCode).toBeNull();
   });
 
   test("finds no process.send", async () => {
@@ -70,6 +108,47 @@ describe("a plugin in a worker", () => {
   });
 });
 
+test("a thread of a plugin that sends all of it, 10,000 times, ends once with a sentence", async () => {
+  const directory = temporary();
+  const file = join(directory, "odd.mjs");
+  writeFileSync(
+    file,
+    `import { parentPort } from "node:worker_threads";
+     export default { id: "odd", version: "1.0.0", host: "*", setup() { ${allJunk("parentPort.postMessage(value)")} } };`,
+  );
+  const settings = { source: { name: "odd", file, bundled: false } as never, cacheDirectory: join(directory, "cache") };
+  const thread = startThread({ plugin: "odd", settings, handlers: {} });
+  onTestFinished(() => thread.end("the test is over"));
+  const reasons: string[] = [];
+  thread.onEnd((reason) => reasons.push(reason));
+  await thread.peer.ask("load", []);
+  await expect(thread.peer.ask("setup", [{}])).rejects.toMatchObject({ code: "plugin_worker_ended" });
+  expect(reasons).toEqual(["its thread sent null, which is not a valid message; the port of its thread is not for plugins"]);
+});
+
+test.each([
+  ["of a plugin", "isolation/worker.ts", { source: {}, cacheDirectory: "", callMemory: new SharedArrayBuffer(1_024) }],
+  ["of transforms", "transforms/worker.ts", { memoryMb: 64, network: false, meter: new SharedArrayBuffer(1_024) }],
+])("a thread %s that the gateway sends all of it lives, and warns a few times", async (_, path, workerData) => {
+  const worker = new Worker(source(path), { workerData, stderr: true });
+  onTestFinished(async () => void (await worker.terminate()));
+  let warned = "";
+  worker.stderr.on("data", (chunk) => {
+    warned += String(chunk);
+  });
+  let hasEnded = false;
+  worker.on("exit", () => {
+    hasEnded = true;
+  });
+  worker.on("error", () => undefined);
+  for (const [, value] of cases) worker.postMessage(value);
+  for (let count = 0; count < burst; count += 1) worker.postMessage(null);
+  await expect.poll(() => warned).toMatch(/10000|could not be handled|not a valid message/);
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  expect(hasEnded).toBe(false);
+  expect(warned.split("SERVICE_SOURCE_FAULT").length - 1).toBeLessThanOrEqual(25);
+});
+
 describe("the writer of the state", () => {
   test.each(cases.filter(([name]) => name !== "null"))("that is sent %s ends with a sentence", async (_, value) => {
     const directory = temporary();
@@ -82,6 +161,21 @@ describe("the writer of the state", () => {
     near.postMessage(value);
     expect(await failed).toMatchObject({ message: expect.stringMatching(/^the store sent .*, which is not a valid message$/) });
     near.postMessage(null);
+  });
+
+  test("that is sent all of it, 10,000 times, ends once", async () => {
+    const directory = temporary();
+    const { port1: near, port2: far } = new MessageChannel();
+    onTestFinished(() => near.close());
+    const failures: unknown[] = [];
+    const options = { directory, file: join(directory, "state.db"), slowFlushMs: 1_000, used: false, owner: true, isAlone: true };
+    serveWrites(far, options, (failure) => failures.push(failure));
+    for (const [, value] of cases) if (value !== null) near.postMessage(value);
+    for (let count = 0; count < burst; count += 1) near.postMessage(5);
+    await expect.poll(() => failures.length).toBeGreaterThan(0);
+    near.postMessage(null);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    expect(failures).toHaveLength(1);
   });
 });
 

@@ -3,7 +3,7 @@ import { EventEmitter } from "node:events";
 import { MessageChannel } from "node:worker_threads";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createSourceFaultLog, messageHandler, onEvent, onMessage, type SourceFault } from "../../../core/listeners/index.ts";
-import { junk } from "./junk.ts";
+import { junk } from "../../support/junk.ts";
 
 const asGood = (value: unknown) =>
   typeof value === "object" && value !== null && "good" in value ? (value as { good: unknown }) : undefined;

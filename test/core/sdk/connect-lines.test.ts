@@ -5,8 +5,9 @@ import { expect, onTestFinished, test } from "vitest";
 import type { ChannelError } from "../../../core/contract/index.ts";
 import { connectLines } from "../../../core/sdk/lines/connection.ts";
 import { createCertificate } from "../../plugins/botchat/certificate.ts";
+import { burst, junkTexts } from "../../support/junk.ts";
 
-async function open(serve: (socket: Socket) => void, options: { readonly maxChars?: number } = {}) {
+async function open(serve: (socket: Socket) => void, options: { readonly maxChars?: number } = { maxChars: 4_000_000 }) {
   const server = createServer((socket) => serve(socket.on("error", () => {}))).listen(0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -43,6 +44,17 @@ test("a goodbye is sent before it closes, once", async () => {
   connection.write("hello");
   expect((await connection.lost).message).toBe("The server closed the connection");
   await expect.poll(() => heard).toBe("hello\r\nBYE\r\n");
+});
+
+test("each kind of junk and a burst of 10,000 lines are lines, and one that cannot be handled ends that connection only", async () => {
+  const { connection, lines } = await open((socket) => {
+    for (const text of junkTexts) socket.write(`${text}\n`);
+    socket.write("null\n".repeat(burst));
+    socket.write("good\n");
+  });
+  await expect.poll(() => lines.at(-1)).toBe("good");
+  expect(lines.length).toBe(junkTexts.length + burst + 1);
+  connection.close();
 });
 
 test("a line without an end breaks it off", async () => {

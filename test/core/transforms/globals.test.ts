@@ -92,6 +92,36 @@ test("a module of Node that is not there is refused with the way to have it", as
   });
 });
 
+test("with the network switched on, a module that changes what all objects have fails alone: its thread answers the next call", async () => {
+  shop.settings = { ...shop.settings, network: true };
+  const patches = {
+    toJSON: "Object.prototype.toJSON = () => null",
+    "a throwing toJSON": "Object.prototype.toJSON = () => { throw new Error('no'); }",
+    "fields of the request": "Object.defineProperty(Object.prototype, 'url', { get() { throw new Error('no'); }, configurable: true })",
+    stringify: "JSON.stringify = () => 'null'",
+    "a promise": "Promise.prototype.then = () => { throw new Error('no'); }",
+  };
+  for (const [name, patch] of Object.entries(patches)) {
+    const file = `patch-${Object.keys(patches).indexOf(name)}.mjs`;
+    shop.write(
+      file,
+      `export const well = () => ({ message: "well" });
+       export default async () => { ${patch}; try { await fetch("http://127.0.0.1:9/"); return { message: "fetched" }; } catch (e) { return { message: "failed" }; } };`,
+    );
+    const beside = shop.run(file, {}, "well");
+    const outcome = await shop.run(file).then(
+      (result) => result,
+      (error: { readonly kind: string }) => error.kind,
+    );
+    // Whatever its own code makes of it, it is not the end of the thread, and nothing was fetched.
+    expect(outcome, name).not.toBe("exit");
+    expect(outcome, name).not.toEqual({ message: "fetched" });
+    expect(await beside, name).toEqual({ message: "well" });
+  }
+  expect(shop.lines.filter(({ message }) => /thread/.test(message))).toEqual([]);
+  shop.settings = { ...shop.settings, network: false };
+});
+
 test("with the network switched on, fetch reaches public addresses only", async () => {
   const server = createServer((_request, response) => response.end("secret")).listen(0, "127.0.0.1");
   const { port } = await new Promise<AddressInfo>((resolve) => server.once("listening", () => resolve(server.address() as AddressInfo)));

@@ -104,6 +104,28 @@ describe("a call that takes too much", () => {
   });
 });
 
+test("a call that ends its thread fails alone: those that waited in it run again in another, once, and it does not", async () => {
+  const own = openWorkshop(
+    {
+      // One operation of the engine, which does not come to its own check of the time.
+      "power.mjs": 'export default () => { console.log("power begins"); return { message: String(9n ** 20_000_000n).length }; };',
+      "waits.mjs": `export default async ({ payload }) => {
+        console.log("waits begins"); await new Promise((resolve) => setTimeout(resolve, 1_500)); return { message: payload };
+      };`,
+    },
+    { threads: 1, cpuMs: 200 },
+  );
+  onTestFinished(() => own.close());
+  for (const module of ["power.mjs", "waits.mjs"]) await own.transforms.exportsOf(module);
+  const begun = (word: string) =>
+    own.lines.filter(({ fields, message }) => `${JSON.stringify(fields)}${message}`.includes(`${word} begins`)).length;
+  const waiting = ["a", "b", "c"].map((text) => own.run("waits.mjs", text));
+  await expect.poll(() => begun("waits")).toBe(3);
+  expect(await own.fault("power.mjs")).toMatchObject({ kind: "timeout" });
+  expect(await Promise.all(waiting)).toEqual(["a", "b", "c"].map((message) => ({ message })));
+  expect([begun("waits"), begun("power")]).toEqual([6, expect.toSatisfy((count: number) => count <= 1)]);
+});
+
 test("128 calls at a time are served", async () => {
   const quick = openWorkshop({ "a.mjs": "export default ({ payload }) => ({ message: payload.text.slice(0, 10) });" });
   onTestFinished(() => quick.close());

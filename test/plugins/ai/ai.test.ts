@@ -38,7 +38,7 @@ describe("an answer", () => {
   test("comes as text events as the server sends them, with usage, and ends with done", async () => {
     // The beginning of a text comes in one piece: until it is long enough, it may be reasoning.
     const beginning = "x".repeat(200);
-    server.script(say(`${beginning} Hello there, friend.`));
+    server.script(say(`${beginning} Hello there, friend.`, { delayMs: 20 }));
     const { events, text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
     expect(text).toBe(`${beginning} Hello there, friend.`);
     expect(events.filter((event) => event.type === "text")).toHaveLength(4);

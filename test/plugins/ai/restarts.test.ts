@@ -161,7 +161,8 @@ describe("a model whose texts begin with reasoning and a closing mark alone", ()
   const answer = `${thought}\n</think>\n\nIt is 42.`;
 
   test("shows it the first time until the mark comes, and then never again", async () => {
-    first.script(say(answer), say(answer));
+    // What comes at once is judged at once, and nothing of it needs to be taken back.
+    first.script(say(answer, { delayMs: 5 }), say(answer));
     const { engine } = openEngine();
     const [one, two] = [
       await collect(engine.run(turnOf("hi", { providers }), never)),

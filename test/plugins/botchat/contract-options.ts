@@ -99,6 +99,7 @@ export const contract: Omit<ChannelContractOptions, "channel"> = {
     ],
     own: [update({ from: house })],
     renamed: [[update({}), update({ from: { ...plain.from, first_name: "Ada Lind", username: "ada_lind" } })]],
+    bots: [update({ from: { id: 4_711, is_bot: true, first_name: "Robot", username: "other_bot" } })],
     unit: "utf16",
     textOf: (part: Part) => (part.body as { readonly plain: string }).plain,
   },

@@ -70,7 +70,7 @@ describe("a wider table", () => {
 
   test("ends where its short rows would become far more cells than were written, and loses nothing", () => {
     const titles = Array.from({ length: 100 }, (_, at) => `t${at}`);
-    const short = Array.from({ length: 2_000 }, (_, at) => `${at}`);
+    const short = Array.from({ length: 1_200 }, (_, at) => `${at}`);
     const lines = [titles.join("|"), titles.map(() => "-").join("|"), ...short].join("\n");
     for (const text of [lines, lines.replace(/^/gm, "> "), `- a\n\n${lines.replace(/^/gm, "  ")}`]) {
       const shown = parseMarkdown(text)
@@ -80,8 +80,8 @@ describe("a wider table", () => {
       expect(shown.flatMap((line) => /^(?:t0: )?(\d+)$/.exec(line)?.[1] ?? [])).toEqual(short);
     }
     // Cells that were written count only as the marks that they are, of which a text may have far more.
-    const full = table(["a", "b", "c"], ...short.slice(0, 1_500).map((at) => [at, "", ""]));
-    expect(parseMarkdown(full).text.split("\n").at(-1)).toMatch(/^1499 \| +\|$/);
+    const full = table(["a", "b", "c"], ...short.slice(0, 600).map((at) => [at, "", ""]));
+    expect(parseMarkdown(full).text.split("\n").at(-1)).toMatch(/^599 \| +\|$/);
   });
 
   test("is indented in a list and stays in a quote", () => {

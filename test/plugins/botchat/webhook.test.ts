@@ -38,6 +38,23 @@ const update = JSON.stringify({
   message: { message_id: 1, date: 1, chat: { id: 1, type: "private" }, from: { id: 1 }, text: "x" },
 });
 
+test.each([
+  ["of fewer than eight characters", "a", "webhook_secret_weak"],
+  ["that is missing", undefined, "webhook_secret_missing"],
+])("with a secret %s nothing listens, and the platform is not told of the webhook", async (_, webhookSecret, code) => {
+  const platform = await openPlatform();
+  const port = await freePort();
+  const account = createTestAccount({
+    ...{ botToken: token, apiRoot: platform.url, polling: quick },
+    ...{ webhookUrl: `http://127.0.0.1:${port}/telegram-webhook`, webhookPort: port },
+    ...(webhookSecret !== undefined && { webhookSecret }),
+  });
+  const start = async () => await openConnection(account).start();
+  await expect(start()).rejects.toMatchObject({ reason: code });
+  expect(callsOf(platform, "setWebhook")).toEqual([]);
+  await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
+});
+
 describe("telling the platform", () => {
   async function refused(fault: Parameters<Awaited<ReturnType<typeof openPlatform>>["faults"]["add"]>[0]) {
     const platform = await openPlatform();

@@ -22,6 +22,7 @@ export const contract: Omit<ChannelContractOptions, "channel"> = {
       { raw: { ...said, room: "#room", text: "bot[]: help" }, expect: { text: "bot[]: help", mention: false } },
     ],
     own: [{ ...said, from: "~bot_", name: "bot_", room: "#room" }],
+    bots: [{ ...said, room: "#room", text: "bot: hello", bot: true }],
     renamed: [
       [
         { ...said, from: "ada" },

@@ -125,6 +125,17 @@ describe("a mailbox on a server with faults", () => {
     expect(reader.subjects()).toEqual(["Late", "Next"]);
   });
 
+  test.concurrent("is read when the server sends junk, 10,000 lines of it, between a command and its answer", async ({
+    server,
+    reader,
+  }) => {
+    await reader.start({ account });
+    server.fail({ at: "UID SEARCH", kind: "junk" });
+    await readsWithin({ server, reader }, "Between", withinMs);
+    await readsWithin({ server, reader }, "Next", withinMs);
+    expect(reader.subjects()).toEqual(["Between", "Next"]);
+  }, 40_000);
+
   test.concurrent("is read from its end on when the server does not say which number the next mail has", async ({ server, reader }) => {
     server.offer({ uidNext: false });
     await server.deliver(letter("Before"));

@@ -2,6 +2,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, vi } from "vitest";
+import { sendJunkRequests } from "../../support/junk-requests.ts";
 import { hasTerminals, otherThan, outcomes, type SetupRoom, test } from "./gmail-setup-room.ts";
 
 const publisher = "serviceAccount:gmail-api-push@system.gserviceaccount.com";
@@ -128,6 +129,7 @@ describe.concurrent("webhooks gmail setup", () => {
     const said = await setup.until(/redirect_uri=\S+/);
     const landing = decodeURIComponent(/redirect_uri=([^&\s]+)/.exec(said)?.[1] ?? "");
     expect((await fetch(`${landing}/?state=guessed&code=forged`)).status).toBe(404);
+    expect(Object.keys(await sendJunkRequests(`${landing}/?state=%00&code[]=1`))).toEqual(["404"]);
     setup.child.kill("SIGTERM");
     expect((await setup.finished).code).toBe(1);
     expect(mailbox().credentials).toBeUndefined();

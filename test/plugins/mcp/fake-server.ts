@@ -2,11 +2,12 @@
  * An MCP server: the messages of the protocol, answered as its specification says, over standard streams where this file is run as a program
  * (`http-server.ts` serves the same over HTTP). Arguments of the program: `noise` also writes lines that are no messages, `silent` never
  * answers, `crash` ends at once, `many` has a hundred more tools, `flood` says a hundred times that its tools have changed and notes each listing, `grandchild` starts a process that ignores the end of its input,
- * `stubborn` ignores that as well, and SIGTERM, and starts such processes in its session and in one of their own, `endless` answers a call with a line that never ends.
+ * `stubborn` ignores that as well, and SIGTERM, and starts such processes in its session and in one of their own, `endless` answers a call with a line that never ends, `junk` writes what is no message, 10,000 times, before it answers a call.
  */
 import { spawn } from "node:child_process";
 import { appendFileSync, readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { burst, junkTexts } from "../../support/junk-texts.ts";
 
 export interface Message {
   readonly id?: string | number;
@@ -136,6 +137,11 @@ function serveStreams(): void {
       if (has("endless") && line.includes("tools/call")) {
         const write = () => void process.stdout.write("x".repeat(1_000_000), () => setImmediate(write));
         return write();
+      }
+      if (has("junk") && line.includes("tools/call")) {
+        const lines = `${junkTexts.join("\n")}\n${"null\n".repeat(burst)}`;
+        process.stderr.write(lines);
+        process.stdout.write(lines);
       }
       if (has("flood") && notes !== undefined && line.includes("tools/list")) appendFileSync(notes, "list\n");
       const answer = await handle(JSON.parse(line) as Message);

@@ -1,5 +1,5 @@
 /** MCP servers that are programs: their tools as the model has them, and what becomes of a server that ends. */
-import { writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { temporaryDirectory } from "../../support/directory.ts";
@@ -21,6 +21,14 @@ test("the tools of two servers have the names of their servers, in a fixed order
   expect(await room.route("GET", "servers")).toMatchObject({
     servers: [{ noise: expect.toSatisfy((lines: number) => lines > 2) }, { noise: 0 }],
   });
+});
+
+test("a server that writes what is no message, 10,000 times, before it answers: the answer is read, and the log has few lines of it", async () => {
+  const room = await openRoom({ files: program(["junk"]) });
+  expect(textOf(await room.ask('files__echo {"message":"hi"}'))).toBe("Echo: hi");
+  expect(textOf(await room.ask('files__echo {"message":"again"}'))).toBe("Echo: again");
+  const log = readFileSync(join(room.host.directory, "state", "logs", "gateway.log"), "utf8");
+  expect(log.split("\n").filter((line) => /"null|not json/.test(line)).length).toBeLessThan(50);
 });
 
 test("a server has the variables of its settings, and of the gateway only where its programs are", async () => {

@@ -1,6 +1,7 @@
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, test } from "vitest";
+import { burst, junkTexts } from "../../support/junk.ts";
 import { ada, bela, kitchen, openPlatform, pause, workshop } from "./client.ts";
 
 describe("long polling", () => {
@@ -169,6 +170,20 @@ describe("webhook", () => {
     await home.call("setWebhook", { url: hook.url });
     await seen;
     await hook.close();
+  });
+
+  test("answers of a webhook that are no call are answers, whatever they are", {
+    timeout: 60_000,
+  }, async () => {
+    await using home = await openPlatform();
+    for (const text of [...junkTexts, "null\n".repeat(burst)]) {
+      const hook = await target([], text);
+      home.platform.act.say(ada, ada, "x");
+      await home.call("setWebhook", { url: hook.url });
+      await until(() => home.platform.pending() === 0 || hook.requests.length > 1);
+      await home.call("deleteWebhook", { drop_pending_updates: true });
+      await hook.close();
+    }
   });
 
   test("while a webhook is set, polling is 409; after deleteWebhook it works", async () => {

@@ -6,6 +6,7 @@ import { start } from "../../../core/testkit/store/fixture.ts";
 import { postgres } from "../../../plugins/store-postgres/index.ts";
 import { migrate, migrations } from "../../../plugins/store-postgres/migrations.ts";
 import { openDatabase } from "../../../plugins/store-postgres/pool.ts";
+import { junkTexts } from "../../support/junk.ts";
 import { usePostgres } from "../../support/postgres.ts";
 
 const server = usePostgres();
@@ -125,12 +126,8 @@ describe("a role without rights", () => {
     const bodies = [null, 1, "text", {}, { sessionKey: "agent:main:x", mode: "always" }];
     const topics = ["stop", "stopped", "activation", "running", "running-here"];
     return [
-      "",
-      "null",
-      "1",
-      '"text"',
-      "{}",
-      "not json",
+      // PostgreSQL takes at most 8,000 bytes, without NUL.
+      ...junkTexts.map((text) => text.replaceAll("\0", "").slice(0, 7_900)),
       "[".repeat(7_900),
       ...topics.flatMap((topic) => bodies.map((body) => note(topic, body))),
     ];

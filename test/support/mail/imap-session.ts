@@ -1,13 +1,14 @@
 /** One connection to the scripted IMAP server: reads commands and answers them, or does what its fault says. */
 import type { Socket } from "node:net";
 import { type SecureContextOptions, TLSSocket } from "node:tls";
+import { burst, junkTexts } from "../junk-texts.ts";
 import { type Folder, type Folders, searchIn } from "./imap-folders.ts";
 import { fetched } from "./imap-mail.ts";
 
 /** What becomes of a command, of the `greeting`, or of a mail that is `APPENDED` already. */
 export interface Fault {
   readonly at: string;
-  readonly kind: "cut" | "hang" | "NO" | "BAD" | "long-literal" | "nothing" | "flood";
+  readonly kind: "cut" | "hang" | "NO" | "BAD" | "long-literal" | "nothing" | "flood" | "junk";
   /** Default once. */
   readonly times?: number;
 }
@@ -122,7 +123,10 @@ export function serve(socket: Socket, shared: Shared, { encrypted }: { readonly 
     if (fault === "cut") socket.destroy();
     else if (fault === "hang") muted = true;
     else if (fault === "flood") flood();
-    else if (fault === "nothing") write(`${tag} OK done\r\n`);
+    else if (fault === "junk") {
+      write(...junkTexts.map((text) => `* ${text}\r\n`), "* 5 EXISTS\r\n".repeat(burst), "* null\r\n".repeat(burst));
+      answer(tag, name, rest, { literal, claim: 0 });
+    } else if (fault === "nothing") write(`${tag} OK done\r\n`);
     else if (fault === "NO" || fault === "BAD") write(`${tag} ${fault} not now\r\n`);
     else answer(tag, name, rest, { literal, claim: fault === "long-literal" ? 10_000 : 0 });
   }

@@ -253,9 +253,14 @@ export function serveWrites(port: WriterPort, options: WriterOptions, fail: (err
     }
   };
   const source = "the store";
+  let hasFailed = false;
   onMessage(port, "message", {
     ...{ source, check: asRequest, handle: receive },
-    fault: (fault) => fail(fault.error ?? new Error(faultText(fault))),
+    fault(fault) {
+      // More may have been sent before the writer has ended.
+      if (!hasFailed) fail(fault.error ?? new Error(faultText(fault)));
+      hasFailed = true;
+    },
   });
   reply({ type: "ready" });
 }

@@ -45,6 +45,13 @@ async function knowsMention(bench: Bench): Promise<void> {
   if (other !== false) throw new Error("A message for others in a group has a mention, so the bot would reply to it.");
 }
 
+async function knowsName(bench: Bench): Promise<void> {
+  const [named, other] = (await written(bench)).map(({ inbound }) => inbound.mentionedByName);
+  if (named !== true)
+    throw new Error("A text that names the bot in a group has no mentionedByName, so the bot would never reply to another bot.");
+  if (other === true) throw new Error("A text for others in a group has mentionedByName, so two bots may reply to each other without end.");
+}
+
 async function member(bench: Bench, id: string): Promise<{ readonly ok: boolean; readonly detail: string }> {
   await bench.connection.start();
   const outcome = await bench.ending(Promise.resolve(bench.connection.members?.(id)));
@@ -68,6 +75,7 @@ export const groupRules: readonly Rule[] = [
   { title: "groups > a message has the group as its chat", needs: ["groups"], run: isGroup },
   { title: "groups > a group has a lane of its own", needs: ["groups"], run: hasOwnLane },
   { title: "groups > only what addresses the bot has a mention", needs: ["groups"], run: knowsMention },
+  { title: "groups > only a text that names the bot says so", needs: ["groups"], run: knowsName },
   { title: "groups > members knows the bot's own group", function: "members", needs: ["groups"], run: knowsMember },
   { title: "groups > members resolves for a group without the bot", function: "members", needs: ["groups"], run: knowsStranger },
 ];

@@ -109,6 +109,29 @@ async function namesAreNoIdentity(bench: Bench): Promise<void> {
   }
 }
 
+async function knowsBots(bench: Bench): Promise<void> {
+  const { messages, bots = [] } = bench.fixtures;
+  for (const raw of bots) {
+    if (messageOf(bench, raw).sender.isBot !== true)
+      throw new Error(
+        `The message of another bot ${shown(raw)} has a sender without isBot. Set it; otherwise two bots may reply to each other without end.`,
+      );
+  }
+  for (const { raw, expect: wanted } of messages) {
+    if (messageOf(bench, raw).sender.isBot === true && wanted.sender?.isBot !== true)
+      throw new Error(`The message ${shown(raw)} has the sender of a bot. Set isBot only for bots; otherwise a person gets no reply.`);
+  }
+}
+
+async function namesAreMentions(bench: Bench): Promise<void> {
+  const { messages, bots = [] } = bench.fixtures;
+  for (const raw of [...messages.map((message) => message.raw), ...bots]) {
+    const { mention, mentionedByName } = messageOf(bench, raw);
+    if (mentionedByName === true && !mention)
+      throw new Error(`The text of ${shown(raw)} names the bot (mentionedByName), but the message has no mention. A name is a mention.`);
+  }
+}
+
 /** Lists in lists: deeper than a recursive reader can follow. */
 function deep(levels: number): Json {
   let value: Json = [];
@@ -163,4 +186,6 @@ export const parseRules: readonly Rule[] = [
   { title: "parse > events of the bot itself are silent", run: ownAreSilent },
   { title: "parse > each reason to stay silent is in codes", run: explainsItsSilence },
   { title: "parse > a person keeps their id when their name changes", run: namesAreNoIdentity },
+  { title: "parse > bots are known as bots, and people are not", run: knowsBots },
+  { title: "parse > what names the bot has a mention", run: namesAreMentions },
 ];

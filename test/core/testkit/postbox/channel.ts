@@ -193,6 +193,7 @@ export function contractOf(channel: ReturnType<typeof createPostbox>, fixtures: 
       ],
       own: [raw({ ...message, from: { id: botId, name: "Bot" } })],
       renamed: [[raw(message), raw({ ...message, from: { id: 7, name: "Ada Lind" } })]],
+      bots: [raw({ ...message, from: { id: 9, name: "Robot", bot: true } })],
       unit: "utf16",
       ...fixtures,
     },

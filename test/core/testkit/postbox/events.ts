@@ -22,10 +22,11 @@ export function parse(raw: Json): ChannelInbound | null | undefined {
   return {
     kind: kind === "edit" || kind === "press" ? kind : "message",
     chat: { id: String(chat), kind: isGroup ? "group" : "direct", ...(isNumber(thread) && { thread: String(thread) }) },
-    sender: { id: String(from.id), ...(isText(from.name) && { name: from.name }) },
+    sender: { id: String(from.id), ...(isText(from.name) && { name: from.name }), ...(from.bot === true && { isBot: true }) },
     text: kind === "press" ? `callback_data: ${text}` : text,
     media: fileOf(file),
     mention: !isGroup || mention === true || kind === "press",
+    ...(mention === true && { mentionedByName: true }),
     timestamp: date * 1_000,
     ...(isNumber(message) && { messageId: String(message) }),
   };

@@ -7,7 +7,7 @@ import type { ChannelPlatform, PlatformAbility, PlatformFailure, PlatformFile, P
 export interface PostboxEvent {
   readonly id: number;
   readonly kind?: "edit" | "press";
-  readonly from: { readonly id: number; readonly name: string };
+  readonly from: { readonly id: number; readonly name: string; readonly bot?: true };
   readonly chat: number;
   readonly thread?: number;
   /** The id of the message that it is, changes, or has the button. */

@@ -1,4 +1,6 @@
-/** What a source may send that is no message of it. Each can be cloned and written as JSON. */
+/** What is no message of a source: for tests, and for the programs that they start. */
+
+/** Each can be cloned and written as JSON. */
 export const junk: Readonly<Record<string, unknown>> = {
   null: null,
   "a number": 5,
@@ -12,3 +14,14 @@ export const junk: Readonly<Record<string, unknown>> = {
   "1 MB": "x".repeat(1_048_576),
   "1 MB in an object": { type: "x".repeat(1_048_576) },
 };
+
+/** Of sources of text or bytes: the same as JSON, and what is none. */
+export const junkTexts: readonly string[] = [
+  ...Object.values(junk).map((value) => JSON.stringify(value)),
+  "",
+  "{ not json",
+  "\0\u{fffd}\u202e",
+];
+
+/** A burst of a source that does not stop. */
+export const burst = 10_000;

@@ -1,0 +1,29 @@
+/** Requests with bodies that are no message, with a token and without: the gateway answers each, and names nothing in its log. */
+import { afterAll, expect, test } from "vitest";
+import { burst, junkTexts } from "../support/junk.ts";
+import { sendJunkRequests } from "../support/junk-requests.ts";
+import { bearer, closeHookGateways, hookToken, startHookGateway } from "./hook-room.ts";
+
+afterAll(closeHookGateways);
+
+const all = burst + junkTexts.length;
+const total = (statuses: Readonly<Record<string, number>>) => Object.values(statuses).reduce((sum, count) => sum + count);
+
+test.each([
+  ["of a sender with the token", { authorization: bearer[1] }, /^(?:400|413|415|429)$/],
+  ["of a stranger", { authorization: "Bearer guess" }, /^(?:401|429|cut)$/],
+])("junk %s, 10,000 times", { timeout: 120_000 }, async (_, headers, expected) => {
+  const room = await startHookGateway({});
+  const statuses = await sendJunkRequests(`http://127.0.0.1:${room.port}/hooks/agent`, {
+    headers: { ...headers, "content-type": "application/json" },
+  });
+  expect(total(statuses)).toBe(all);
+  expect(Object.keys(statuses).filter((status) => !expected.test(status))).toEqual([]);
+  // From another client, because this one is limited now.
+  const answer = await fetch(`http://127.0.0.1:${room.port}/hooks/wake`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${hookToken}`, "content-type": "application/json", "x-forwarded-for": "10.9.8.7" },
+    body: JSON.stringify({ text: "still here", mode: "next-heartbeat" }),
+  });
+  expect(answer.status).toBe(200);
+});
