@@ -3,19 +3,12 @@ import { type Address, EngineError, type Inbound } from "../../contract/index.ts
 import type { PluginLog, ToolTurn } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
-import { allowedText, lastingText, overText } from "./approval-ends.ts";
+import { type Closing, createClosing } from "./approval-closing.ts";
+import { allowedText, overText } from "./approval-ends.ts";
 import { createApprovalLimits, mostAnHour, mostOpen } from "./approval-limits.ts";
 import { type ApprovalPlacesOptions, createApprovalPlaces } from "./approval-places.ts";
 import { type ApprovalRequest, createApprovalRequests, type GrantHolder } from "./approval-requests.ts";
-import {
-  type AskedCall,
-  answeredText,
-  approvalEnded,
-  approvalQuestion,
-  mostCharacters,
-  unusedText,
-  writtenArguments,
-} from "./approval-texts.ts";
+import { type AskedCall, answeredText, approvalQuestion, mostCharacters, writtenArguments } from "./approval-texts.ts";
 import { countedAs, nameOf, type Person, personOf, shortName } from "./requester.ts";
 import { createToolGrants } from "./tool-grants.ts";
 
@@ -38,21 +31,17 @@ export interface CallToAllow extends AskedCall {
   /** What the turn has read beside its message. */
   readonly visit?: Visit;
   readonly signal: AbortSignal;
+  /** Whether this run of the turn has asked the question with a key, and not only an earlier run. */
+  hasAsked(key: string): boolean;
   /** Counts the questions of the turn. */
   readonly questions: { count: number };
   /** `agents.*.tools.approveAt`. */
   readonly place?: string;
 }
 
-export interface Approvals {
+export interface Approvals extends Pick<Closing, "began" | "isOpen" | "ended" | "mend"> {
   /** Waits for an owner's answer. Rejects with the signal's reason. */
   ask(call: CallToAllow): Promise<Verdict>;
-  /** The call that was allowed has begun: only now do the owners read that it was. Never rejects. */
-  began(key: string): Promise<void>;
-  /** Whether an owner can still answer a question of the event's turn. */
-  isOpen(event: string): Promise<boolean>;
-  /** The turn of an event has ended: no question of it stays open, and none that was answered without effect looks as if it had one. */
-  ended(event: string): Promise<void>;
   /** Takes an owner's answer. Resolves with the text for them; empty where the message of the request shows it. */
   answer(code: string, verdict: "once" | "session" | "deny", by: Inbound): Promise<string>;
 }
@@ -86,7 +75,11 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const grants = createToolGrants(options);
   const limits = createApprovalLimits(options);
   const places = createApprovalPlaces(options, limits);
-  const tell = tellEnd(options);
+  const closing = createClosing({
+    ...{ requests, store: options.store, say, edits: options.edits, log, now },
+    ask: sayQuestion,
+    makeRoom,
+  });
 
   /** Who may be allowed to call the tool until /new. Another person could take over an id that is weak, and the grant with it. */
   async function holderOf({ turn: { inbound }, visit }: CallToAllow): Promise<GrantHolder | undefined> {
@@ -103,10 +96,11 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
   /** The request, or why none was opened. */
   async function open(
-    { key, turn, place, visit: _visit, signal: _signal, questions, ...call }: CallToAllow,
+    { key, turn, place, visit: _visit, signal: _signal, hasAsked, questions, ...call }: CallToAllow,
     holder: GrantHolder | undefined,
   ): Promise<ApprovalRequest | Verdict> {
     questions.count += 1;
+    await closing.replace(turn.inbound.id, { ...call, hasAsked });
     const all = await places.of(turn, place);
     if (all.length === 0) return verdictOf("approval_unasked", "no owner can be asked in this turn");
     const until = now() + minutes * 60_000;
@@ -118,8 +112,9 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       await limits.close(requester, key);
       return verdictOf("approval_limited", `owners were already asked ${mostAnHour} times within an hour`);
     }
-    const { sessionKey } = turn;
-    const opened = await requests.open(key, { call, countedAs: requester, ...(holder && { holder }), sessionKey, at, until });
+    const { sessionKey, inbound } = turn;
+    const whose = { event: inbound.id, countedAs: requester, ...(holder && { holder }) };
+    const opened = await requests.open(key, { call, ...whose, sessionKey, at, until });
     log.info(
       { tool: call.tool, plugin: call.plugin, agent: call.agentId, request: opened.code },
       "an owner is asked whether a tool may run",
@@ -128,18 +123,26 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   }
 
   /** The requester may have another question open. */
+  async function makeRoom(key: string, { countedAs }: ApprovalRequest): Promise<void> {
+    if (countedAs !== undefined) await limits.close(countedAs, key);
+  }
+
   async function close(key: string, ended: ApprovalRequest | null): Promise<ApprovalRequest | null> {
-    if (ended?.countedAs !== undefined) await limits.close(ended.countedAs, key);
+    if (ended !== null) await makeRoom(key, ended);
     return ended;
   }
 
   const end = async (key: string, how: Parameters<typeof requests.end>[1]) => close(key, await requests.end(key, how));
 
-  /** Sends the question. After a crash the same again: the outbox knows what it has already taken. */
-  async function send({ code, call, at, holder }: ApprovalRequest, { key, turn: { to, inbound } }: CallToAllow): Promise<void> {
+  /** After a crash the same again: the outbox knows what it has already taken. Resolves with the events that send it. */
+  function sayQuestion({ code, call, at, holder }: ApprovalRequest): Promise<readonly string[]> {
     const question = approvalQuestion(code, call, { minutes, holder: holder?.name });
-    const events = await Promise.all(at.map((address, index) => say({ address, ...question }, `approval:${code}:${index}`)));
-    await requests.asked(key, events);
+    return Promise.all(at.map((address, index) => say({ address, ...question }, `approval:${code}:${index}`)));
+  }
+
+  async function send(request: ApprovalRequest, { key, turn: { to, inbound } }: CallToAllow): Promise<void> {
+    const { code, call, at } = request;
+    await requests.asked(key, await sayQuestion(request));
     if (to === null || inbound.authority !== "channel" || at.some((one) => isSameChat(one, to))) return;
     await say(
       { address: to, text: `I have asked for permission to use \`${call.tool}\`, and wait for the answer.` },
@@ -155,7 +158,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
   async function expire(key: string): Promise<ApprovalRequest | null> {
     const ended = await end(key, { state: "expired" });
-    if (ended?.state === "expired") await tell(ended, "There was no answer in time, so the agent must do without.");
+    if (ended?.state === "expired") await closing.show(key, ended);
     return ended;
   }
 
@@ -175,15 +178,15 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       await requests.pause(key, request.until, signal);
       // A gateway that closes leaves the request open: the turn is run again, and finds it.
       if (signal.reason instanceof EngineError && signal.reason.reason === "stopped") {
-        const ended = await end(key, { state: "withdrawn" });
-        if (ended?.state === "withdrawn") await tell(ended, "The turn was stopped, so the question is void.");
+        const ended = await end(key, { state: "withdrawn", why: "stopped" });
+        if (ended?.state === "withdrawn") await closing.show(key, ended);
       }
       signal.throwIfAborted();
     }
   }
 
   return {
-    ...endings({ requests, close, tell, now, log }),
+    ...{ began: closing.began, isOpen: closing.isOpen, ended: closing.ended, mend: closing.mend },
     async ask(call) {
       const { key, signal } = call;
       const holder = await holderOf(call);
@@ -211,6 +214,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const isHere = request?.at.some(({ channel, account }) => channel === by.channel && account === by.account) === true;
       if (key === undefined || request === null || !isHere) return `There is no request ${code} here.`;
       if (by.kind === "press" && !(await isOwnButton(request, by))) return "That button is not one of a request for approval.";
+      if (request.shown !== true && (await closing.endedEarlier(request))) return overText((await requests.read(key)) ?? request);
       // If the gateway did not run when the time was up, nothing has ended the request.
       if (request.state === "waiting" && now() >= request.until) return overText((await expire(key)) ?? request);
       if (verdict === "session" && request.state === "waiting" && request.holder === undefined)
@@ -224,76 +228,13 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       log.info({ tool: ended.call.tool, request: ended.code, verdict }, "an owner has answered whether a tool may run");
       const text = verdict === "deny" ? answeredText("Denied", owner) : allowedText(ended);
       // The message of the request says so when the call begins, which may be in another process.
-      if (verdict === "deny") await tell(ended, text);
+      if (verdict === "deny") await closing.show(key, ended);
       return by.kind === "press" && options.edits(by) ? "" : text;
     },
   };
 }
 
 const verdictOf = (code: Verdict["code"], detail: string): Verdict => ({ allowed: code === "approval_allowed", code, detail });
-
-/** Puts the end in the place of every message of a request, so that no dead buttons stay. */
-function tellEnd({ store, edits, say, log }: Pick<ApprovalsOptions, "store" | "edits" | "say" | "log">) {
-  return async ({ at, events, call, code }: ApprovalRequest, text: string): Promise<void> => {
-    for (const [index, address] of at.entries()) {
-      const event = events[index];
-      const messages = event !== undefined && edits(address) ? await store.sentBy(event) : [];
-      const last = messages.at(-1);
-      if (last === undefined) continue;
-      // The buttons are below the last message of a long question; what it is about stays above.
-      const shown = messages.length === 1 ? approvalEnded(call, text) : text;
-      // An empty row removes the buttons.
-      const saying = { address, text: shown, buttons: [[]], replaces: last.messageId };
-      await say(saying, `approval-end:${code}:${index}`).catch((error: unknown) => {
-        log.warn({ tool: call.tool, error: String(error) }, "the message of a request for approval could not be updated");
-      });
-    }
-  };
-}
-
-type Requests = ReturnType<typeof createApprovalRequests>;
-
-/** What becomes of a question after its answer, or without one: in the process that runs the turn then. */
-function endings({
-  requests,
-  close,
-  tell,
-  now,
-  log,
-}: {
-  readonly requests: Requests;
-  /** The requester may have another question open. */
-  readonly close: (key: string, ended: ApprovalRequest | null) => Promise<ApprovalRequest | null>;
-  readonly tell: ReturnType<typeof tellEnd>;
-} & Pick<ApprovalsOptions, "now" | "log">): Pick<Approvals, "began" | "isOpen" | "ended"> {
-  /** Shows the owners how a request ended. Never rejects. */
-  async function tellLater(request: ApprovalRequest, text: string): Promise<void> {
-    await tell(request, text).catch((error: unknown) =>
-      log.warn({ error: String(error) }, "the message of a request for approval could not be updated"),
-    );
-  }
-
-  return {
-    async began(key) {
-      const request = await requests.begun(key).catch(() => null);
-      if (request?.begun !== true) return;
-      const until = lastingText(request);
-      await tellLater(request, answeredText("Allowed", request.by ?? "", until));
-    },
-    async isOpen(event) {
-      const all = await Promise.all((await requests.keysOf(event)).map((key) => requests.read(key)));
-      return all.some((request) => request?.state === "waiting" && now() < request.until);
-    },
-    async ended(event) {
-      for (const key of await requests.keysOf(event)) {
-        const request = await close(key, await requests.withdraw(key));
-        if (request === null) continue;
-        const { state, by = "" } = request;
-        await tellLater(request, state === "allowed" ? unusedText(by) : "The turn has ended, so the question is void.");
-      }
-    },
-  };
-}
 
 /** A request that was withdrawn is none: an event that an operator runs again asks again. */
 const notWithdrawn = (request: ApprovalRequest | null): ApprovalRequest | null => (request?.state === "withdrawn" ? null : request);

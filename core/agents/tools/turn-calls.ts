@@ -42,6 +42,8 @@ export interface TurnCalls {
   known(tool: ToolAtHand, args: Json): Promise<Known>;
   /** Names a question to an owner. The same for the same call of a turn that is run again, until the call has begun. */
   approvalKey(name: string, args: Json): string;
+  /** Whether this run has asked the question with this key, and not only an earlier run. */
+  hasAsked(approvalKey: string): boolean;
   /** Records that a call begins. Rejects if that cannot be written; then the call must not be made. */
   begin(
     tool: ToolAtHand,
@@ -112,6 +114,7 @@ export function createTurnCalls({
   const own: CallRecord[] = [];
   const last = new Map<string, number>();
   const asked = new Map<string, number>();
+  const questions = new Set<string>();
   const read = new Map<string, number>();
   /** How often a model was asked. Stays 0 with an engine that does not say so. */
   let requests = 0;
@@ -202,8 +205,11 @@ export function createTurnCalls({
       let number = (asked.get(digest) ?? 0) + 1;
       while (isBegun(`${event}:${digest}:${number}`)) number += 1;
       asked.set(digest, number);
-      return `${event}:${digest}:${number}`;
+      const key = `${event}:${digest}:${number}`;
+      questions.add(key);
+      return key;
     },
+    hasAsked: (key) => questions.has(key),
     async begin({ name, plugin }, args, { record, approval, signal }) {
       await loaded();
       await leased(signal);
