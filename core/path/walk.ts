@@ -90,7 +90,7 @@ async function answer(
   // It may have been closed while the turn waited for others of its session.
   if (to !== null) waitFor(() => accounts.away(to.channel, to.account));
   const account = accountDuringTurn(accounts, route);
-  const presence = ground.presenceFor(unit, received, route);
+  const presence = ground.presenceFor(walk, received, route);
   const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
   const inbound = hasFiles ? await agents.completeMedia(received, { route, visit, signal }) : received;
   const asSent = (reply: Reply, context: FormattingContext) => agents.asSent(reply, context, visit);
