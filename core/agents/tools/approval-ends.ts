@@ -26,8 +26,8 @@ export function endText(request: ApprovalRequest): string | undefined {
   if (state === "expired") return "There was no answer in time, so the agent must do without.";
   if (state !== "withdrawn") return undefined;
   if (why === "stopped") return "The turn was stopped, so the question is void.";
-  const anew = "The turn was interrupted, and asks again in other words.";
-  if (by === "") return why === "replaced" ? `${anew} This question is void.` : "The turn has ended, so the question is void.";
+  const again = "The turn was interrupted, and asks again in other words.";
+  if (by === "") return why === "replaced" ? `${again} This question is void.` : "The turn has ended, so the question is void.";
   // Allowed, but the turn never made the call.
-  return `${inSentence(by)} allowed it, but ${why === "replaced" ? `no call had begun. ${anew}` : "the turn ended before the call began."}`;
+  return `${inSentence(by)} allowed it, but ${why === "replaced" ? `no call had begun. ${again}` : "the turn ended before the call began."}`;
 }

@@ -75,6 +75,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const grants = createToolGrants(options);
   const limits = createApprovalLimits(options);
   const places = createApprovalPlaces(options, limits);
+  const sayQuestion = questionBy(say);
   const closing = createClosing({
     ...{ requests, store: options.store, say, edits: options.edits, log, now },
     ask: sayQuestion,
@@ -134,12 +135,6 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
   const end = async (key: string, how: Parameters<typeof requests.end>[1]) => close(key, await requests.end(key, how));
 
-  /** After a crash the same again: the outbox knows what it has already taken. Resolves with the events that send it. */
-  function sayQuestion({ code, call, at, holder }: ApprovalRequest): Promise<readonly string[]> {
-    const question = approvalQuestion(code, call, { minutes, holder: holder?.name });
-    return Promise.all(at.map((address, index) => say({ address, ...question }, `approval:${code}:${index}`)));
-  }
-
   async function send(request: ApprovalRequest, { key, turn: { to, inbound } }: CallToAllow): Promise<void> {
     const { code, call, at } = request;
     await requests.asked(key, await sayQuestion(request));
@@ -160,13 +155,6 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     const ended = await end(key, { state: "expired" });
     if (ended?.state === "expired") await closing.show(key, ended);
     return ended;
-  }
-
-  /** An agent can give a button of its own any value, and in a group others read the code of a request. */
-  async function isOwnButton({ events }: ApprovalRequest, { channel, account, chat, messageId = "" }: Inbound): Promise<boolean> {
-    // Unlike `sentBy`, it waits for the record of a message that was shown a moment ago.
-    const sent = await options.store.findSent({ channel, account, chat: chat.id, messageId });
-    return sent !== null && events.includes(sent.unitId);
   }
 
   async function wait(key: string, signal: AbortSignal): Promise<ApprovalRequest | null> {
@@ -203,17 +191,15 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const ended = await wait(key, signal);
       // Before the tool runs: the next call of the turn must find it.
       if (ended?.state === "allowed" && ended.lasting === true) await grants.give(ended);
-      if (ended?.state === "allowed") return verdictOf("approval_allowed", `allowed by ${ended.by}`);
-      if (ended?.state === "denied") return verdictOf("approval_denied", `denied by ${ended.by}`);
-      if (ended?.state === "undelivered") return verdictOf("approval_unasked", "the question could not be delivered to an owner");
-      return verdictOf("approval_expired", "there was no answer in time");
+      return verdictOn(ended);
     },
     async answer(code, verdict, by) {
       const key = await requests.keyOf(code);
       const request = key === undefined ? null : await requests.read(key);
       const isHere = request?.at.some(({ channel, account }) => channel === by.channel && account === by.account) === true;
       if (key === undefined || request === null || !isHere) return `There is no request ${code} here.`;
-      if (by.kind === "press" && !(await isOwnButton(request, by))) return "That button is not one of a request for approval.";
+      if (by.kind === "press" && !(await isOwnButton(options.store, request, by)))
+        return "That button is not one of a request for approval.";
       if (request.shown !== true && (await closing.endedEarlier(request))) return overText((await requests.read(key)) ?? request);
       // If the gateway did not run when the time was up, nothing has ended the request.
       if (request.state === "waiting" && now() >= request.until) return overText((await expire(key)) ?? request);
@@ -232,6 +218,32 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       return by.kind === "press" && options.edits(by) ? "" : text;
     },
   };
+}
+
+/** Sends a question, after a crash the same again: the outbox knows what it has already taken. Resolves with the events that send it. */
+function questionBy(say: ApprovalsOptions["say"]): (request: ApprovalRequest) => Promise<readonly string[]> {
+  return ({ code, call, at, holder }) => {
+    const question = approvalQuestion(code, call, { minutes, holder: holder?.name });
+    return Promise.all(at.map((address, index) => say({ address, ...question }, `approval:${code}:${index}`)));
+  };
+}
+
+/** An agent can give a button of its own any value, and in a group others read the code of a request. */
+async function isOwnButton(
+  store: Pick<Store, "findSent">,
+  { events }: ApprovalRequest,
+  { channel, account, chat, messageId = "" }: Inbound,
+): Promise<boolean> {
+  // Unlike `sentBy`, it waits for the record of a message that was shown a moment ago.
+  const sent = await store.findSent({ channel, account, chat: chat.id, messageId });
+  return sent !== null && events.includes(sent.unitId);
+}
+
+function verdictOn(ended: ApprovalRequest | null): Verdict {
+  if (ended?.state === "allowed") return verdictOf("approval_allowed", `allowed by ${ended.by}`);
+  if (ended?.state === "denied") return verdictOf("approval_denied", `denied by ${ended.by}`);
+  if (ended?.state === "undelivered") return verdictOf("approval_unasked", "the question could not be delivered to an owner");
+  return verdictOf("approval_expired", "there was no answer in time");
 }
 
 const verdictOf = (code: Verdict["code"], detail: string): Verdict => ({ allowed: code === "approval_allowed", code, detail });

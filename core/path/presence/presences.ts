@@ -1,9 +1,9 @@
 /** What people see while a unit's turn runs, together with the unit's own leftovers: an earlier attempt's preview, the reaction. */
 import { ChannelError, type Inbound, type Route, reasonOf } from "../../contract/index.ts";
 import type { Log } from "../../log/index.ts";
-import type { Store } from "../../state/index.ts";
+import type { Store, Unit } from "../../state/index.ts";
 import { isAt, triggerOf } from "../answer-place.ts";
-import type { Walk } from "../ground.ts";
+import type { Trace } from "../endings/ending.ts";
 import type { PathOptions } from "../options.ts";
 import type { Acknowledgements } from "./acknowledging.ts";
 import { LivePresence, noPresence, type Presence } from "./presence.ts";
@@ -15,7 +15,7 @@ export function createPresences(options: {
   readonly agents: Pick<PathOptions["agents"], "ackReaction" | "onAckRefused">;
   readonly log: Log;
   readonly now: () => number;
-}): (walk: Pick<Walk, "unit" | "trace">, inbound: Inbound, route: Route) => Presence {
+}): (walk: { readonly unit: Unit; readonly trace: Trace }, inbound: Inbound, route: Route) => Presence {
   const { store, acknowledgements, accounts, agents, log, now } = options;
   return ({ unit, trace }, inbound, route) => {
     const address = route.to;
