@@ -154,12 +154,16 @@ async function holdQuestions({ random, victims, platform, owner, place, jobs, jo
   }
   const questionsOf = (word: string) => owner.questions().filter((question) => question.word === word);
   const unasked = () => heldJobs.flatMap(({ word }) => (questionsOf(word).some(({ isOpen }) => isOpen) ? [] : [word]));
+  const untilAsked = async () => {
+    for (let tries = 0; tries < 1_200 && unasked().length > 0; tries += 1) await sleep(50);
+  };
   for (let kill = 0; kill < killsOfQuestion; kill += 1) {
     const victim = await victims.start();
     await victim.ready;
-    for (let tries = 0; tries < 1_200 && unasked().length > 0; tries += 1) await sleep(50);
-    // The turn that runs again waits a moment later.
+    await untilAsked();
+    // The turn that runs again waits a moment later. With other words, the earlier question ends before the new one is sent.
     await sleep(random.pick([200, 500, 1_000, 2_000]));
+    await untilAsked();
     const missing = unasked();
     await victim.kill();
     if (missing.length === 0) continue;

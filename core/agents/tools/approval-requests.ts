@@ -61,6 +61,8 @@ export interface ApprovalRequests {
   open(key: string, request: Omit<ApprovalRequest, "code" | "generation" | "events" | "state">): Promise<ApprovalRequest>;
   /** Notes which events send the question. */
   asked(key: string, events: readonly string[]): Promise<unknown>;
+  /** Notes a further message of the question. */
+  addCopy(key: string, address: Address, event: string): Promise<unknown>;
   /** The first to end a request ends it; resolves with how it has ended. */
   end(key: string, how: Pick<ApprovalRequest, "state" | "by" | "byOwner" | "answer" | "lasting" | "why">): Promise<ApprovalRequest | null>;
   /** Notes that the allowed call has begun. */
@@ -113,6 +115,10 @@ export function createApprovalRequests({
       return opened;
     },
     asked: (key, events) => change(key, (request) => ({ ...request, events })),
+    addCopy: (key, address, event) =>
+      change(key, (request) =>
+        request.events.includes(event) ? undefined : { ...request, at: [...request.at, address], events: [...request.events, event] },
+      ),
     async end(key, how) {
       const ended = await change(key, (request) => (request.state === "waiting" ? { ...request, ...how } : undefined));
       waiting.get(key)?.();

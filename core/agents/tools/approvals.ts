@@ -4,6 +4,7 @@ import type { PluginLog, ToolTurn } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
 import { type Closing, createClosing } from "./approval-closing.ts";
+import { createCopies } from "./approval-copies.ts";
 import { allowedText, overText } from "./approval-ends.ts";
 import { createApprovalLimits, mostAnHour, mostOpen } from "./approval-limits.ts";
 import { type ApprovalPlacesOptions, createApprovalPlaces } from "./approval-places.ts";
@@ -75,12 +76,10 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const grants = createToolGrants(options);
   const limits = createApprovalLimits(options);
   const places = createApprovalPlaces(options, limits);
+  const { edits, store } = options;
   const sayQuestion = questionBy(say);
-  const closing = createClosing({
-    ...{ requests, store: options.store, say, edits: options.edits, log, now },
-    ask: sayQuestion,
-    makeRoom,
-  });
+  const closing = createClosing({ ...{ requests, store, say, edits, log, now }, ask: sayQuestion, makeRoom });
+  const copies = createCopies({ ...{ requests, store, say, edits }, question: questionOf });
 
   /** Who may be allowed to call the tool until /new. Another person could take over an id that is weak, and the grant with it. */
   async function holderOf({ turn: { inbound }, visit }: CallToAllow): Promise<GrantHolder | undefined> {
@@ -145,10 +144,15 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     );
   }
 
-  /** No owner can be reached, such as people on a platform where they have to write to the bot first. */
+  /**
+   * No owner can be reached, such as people on a platform where they have to write to the bot first. A question whose sends had an unknown
+   * outcome may be there, so it waits for an answer.
+   */
   async function isUndelivered({ events }: ApprovalRequest): Promise<boolean> {
     const ends = await Promise.all(events.map((event) => options.store.event(event)));
-    return ends.length > 0 && ends.every((end) => end?.state === "settled" && end.outcome === "failed");
+    return (
+      ends.length > 0 && ends.every((end) => end?.state === "settled" && end.outcome === "failed" && end.reason !== "send_fate_unknown")
+    );
   }
 
   async function expire(key: string): Promise<ApprovalRequest | null> {
@@ -198,9 +202,11 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const request = key === undefined ? null : await requests.read(key);
       const isHere = request?.at.some(({ channel, account }) => channel === by.channel && account === by.account) === true;
       if (key === undefined || request === null || !isHere) return `There is no request ${code} here.`;
-      if (by.kind === "press" && !(await isOwnButton(options.store, request, by)))
-        return "That button is not one of a request for approval.";
-      if (request.shown !== true && (await closing.endedEarlier(request))) return overText((await requests.read(key)) ?? request);
+      const isOver = request.shown !== true && (await closing.endedEarlier(request));
+      const current = isOver ? ((await requests.read(key)) ?? request) : request;
+      const refused = await copies.refused(key, current, by);
+      if (refused !== undefined) return refused;
+      if (isOver) return overText(current);
       // If the gateway did not run when the time was up, nothing has ended the request.
       if (request.state === "waiting" && now() >= request.until) return overText((await expire(key)) ?? request);
       if (verdict === "session" && request.state === "waiting" && request.holder === undefined)
@@ -222,22 +228,11 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
 /** Sends a question, after a crash the same again: the outbox knows what it has already taken. Resolves with the events that send it. */
 function questionBy(say: ApprovalsOptions["say"]): (request: ApprovalRequest) => Promise<readonly string[]> {
-  return ({ code, call, at, holder }) => {
-    const question = approvalQuestion(code, call, { minutes, holder: holder?.name });
-    return Promise.all(at.map((address, index) => say({ address, ...question }, `approval:${code}:${index}`)));
-  };
+  return (request) =>
+    Promise.all(request.at.map((address, index) => say({ address, ...questionOf(request) }, `approval:${request.code}:${index}`)));
 }
 
-/** An agent can give a button of its own any value, and in a group others read the code of a request. */
-async function isOwnButton(
-  store: Pick<Store, "findSent">,
-  { events }: ApprovalRequest,
-  { channel, account, chat, messageId = "" }: Inbound,
-): Promise<boolean> {
-  // Unlike `sentBy`, it waits for the record of a message that was shown a moment ago.
-  const sent = await store.findSent({ channel, account, chat: chat.id, messageId });
-  return sent !== null && events.includes(sent.unitId);
-}
+const questionOf = ({ code, call, holder }: ApprovalRequest) => approvalQuestion(code, call, { minutes, holder: holder?.name });
 
 function verdictOn(ended: ApprovalRequest | null): Verdict {
   if (ended?.state === "allowed") return verdictOf("approval_allowed", `allowed by ${ended.by}`);
