@@ -86,6 +86,9 @@ test("a question that may have arrived waits for its answer, and a press brings 
   platform.act.say(ada, ada, "Light the stove, please.");
   await until(() => expect(conversation.said(ada)).toHaveLength(2));
   expect(await conversation.ended(1)).toContain("failed send_fate_unknown");
+  // The turn looks once a second what has become of its question.
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  expect(conversation.said(ada)).toHaveLength(2);
   const buttonsOf = (index: number) => conversation.said(ada)[index]?.reply_markup?.inline_keyboard.flat() ?? [];
   const press = (index: number) =>
     platform.act.press(ada, ada, conversation.said(ada)[index]?.message_id ?? 0, buttonsOf(index)[0]?.callback_data ?? "");
