@@ -3,8 +3,7 @@ import type { ApprovalRequest } from "./approval-requests.ts";
 import { answeredText, grantedText, inSentence } from "./approval-texts.ts";
 
 /** To whom the tool is allowed until /new; empty if the call alone is allowed. */
-const lastingText = ({ lasting, holder }: ApprovalRequest): string =>
-  lasting === true && holder !== undefined ? grantedText(holder) : "";
+const lastingText = ({ lasting, holder }: ApprovalRequest): string => (lasting === true && holder !== undefined ? grantedText(holder) : "");
 
 export const allowedText = (request: ApprovalRequest): string => `Allowed${lastingText(request)}; the call begins when the turn resumes.`;
 

@@ -144,17 +144,6 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     );
   }
 
-  /**
-   * No owner can be reached, such as people on a platform where they have to write to the bot first. A question whose sends had an unknown
-   * outcome may be there, so it waits for an answer.
-   */
-  async function isUndelivered({ events }: ApprovalRequest): Promise<boolean> {
-    const ends = await Promise.all(events.map((event) => options.store.event(event)));
-    return (
-      ends.length > 0 && ends.every((end) => end?.state === "settled" && end.outcome === "failed" && end.reason !== "send_fate_unknown")
-    );
-  }
-
   async function expire(key: string): Promise<ApprovalRequest | null> {
     const ended = await end(key, { state: "expired" });
     if (ended?.state === "expired") await closing.show(key, ended);
@@ -166,7 +155,7 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const request = await requests.read(key);
       if (request?.state !== "waiting") return await close(key, request);
       if (now() >= request.until) return await expire(key);
-      if (await isUndelivered(request)) return await end(key, { state: "undelivered" });
+      if (await isUndelivered(store, request)) return await end(key, { state: "undelivered" });
       await requests.pause(key, request.until, signal);
       // A gateway that closes leaves the request open: the turn is run again, and finds it.
       if (signal.reason instanceof EngineError && signal.reason.reason === "stopped") {
@@ -233,6 +222,17 @@ function questionBy(say: ApprovalsOptions["say"]): (request: ApprovalRequest) =>
 }
 
 const questionOf = ({ code, call, holder }: ApprovalRequest) => approvalQuestion(code, call, { minutes, holder: holder?.name });
+
+/**
+ * No owner can be reached, such as people on a platform where they have to write to the bot first. A question whose sends had an unknown
+ * outcome may be there, so it waits for an answer.
+ */
+async function isUndelivered(store: Pick<Store, "event">, { events }: ApprovalRequest): Promise<boolean> {
+  const ends = await Promise.all(events.map((event) => store.event(event)));
+  const isFailed = (end: (typeof ends)[number]) =>
+    end?.state === "settled" && end.outcome === "failed" && end.reason !== "send_fate_unknown";
+  return ends.length > 0 && ends.every(isFailed);
+}
 
 function verdictOn(ended: ApprovalRequest | null): Verdict {
   if (ended?.state === "allowed") return verdictOf("approval_allowed", `allowed by ${ended.by}`);
