@@ -22,7 +22,8 @@ import { traceTools, turn } from "./turn.ts";
 export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
   const { unit } = walk;
   if (isDropped(ground, unit)) return await say(ground, walk, { ending: dropped(walk.trace).stop, sayings: [] });
-  if (unit.attempts > maxAttempts) return await giveUp(ground, walk);
+  // A turn that has come as far as a question that is still open was not what ended the processes.
+  if (unit.attempts > maxAttempts && !(await ground.agents.asksPerson(unit.id))) return await giveUp(ground, walk);
   const inbound = await ingress(ground, walk);
   if (isStop(inbound)) return await say(ground, walk, { ending: inbound.stop, sayings: [] });
   const refused = await gating(ground, walk, inbound);

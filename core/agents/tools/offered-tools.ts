@@ -35,6 +35,8 @@ export interface OfferedTools {
   of(all: readonly OwnedTool[], calls: Pick<CallsOf, "turn" | "visit">): readonly EngineTool[];
   /** The calls of an event's turn, in all of its runs. */
   callsOf(event: string, visit: Visit): TurnCalls;
+  /** Whether the turn of an event has asked an owner who can still answer. */
+  asksPerson(event: string): Promise<boolean>;
   /** An event has ended. What is recorded of its calls stays where an operator may run it again because it failed. */
   ended(record: Pick<TurnRecord, "eventId" | "outcome">, visit: Visit): Promise<void> | undefined;
 }
@@ -143,6 +145,7 @@ export function createOfferedTools({
 
   return {
     callsOf,
+    asksPerson: approvals.isOpen,
     ended(record, visit) {
       const made = visit.get(turnCalls);
       if (made !== undefined) return close(record, made);

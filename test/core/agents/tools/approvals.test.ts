@@ -1,5 +1,5 @@
 /** A tool that asks first: who is asked, who may answer, and what happens without an answer. */
-import { definePlugin, type EngineTurn, type Inbound, type Json, Type } from "service-gateway/sdk";
+import { definePlugin, type EngineTurn, type Inbound, type Json, type PluginDefinition, Type } from "service-gateway/sdk";
 import { createTestHost, type TestHost, type TestHostOptions } from "service-gateway/testkit";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type ApprovalsOptions, createApprovals } from "../../../../core/agents/tools/approvals.ts";
@@ -27,10 +27,10 @@ async function callBurn({ inbound, tools }: EngineTurn, signal: AbortSignal): Pr
   return JSON.stringify(results);
 }
 
-async function lab({
-  needsApproval = true,
-  ...options
-}: TestHostOptions & { needsApproval?: boolean | (() => string) } = {}): Promise<Lab> {
+async function lab(
+  { needsApproval = true, ...options }: TestHostOptions & { needsApproval?: boolean | (() => string) } = {},
+  others: readonly PluginDefinition[] = [],
+): Promise<Lab> {
   const runs: Json[] = [];
   const plugin = definePlugin({
     id: "lab",
@@ -49,7 +49,7 @@ async function lab({
       });
     },
   });
-  const host = await createTestHost({ plugins: [plugin], answer: callBurn, ...options });
+  const host = await createTestHost({ plugins: [plugin, ...others], answer: callBurn, ...options });
   onTestFinished(() => host.close());
   return { host, runs };
 }
@@ -300,6 +300,31 @@ test("a turn that asks in other words after each kill has one question that can 
   await host.say(`/approve ${last}`);
   expect((await turn).outcome).toBe("answered");
   expect(runs).toEqual(["the letters, 5"]);
+});
+
+test("an event whose question is open does not end with its attempts, wherever the processes were killed", async () => {
+  let isHeld = false;
+  const holding = definePlugin({
+    id: "holding",
+    version: "1.0.0",
+    host: "^0.1.0",
+    setup(host) {
+      host.tap("gating", async () => {
+        if (isHeld) await new Promise(() => {});
+        return undefined;
+      });
+    },
+  });
+  const { host, runs } = await lab({}, [holding]);
+  const turn = host.say("the letters");
+  const code = await codeIn(host, "owner");
+  isHeld = true;
+  for (let times = 0; times < 5; times += 1) await host.restart({ killed: true });
+  isHeld = false;
+  await host.restart({ killed: true });
+  await host.say(`/approve ${code}`);
+  expect((await turn).outcome).toBe("answered");
+  expect(runs).toEqual(["the letters"]);
 });
 
 test("the message of a question that is asked in other words says so, even if an owner has allowed it, and has no buttons", async () => {
