@@ -184,11 +184,13 @@ async function holdQuestions({ random, victims, platform, owner, place, jobs, jo
   return { rule, violations };
 }
 
-async function drain({ victims, place }: Scene): Promise<number | string> {
+async function drain({ victims, place, owner }: Scene): Promise<number | string> {
   const victim = await victims.start();
   await victim.ready;
+  // A copy of a question that the gateway does not know is closed by the owner's next press.
+  const isBusy = async () => (await unsettled(place)) > 0 || owner.questions().some(({ isOpen }) => isOpen);
   for (let quiet = 0, tries = 0; quiet < 3 && tries < 600; tries += 1) {
-    quiet = (await unsettled(place)) > 0 ? 0 : quiet + 1;
+    quiet = (await isBusy()) ? 0 : quiet + 1;
     await sleep(200);
   }
   return victim.stop(30_000);
