@@ -166,7 +166,7 @@ export function otherFailures({ state }: Pick<Evidence, "state">): string[] {
     if (unit === undefined || unit.outcome === "answered" || (unit.outcome === "silent" && event.kind !== "update")) return [];
     if (unit.reason === "send_fate_unknown") return [];
     const leader = state.events.find((one) => one.id === unit.event_id);
-    if (unit.reason === "attempts_exhausted" && (leader?.attempts ?? 0) > 3) return [];
+    if (unit.reason === "attempts_exhausted" && (leader?.attempts ?? 0) >= 3) return [];
     return [`${event.id} (${event.kind}): ${unit.outcome}, ${unit.reason}, ${event.attempts} attempts`];
   });
 }

@@ -127,6 +127,7 @@ async function compose(options: GatewayOptions, cleanup: AsyncDisposableStack, o
   await runtime.migrations.load();
   await runtime.outages.load();
   await runtime.path.start();
+  void runtime.approvals.mend();
   joinNodes({ ...base, runtime });
   runtime.accounts.start();
   heartbeat.start();

@@ -71,6 +71,7 @@ export interface Runtime {
   readonly standings: ModelStandings;
   readonly refusedTools: Pick<RefusedTools, "all">;
   readonly outages: ModelOutages;
+  readonly approvals: ReturnType<typeof createGatewayApprovals>;
   readonly newId: () => string;
   readonly confirm: (url: string) => Promise<void>;
 }
@@ -202,7 +203,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   tapCore(hooks, { ...parts, log, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
   const ofModels = { standings, outages, refusedTools: offered.refused };
-  const ofAgents = { owner, commands, turns, stops, running, ...ofModels, activation, router, spending };
+  const ofAgents = { owner, commands, turns, stops, running, ...ofModels, activation, router, spending, approvals };
   return { hooks, registry, ...ofAgents, accounts, migrations, path, actions, newId, confirm };
 }
 

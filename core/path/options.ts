@@ -62,6 +62,8 @@ export interface AgentSide {
   }): readonly SessionMessage[];
   /** Reads what earlier runs of an event have called into the visit. */
   readEarlierCalls(inbound: Inbound, visit: Visit): Promise<void>;
+  /** Whether the turn of an event has asked a person who can still answer. */
+  asksPerson(event: string): Promise<boolean>;
   /** Called when the end of an event is written. */
   ended(record: Pick<TurnRecord, "eventId" | "outcome">, visit: Visit): Promise<void> | undefined;
   /** Called when a turn is written with its transcript; requests to the store made here join the same commit. */

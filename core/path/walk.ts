@@ -22,7 +22,8 @@ import { traceTools, turn } from "./turn.ts";
 export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
   const { unit } = walk;
   if (isDropped(ground, unit)) return await say(ground, walk, { ending: dropped(walk.trace).stop, sayings: [] });
-  if (unit.attempts > maxAttempts) return await giveUp(ground, walk);
+  // A turn that has come as far as a question that is still open was not what ended the processes.
+  if (unit.attempts > maxAttempts && !(await ground.agents.asksPerson(unit.id))) return await giveUp(ground, walk);
   const inbound = await ingress(ground, walk);
   if (isStop(inbound)) return await say(ground, walk, { ending: inbound.stop, sayings: [] });
   const refused = await gating(ground, walk, inbound);
@@ -90,7 +91,7 @@ async function answer(
   // It may have been closed while the turn waited for others of its session.
   if (to !== null) waitFor(() => accounts.away(to.channel, to.account));
   const account = accountDuringTurn(accounts, route);
-  const presence = ground.presenceFor(unit, received, route);
+  const presence = ground.presenceFor(walk, received, route);
   const hasFiles = received.media.length > 0 || received.replyTo?.media !== undefined;
   const inbound = hasFiles ? await agents.completeMedia(received, { route, visit, signal }) : received;
   const asSent = (reply: Reply, context: FormattingContext) => agents.asSent(reply, context, visit);

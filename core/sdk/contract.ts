@@ -1005,11 +1005,17 @@ export interface ChannelConnection {
   remove?(messageId: string, address: Address, signal: AbortSignal): Promise<void>;
   /**
    * Capability `edits`: a preview. `resume` are message ids that a killed process left behind, `trigger` is the message being answered;
-   * `onMessage` receives all ids each time one is added.
+   * `onMessage` receives all ids each time one is added. Call `onUncertain` if a send of the preview ended with an unknown outcome, because
+   * the message may remain beside the reply.
    */
   preview?(
     address: Address,
-    options: { readonly resume: readonly string[]; readonly trigger?: string; onMessage(messageIds: readonly string[]): void },
+    options: {
+      readonly resume: readonly string[];
+      readonly trigger?: string;
+      onMessage(messageIds: readonly string[]): void;
+      onUncertain?(): void;
+    },
   ): ChannelPreview;
   /**
    * Capability `reactions`: sets the bot's reaction; `null` removes it. Once `patience` is aborted, a reaction that still waits for the

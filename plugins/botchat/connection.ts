@@ -16,6 +16,7 @@ import { resolveRecipient } from "./recipient.ts";
 import { createChatCalls } from "./send/chat-calls.ts";
 import { createKeptLimits } from "./send/flood-waits.ts";
 import { createKeyboards } from "./send/keyboards.ts";
+import { createReach } from "./send/reach.ts";
 import { renderReply } from "./send/render.ts";
 import { createSender, type Sender } from "./send/send.ts";
 import { createShown } from "./send/shown.ts";
@@ -47,6 +48,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const intakeSignal = AbortSignal.any([signal, intakeStop.signal]);
   const { limits, applyWaits } = createKeptLimits(account, botId);
   const shown = createShown();
+  const reach = createReach(account.calling);
   const transport = createTransport({
     ...(options.proxy !== undefined && { proxy: options.proxy }),
     ...(options.network.autoSelectFamily !== undefined && { autoSelectFamily: options.network.autoSelectFamily }),
@@ -61,7 +63,7 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
       token,
       apiRoot: options.apiRoot,
       transport,
-      calling: account.calling,
+      calling: reach.calling,
       ...(options.timeoutSeconds !== undefined && { timeoutMs: options.timeoutSeconds * 1_000 }),
       pollTimeoutMs: options.polling.stallSeconds * 1_000,
     });
@@ -73,7 +75,11 @@ export function createConnection(account: ChannelAccount<AccountOptions>): Chann
   const api = async () => (await live()).api;
   const stickers = createStickers({ directory: dirname(account.directory), botId, now: account.now });
   const fetchMedia = createMedia({ api, transport, token, options, directory: account.directory, stickers });
-  const { settled, ...calls } = createChatCalls({ limits, shown, live, loaded: () => loaded, settings: () => options, log, signal });
+  const { settled, ...calls } = createChatCalls({
+    ...{ limits, shown, reach, live, log, signal },
+    loaded: () => loaded,
+    settings: () => options,
+  });
   const parse = (raw: Json, more?: readonly Json[]) =>
     parseUpdate(raw, identity.current(), more, { buttons: buttonScope(options.capabilities) });
 

@@ -69,6 +69,44 @@ test("the owner is asked in their own chat, a stranger's press does nothing, and
   await until(() => expect(conversation.said(kitchen).at(-1)?.text).toBe('"It is on."'));
 });
 
+test("a question that may have arrived waits for its answer, and a press brings a copy that the gateway does not know up to date", async () => {
+  runs.length = 0;
+  const conversation = await converse({
+    plugins: [stove],
+    config: { commands: { ownerAllowFrom: [1001] } },
+    async answer({ tools }) {
+      const light = tools.find(({ name }) => name === "light_stove");
+      return JSON.stringify(await light?.run({ plate: "right" }, new AbortController().signal));
+    },
+  });
+  const { platform, ada } = conversation;
+  await conversation.start();
+  // Both sends arrive, and the gateway learns of none.
+  platform.faults.add({ method: "sendMessage", times: 2, kind: "reset-after" });
+  platform.act.say(ada, ada, "Light the stove, please.");
+  await until(() => expect(conversation.said(ada)).toHaveLength(2));
+  expect(await conversation.ended(1)).toContain("failed send_fate_unknown");
+  // The turn looks once a second what has become of its question.
+  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  expect(conversation.said(ada)).toHaveLength(2);
+  const buttonsOf = (index: number) => conversation.said(ada)[index]?.reply_markup?.inline_keyboard.flat() ?? [];
+  const press = (index: number) =>
+    platform.act.press(ada, ada, conversation.said(ada)[index]?.message_id ?? 0, buttonsOf(index)[0]?.callback_data ?? "");
+  press(1);
+  await until(() => expect(conversation.said(ada)[2]?.text).toContain("It is up to date now: press again."));
+  expect(runs).toEqual([]);
+  expect(buttonsOf(1)).toHaveLength(3);
+  press(1);
+  await until(() => expect(runs).toEqual(["right"]));
+  await until(() => expect(conversation.said(ada)[1]?.text).toMatch(/asked to use light_stove.*Allowed by Ada/s));
+  expect(buttonsOf(1)).toEqual([]);
+  // The other copy learns of the end by a press.
+  press(0);
+  await until(() => expect(conversation.said(ada)[0]?.text).toMatch(/asked to use light_stove.*Allowed by Ada/s));
+  expect(buttonsOf(0)).toEqual([]);
+  expect(runs).toEqual(["right"]);
+});
+
 test("in a group, a stranger who presses gets a notice of their own, and the group reads nothing of it", async () => {
   runs.length = 0;
   const conversation = await converse({

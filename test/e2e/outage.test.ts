@@ -45,3 +45,25 @@ test("an answer of unknown fate waits for the platform, over a kill too, and arr
   await stop(second);
   expect(answers(platform, ada)).toEqual(["before the outage", "during the outage"]);
 });
+
+test.each([undefined, "worker"])(
+  "why names a beginning of a reply that may remain beside it; the channel runs in: %s",
+  {
+    timeout: 60_000,
+  },
+  async (isolation) => {
+    const platform = await openPlatform();
+    const [ada = 0] = people(platform);
+    const entries = { echo: { options: { delayMs: 40 } }, ...(isolation !== undefined && { botchat: { isolation } }) };
+    const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform) }, plugins: { entries } });
+    platform.faults.add({ method: "sendMessage", times: 1, kind: "reset-after" });
+    const text = Array.from({ length: 40 }, (_, index) => `word${index}`).join(" ");
+    platform.act.say(ada, ada, text);
+    await expect.poll(() => answers(platform, ada).at(-1), { timeout: 20_000 }).toBe(text);
+    const [beginning = "", ...others] = answers(platform, ada);
+    expect(text.startsWith(beginning)).toBe(true);
+    expect(others).toEqual([text]);
+    await expect.poll(() => told(gateway, "why", "last"), { interval: 200 }).toMatch(/^answered[\s\S]*delivery +preview_uncertain/);
+    await stop(gateway);
+  },
+);

@@ -16,6 +16,7 @@ import { createHooks } from "../../../core/stations/stations.ts";
 import { type AccountOptions, accountOptions } from "../../../plugins/botchat/options.ts";
 import { createLimits, type Limits } from "../../../plugins/botchat/send/limits.ts";
 import { createPreview } from "../../../plugins/botchat/send/preview.ts";
+import { createReach } from "../../../plugins/botchat/send/reach.ts";
 import { renderReply } from "../../../plugins/botchat/send/render.ts";
 import { createSender } from "../../../plugins/botchat/send/send.ts";
 import { createShown, type Shown } from "../../../plugins/botchat/send/shown.ts";
@@ -54,7 +55,9 @@ export function openPreview(room: Room, more: { readonly trigger?: string; reado
     api: async () => room.chat.api("preview"),
     log,
     resume: [],
+    reach: createReach(() => () => {}),
     onMessage: () => {},
+    onUncertain: () => {},
     ...(trigger !== undefined && { trigger }),
   });
 }

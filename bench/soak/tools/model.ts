@@ -43,9 +43,11 @@ function jobIn(text: string): Job | undefined {
   return last?.[1] === undefined ? undefined : { word: last[1], tools: (last[2] ?? "").trim().split(" ") };
 }
 
+/** Whether each call for a word is made in other words. */
+export const isRewordedIn = (word: string): boolean => drawn(word, "reworded", 2) === 1;
+
 const argsOf = (tool: string, word: string): object => {
-  const isReworded = drawn(word, "reworded", 2) === 1;
-  const text = isReworded ? `${word} in other words, ${Math.random()}` : `${word} in the same words`;
+  const text = isRewordedIn(word) ? `${word} in other words, ${Math.random()}` : `${word} in the same words`;
   return tool === "remind" ? { text, at: remindAt } : { word, text };
 };
 

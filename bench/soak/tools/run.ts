@@ -14,8 +14,9 @@ import type { StatePlace } from "../place.ts";
 import { openPlaces, type StoreName } from "../places.ts";
 import { createRandom, type Random } from "../random.ts";
 import { createVictims, type Victims } from "../victim.ts";
+import { runsIn } from "./journal.ts";
 import { judgeTools } from "./judge.ts";
-import { createSoakModel, type Job, type SoakModel } from "./model.ts";
+import { createSoakModel, isRewordedIn, type Job, type SoakModel } from "./model.ts";
 import { createOwner, type Owner } from "./owner.ts";
 
 const owner = 1001;
@@ -95,6 +96,7 @@ interface Scene {
   readonly random: Random;
   readonly place: StatePlace;
   readonly jobs: Job[];
+  readonly journal: string;
 }
 
 const textsOf = (platform: Platform): string => {
@@ -134,39 +136,61 @@ async function cycle({ victims, random, model, place, ...scene }: Scene): Promis
   await victim.kill();
 }
 
-/** The question must outlive more kills than an event has attempts, and then its call runs. */
-async function keepQuestion({ random, victims, platform, owner, place, jobs }: Scene): Promise<Check> {
-  const rule = `a question to an owner survives ${killsOfQuestion} kills, and is then answered`;
-  const job: Job = { word: "Q1", tools: ["danger"] };
+/** Of two models that are asked again after a kill, one finds other words for the call. */
+const heldJobs: readonly Job[] = ["in the same words", "in other words"].map((words) => {
+  const isReworded = words === "in other words";
+  const word = ["Q1", "Q2", "Q3", "Q4", "Q5", "Q6", "Q7", "Q8"].find((one) => isRewordedIn(one) === isReworded) ?? "Q";
+  return { word, tools: ["danger"] };
+});
+
+/** Questions must outlive more kills than an event has attempts; then their calls run, unless the owner denies them. */
+async function holdQuestions({ random, victims, platform, owner, place, jobs, journal }: Scene): Promise<Check> {
+  const rule = `a question to an owner survives ${killsOfQuestion} kills, in the same words and in others, and is then answered`;
   owner.answers(false);
-  jobs.push(job);
-  platform.act.say(1002, 1002, `job ${job.word}: ${job.tools.join(" ")}`);
+  for (const [index, job] of heldJobs.entries()) {
+    const person = people[index + 1] ?? 0;
+    jobs.push(job);
+    platform.act.say(person, person, `job ${job.word}: ${job.tools.join(" ")}`);
+  }
+  const questionsOf = (word: string) => owner.questions().filter((question) => question.word === word);
+  const unasked = () => heldJobs.flatMap(({ word }) => (questionsOf(word).some(({ isOpen }) => isOpen) ? [] : [word]));
+  const untilAsked = async () => {
+    for (let tries = 0; tries < 1_200 && unasked().length > 0; tries += 1) await sleep(50);
+  };
   for (let kill = 0; kill < killsOfQuestion; kill += 1) {
     const victim = await victims.start();
     await victim.ready;
-    const isAsked = () => owner.questions().some(({ word, isOpen }) => word === job.word && isOpen);
-    for (let tries = 0; tries < 1_200 && !isAsked(); tries += 1) await sleep(50);
-    // The turn that runs again waits a moment later.
+    await untilAsked();
+    // The turn that runs again waits a moment later. With other words, the earlier question ends before the new one is sent.
     await sleep(random.pick([200, 500, 1_000, 2_000]));
-    const isStill = isAsked();
+    await untilAsked();
+    const missing = unasked();
     await victim.kill();
-    if (isStill) continue;
+    if (missing.length === 0) continue;
     owner.answers(true);
-    return { rule, violations: [`it was not asked, or no more, before kill ${kill + 1}`] };
+    return { rule, violations: missing.map((word) => `${word} was not asked, or no more, before kill ${kill + 1}`) };
   }
   owner.answers(true);
   const victim = await victims.start();
   await victim.ready;
   for (let tries = 0; tries < 1_200 && (await unsettled(place)) > 0; tries += 1) await sleep(50);
   await victim.kill();
-  return { rule, violations: textsOf(platform).includes(`done ${job.word},`) ? [] : ["it was never answered"] };
+  const isDone = (word: string) =>
+    runsIn(journal).some((run) => run.word === word) || questionsOf(word).some(({ text }) => text.includes("Denied by"));
+  const violations = heldJobs.flatMap(({ word }) => {
+    if (!textsOf(platform).includes(`done ${word},`)) return [`${word} was never answered`];
+    return isDone(word) ? [] : [`the call of ${word} was neither made nor denied`];
+  });
+  return { rule, violations };
 }
 
-async function drain({ victims, place }: Scene): Promise<number | string> {
+async function drain({ victims, place, owner }: Scene): Promise<number | string> {
   const victim = await victims.start();
   await victim.ready;
+  // A copy of a question that the gateway does not know is closed by the owner's next press.
+  const isBusy = async () => (await unsettled(place)) > 0 || owner.questions().some(({ isOpen }) => isOpen);
   for (let quiet = 0, tries = 0; quiet < 3 && tries < 600; tries += 1) {
-    quiet = (await unsettled(place)) > 0 ? 0 : quiet + 1;
+    quiet = (await isBusy()) ? 0 : quiet + 1;
     await sleep(200);
   }
   return victim.stop(30_000);
@@ -188,13 +212,13 @@ export async function runTools({ kills, first, store, minutes }: ToolSoak): Prom
   const victims = createVictims({ outfit: () => ({ configFile: random.pick(files) }) });
   // The platform lets a bot write only to people who have written to it.
   platform.act.say(owner, owner, "/whoami");
-  const scene: Scene = { victims, platform, model, owner: createOwner(platform, owner, random), random, place, jobs: [] };
+  const scene: Scene = { victims, platform, model, owner: createOwner(platform, owner, random), random, place, jobs: [], journal };
   const began = Date.now();
   let broken = 1;
   try {
     console.log(`tools: ${kills} kills, seed ${first}, on ${store}`);
     const isLong = kills > killsOfQuestion;
-    const kept = isLong ? await keepQuestion(scene) : undefined;
+    const kept = isLong ? await holdQuestions(scene) : undefined;
     for (let count = (isLong ? killsOfQuestion + 1 : 0) + 1; count <= kills; count += 1) {
       if (Date.now() - began > minutes * 60_000) {
         console.log(`${count - 1} of ${kills} kills within ${minutes} minutes`);
@@ -205,7 +229,7 @@ export async function runTools({ kills, first, store, minutes }: ToolSoak): Prom
         console.log(`${count} of ${kills} kills, ${scene.jobs.length} jobs, ${Math.round((Date.now() - began) / count)} ms each`);
     }
     const exitCode = await drain(scene);
-    const judged = await judgeTools({ ...scene, journal, texts: textsOf(platform), questions: scene.owner.questions(), exitCode });
+    const judged = await judgeTools({ ...scene, texts: textsOf(platform), questions: scene.owner.questions(), exitCode });
     const checks = [...(kept === undefined ? [] : [kept]), ...judged.checks];
     console.log(`${judged.told}, ${Math.round((Date.now() - began) / 1_000)} s`);
     for (const check of checks) printCheck(check);

@@ -20,6 +20,8 @@ export interface ApprovalRequest {
   /** What an owner types to answer it. */
   readonly code: string;
   readonly call: AskedCall;
+  /** The event whose turn asks. Absent in requests of earlier versions. */
+  readonly event?: string;
   /** Whose open question it is. Absent in requests of earlier versions. */
   readonly countedAs?: Person;
   /** Who may be allowed to call the tool until /new; absent where only this call can be allowed. */
@@ -41,6 +43,10 @@ export interface ApprovalRequest {
   readonly lasting?: true;
   /** The call that was allowed has begun, and the request allows no other. */
   readonly begun?: true;
+  /** Why it was withdrawn; absent where its turn has ended. */
+  readonly why?: "stopped" | "replaced";
+  /** The messages of the question say how it ended. */
+  readonly shown?: true;
 }
 
 /** A person who may hold a grant, with a name for the button. */
@@ -55,12 +61,18 @@ export interface ApprovalRequests {
   open(key: string, request: Omit<ApprovalRequest, "code" | "generation" | "events" | "state">): Promise<ApprovalRequest>;
   /** Notes which events send the question. */
   asked(key: string, events: readonly string[]): Promise<unknown>;
+  /** Notes a further message of the question. */
+  addCopy(key: string, address: Address, event: string): Promise<unknown>;
   /** The first to end a request ends it; resolves with how it has ended. */
-  end(key: string, how: Pick<ApprovalRequest, "state" | "by" | "byOwner" | "answer" | "lasting">): Promise<ApprovalRequest | null>;
+  end(key: string, how: Pick<ApprovalRequest, "state" | "by" | "byOwner" | "answer" | "lasting" | "why">): Promise<ApprovalRequest | null>;
   /** Notes that the allowed call has begun. */
   begun(key: string): Promise<ApprovalRequest | null>;
-  /** Voids a request that is open, or that was allowed without effect. Resolves with how it was; `null` if there was nothing to void. */
-  withdraw(key: string): Promise<ApprovalRequest | null>;
+  /** Voids a request that is open, or that was allowed without effect. Resolves with it; `null` if there was nothing to void. */
+  withdraw(key: string, why?: ApprovalRequest["why"]): Promise<ApprovalRequest | null>;
+  /** Notes that the messages of the request with this code say how it ended. */
+  shown(key: string, code: string): Promise<unknown>;
+  /** Every request of the last day. */
+  all(): Promise<readonly ApprovalRequest[]>;
   /** The keys of the requests of an event's turn. */
   keysOf(event: string): Promise<readonly string[]>;
   /** Resolves when the request may have ended, or when the signal is aborted. */
@@ -103,6 +115,10 @@ export function createApprovalRequests({
       return opened;
     },
     asked: (key, events) => change(key, (request) => ({ ...request, events })),
+    addCopy: (key, address, event) =>
+      change(key, (request) =>
+        request.events.includes(event) ? undefined : { ...request, at: [...request.at, address], events: [...request.events, event] },
+      ),
     async end(key, how) {
       const ended = await change(key, (request) => (request.state === "waiting" ? { ...request, ...how } : undefined));
       waiting.get(key)?.();
@@ -110,14 +126,20 @@ export function createApprovalRequests({
     },
     begun: (key) =>
       change(key, (request) => (request.state === "allowed" && request.begun !== true ? { ...request, begun: true } : undefined)),
-    async withdraw(key) {
-      let before: ApprovalRequest | null = null;
+    async withdraw(key, why) {
+      let withdrawn: ApprovalRequest | null = null;
       await change(key, (request) => {
-        before = request.state === "waiting" || (request.state === "allowed" && request.begun !== true) ? request : null;
-        return before === null ? undefined : { ...before, state: "withdrawn" };
+        const isVoid = request.state === "waiting" || (request.state === "allowed" && request.begun !== true);
+        withdrawn = isVoid ? { ...request, state: "withdrawn", ...(why !== undefined && { why }) } : null;
+        return withdrawn ?? undefined;
       });
       waiting.get(key)?.();
-      return before;
+      return withdrawn;
+    },
+    shown: (key, code) => change(key, (request) => (request.code === code ? { ...request, shown: true } : undefined)),
+    async all() {
+      const found = await store.list(namespace, { prefix: requestKey("") });
+      return found.map(({ value }) => value as unknown as ApprovalRequest);
     },
     async keysOf(event) {
       const found = await store.list(namespace, { prefix: requestKey(`${event}:`) });

@@ -32,7 +32,7 @@ const visible = (text: string): string => text.replace(deceptive, (character) =>
 const longestInSentence = 500;
 
 /** A text on one line, and never markup. */
-const inSentence = (text: string): string =>
+export const inSentence = (text: string): string =>
   visible(text.replace(/\s+/g, " ").trim().slice(0, longestInSentence)).replace(/[\\*_~|`[\]<>#]/g, "\\$&");
 
 /** Words that came from outside, on a line of their own and in quotes, so that they cannot read as the gateway's. */
@@ -75,9 +75,6 @@ export const answeredText = (verdict: "Allowed" | "Denied", by: string, until = 
 /** To whom a tool is allowed for the rest of a conversation. */
 export const grantedText = ({ name, senderId }: { readonly name: string; readonly senderId: string }): string =>
   ` for ${inSentence(name === senderId ? senderId : `${name} (${senderId})`)} until /new in that conversation, whatever its arguments`;
-
-/** An allowed call that the turn never made. */
-export const unusedText = (by: string): string => `${inSentence(by)} allowed it, but the turn ended before the call began.`;
 
 /** The message of the request, once it is answered or over. */
 export const approvalEnded = ({ tool, agentId, ...asked }: AskedCall, end: string): string =>

@@ -3,19 +3,13 @@ import { type Address, EngineError, type Inbound } from "../../contract/index.ts
 import type { PluginLog, ToolTurn } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 import type { Visit } from "../../stations/index.ts";
-import { allowedText, lastingText, overText } from "./approval-ends.ts";
+import { type Closing, createClosing } from "./approval-closing.ts";
+import { createCopies } from "./approval-copies.ts";
+import { allowedText, overText } from "./approval-ends.ts";
 import { createApprovalLimits, mostAnHour, mostOpen } from "./approval-limits.ts";
 import { type ApprovalPlacesOptions, createApprovalPlaces } from "./approval-places.ts";
 import { type ApprovalRequest, createApprovalRequests, type GrantHolder } from "./approval-requests.ts";
-import {
-  type AskedCall,
-  answeredText,
-  approvalEnded,
-  approvalQuestion,
-  mostCharacters,
-  unusedText,
-  writtenArguments,
-} from "./approval-texts.ts";
+import { type AskedCall, answeredText, approvalQuestion, mostCharacters, writtenArguments } from "./approval-texts.ts";
 import { countedAs, nameOf, type Person, personOf, shortName } from "./requester.ts";
 import { createToolGrants } from "./tool-grants.ts";
 
@@ -38,21 +32,17 @@ export interface CallToAllow extends AskedCall {
   /** What the turn has read beside its message. */
   readonly visit?: Visit;
   readonly signal: AbortSignal;
+  /** Whether this run of the turn has asked the question with a key, and not only an earlier run. */
+  hasAsked(key: string): boolean;
   /** Counts the questions of the turn. */
   readonly questions: { count: number };
   /** `agents.*.tools.approveAt`. */
   readonly place?: string;
 }
 
-export interface Approvals {
+export interface Approvals extends Pick<Closing, "began" | "isOpen" | "ended" | "mend"> {
   /** Waits for an owner's answer. Rejects with the signal's reason. */
   ask(call: CallToAllow): Promise<Verdict>;
-  /** The call that was allowed has begun: only now do the owners read that it was. Never rejects. */
-  began(key: string): Promise<void>;
-  /** Whether an owner can still answer a question of the event's turn. */
-  isOpen(event: string): Promise<boolean>;
-  /** The turn of an event has ended: no question of it stays open, and none that was answered without effect looks as if it had one. */
-  ended(event: string): Promise<void>;
   /** Takes an owner's answer. Resolves with the text for them; empty where the message of the request shows it. */
   answer(code: string, verdict: "once" | "session" | "deny", by: Inbound): Promise<string>;
 }
@@ -86,7 +76,10 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   const grants = createToolGrants(options);
   const limits = createApprovalLimits(options);
   const places = createApprovalPlaces(options, limits);
-  const tell = tellEnd(options);
+  const { edits, store } = options;
+  const sayQuestion = questionBy(say);
+  const closing = createClosing({ ...{ requests, store, say, edits, log, now }, ask: sayQuestion, makeRoom });
+  const copies = createCopies({ ...{ requests, store, say, edits }, question: questionOf });
 
   /** Who may be allowed to call the tool until /new. Another person could take over an id that is weak, and the grant with it. */
   async function holderOf({ turn: { inbound }, visit }: CallToAllow): Promise<GrantHolder | undefined> {
@@ -103,10 +96,11 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
 
   /** The request, or why none was opened. */
   async function open(
-    { key, turn, place, visit: _visit, signal: _signal, questions, ...call }: CallToAllow,
+    { key, turn, place, visit: _visit, signal: _signal, hasAsked, questions, ...call }: CallToAllow,
     holder: GrantHolder | undefined,
   ): Promise<ApprovalRequest | Verdict> {
     questions.count += 1;
+    await closing.replace(turn.inbound.id, { ...call, hasAsked });
     const all = await places.of(turn, place);
     if (all.length === 0) return verdictOf("approval_unasked", "no owner can be asked in this turn");
     const until = now() + minutes * 60_000;
@@ -118,8 +112,9 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       await limits.close(requester, key);
       return verdictOf("approval_limited", `owners were already asked ${mostAnHour} times within an hour`);
     }
-    const { sessionKey } = turn;
-    const opened = await requests.open(key, { call, countedAs: requester, ...(holder && { holder }), sessionKey, at, until });
+    const { sessionKey, inbound } = turn;
+    const whose = { event: inbound.id, countedAs: requester, ...(holder && { holder }) };
+    const opened = await requests.open(key, { call, ...whose, sessionKey, at, until });
     log.info(
       { tool: call.tool, plugin: call.plugin, agent: call.agentId, request: opened.code },
       "an owner is asked whether a tool may run",
@@ -128,18 +123,20 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
   }
 
   /** The requester may have another question open. */
+  async function makeRoom(key: string, { countedAs }: ApprovalRequest): Promise<void> {
+    if (countedAs !== undefined) await limits.close(countedAs, key);
+  }
+
   async function close(key: string, ended: ApprovalRequest | null): Promise<ApprovalRequest | null> {
-    if (ended?.countedAs !== undefined) await limits.close(ended.countedAs, key);
+    if (ended !== null) await makeRoom(key, ended);
     return ended;
   }
 
   const end = async (key: string, how: Parameters<typeof requests.end>[1]) => close(key, await requests.end(key, how));
 
-  /** Sends the question. After a crash the same again: the outbox knows what it has already taken. */
-  async function send({ code, call, at, holder }: ApprovalRequest, { key, turn: { to, inbound } }: CallToAllow): Promise<void> {
-    const question = approvalQuestion(code, call, { minutes, holder: holder?.name });
-    const events = await Promise.all(at.map((address, index) => say({ address, ...question }, `approval:${code}:${index}`)));
-    await requests.asked(key, events);
+  async function send(request: ApprovalRequest, { key, turn: { to, inbound } }: CallToAllow): Promise<void> {
+    const { code, call, at } = request;
+    await requests.asked(key, await sayQuestion(request));
     if (to === null || inbound.authority !== "channel" || at.some((one) => isSameChat(one, to))) return;
     await say(
       { address: to, text: `I have asked for permission to use \`${call.tool}\`, and wait for the answer.` },
@@ -147,23 +144,10 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
     );
   }
 
-  /** No owner can be reached, such as people on a platform where they have to write to the bot first. */
-  async function isUndelivered({ events }: ApprovalRequest): Promise<boolean> {
-    const ends = await Promise.all(events.map((event) => options.store.event(event)));
-    return ends.length > 0 && ends.every((end) => end?.state === "settled" && end.outcome === "failed");
-  }
-
   async function expire(key: string): Promise<ApprovalRequest | null> {
     const ended = await end(key, { state: "expired" });
-    if (ended?.state === "expired") await tell(ended, "There was no answer in time, so the agent must do without.");
+    if (ended?.state === "expired") await closing.show(key, ended);
     return ended;
-  }
-
-  /** An agent can give a button of its own any value, and in a group others read the code of a request. */
-  async function isOwnButton({ events }: ApprovalRequest, { channel, account, chat, messageId = "" }: Inbound): Promise<boolean> {
-    // Unlike `sentBy`, it waits for the record of a message that was shown a moment ago.
-    const sent = await options.store.findSent({ channel, account, chat: chat.id, messageId });
-    return sent !== null && events.includes(sent.unitId);
   }
 
   async function wait(key: string, signal: AbortSignal): Promise<ApprovalRequest | null> {
@@ -171,19 +155,19 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const request = await requests.read(key);
       if (request?.state !== "waiting") return await close(key, request);
       if (now() >= request.until) return await expire(key);
-      if (await isUndelivered(request)) return await end(key, { state: "undelivered" });
+      if (await isUndelivered(store, request)) return await end(key, { state: "undelivered" });
       await requests.pause(key, request.until, signal);
       // A gateway that closes leaves the request open: the turn is run again, and finds it.
       if (signal.reason instanceof EngineError && signal.reason.reason === "stopped") {
-        const ended = await end(key, { state: "withdrawn" });
-        if (ended?.state === "withdrawn") await tell(ended, "The turn was stopped, so the question is void.");
+        const ended = await end(key, { state: "withdrawn", why: "stopped" });
+        if (ended?.state === "withdrawn") await closing.show(key, ended);
       }
       signal.throwIfAborted();
     }
   }
 
   return {
-    ...endings({ requests, close, tell, now, log }),
+    ...{ began: closing.began, isOpen: closing.isOpen, ended: closing.ended, mend: closing.mend },
     async ask(call) {
       const { key, signal } = call;
       const holder = await holderOf(call);
@@ -200,17 +184,18 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       const ended = await wait(key, signal);
       // Before the tool runs: the next call of the turn must find it.
       if (ended?.state === "allowed" && ended.lasting === true) await grants.give(ended);
-      if (ended?.state === "allowed") return verdictOf("approval_allowed", `allowed by ${ended.by}`);
-      if (ended?.state === "denied") return verdictOf("approval_denied", `denied by ${ended.by}`);
-      if (ended?.state === "undelivered") return verdictOf("approval_unasked", "the question could not be delivered to an owner");
-      return verdictOf("approval_expired", "there was no answer in time");
+      return verdictOn(ended);
     },
     async answer(code, verdict, by) {
       const key = await requests.keyOf(code);
       const request = key === undefined ? null : await requests.read(key);
       const isHere = request?.at.some(({ channel, account }) => channel === by.channel && account === by.account) === true;
       if (key === undefined || request === null || !isHere) return `There is no request ${code} here.`;
-      if (by.kind === "press" && !(await isOwnButton(request, by))) return "That button is not one of a request for approval.";
+      const isOver = request.shown !== true && (await closing.endedEarlier(request));
+      const current = isOver ? ((await requests.read(key)) ?? request) : request;
+      const refused = await copies.refused(key, current, by);
+      if (refused !== undefined) return refused;
+      if (isOver) return overText(current);
       // If the gateway did not run when the time was up, nothing has ended the request.
       if (request.state === "waiting" && now() >= request.until) return overText((await expire(key)) ?? request);
       if (verdict === "session" && request.state === "waiting" && request.holder === undefined)
@@ -224,76 +209,39 @@ export function createApprovals(options: ApprovalsOptions): Approvals {
       log.info({ tool: ended.call.tool, request: ended.code, verdict }, "an owner has answered whether a tool may run");
       const text = verdict === "deny" ? answeredText("Denied", owner) : allowedText(ended);
       // The message of the request says so when the call begins, which may be in another process.
-      if (verdict === "deny") await tell(ended, text);
+      if (verdict === "deny") await closing.show(key, ended);
       return by.kind === "press" && options.edits(by) ? "" : text;
     },
   };
 }
 
+/** Sends a question, after a crash the same again: the outbox knows what it has already taken. Resolves with the events that send it. */
+function questionBy(say: ApprovalsOptions["say"]): (request: ApprovalRequest) => Promise<readonly string[]> {
+  return (request) =>
+    Promise.all(request.at.map((address, index) => say({ address, ...questionOf(request) }, `approval:${request.code}:${index}`)));
+}
+
+const questionOf = ({ code, call, holder }: ApprovalRequest) => approvalQuestion(code, call, { minutes, holder: holder?.name });
+
+/**
+ * No owner can be reached, such as people on a platform where they have to write to the bot first. A question whose sends had an unknown
+ * outcome may be there, so it waits for an answer.
+ */
+async function isUndelivered(store: Pick<Store, "event">, { events }: ApprovalRequest): Promise<boolean> {
+  const ends = await Promise.all(events.map((event) => store.event(event)));
+  const isFailed = (end: (typeof ends)[number]) =>
+    end?.state === "settled" && end.outcome === "failed" && end.reason !== "send_fate_unknown";
+  return ends.length > 0 && ends.every(isFailed);
+}
+
+function verdictOn(ended: ApprovalRequest | null): Verdict {
+  if (ended?.state === "allowed") return verdictOf("approval_allowed", `allowed by ${ended.by}`);
+  if (ended?.state === "denied") return verdictOf("approval_denied", `denied by ${ended.by}`);
+  if (ended?.state === "undelivered") return verdictOf("approval_unasked", "the question could not be delivered to an owner");
+  return verdictOf("approval_expired", "there was no answer in time");
+}
+
 const verdictOf = (code: Verdict["code"], detail: string): Verdict => ({ allowed: code === "approval_allowed", code, detail });
-
-/** Puts the end in the place of every message of a request, so that no dead buttons stay. */
-function tellEnd({ store, edits, say, log }: Pick<ApprovalsOptions, "store" | "edits" | "say" | "log">) {
-  return async ({ at, events, call, code }: ApprovalRequest, text: string): Promise<void> => {
-    for (const [index, address] of at.entries()) {
-      const event = events[index];
-      const messages = event !== undefined && edits(address) ? await store.sentBy(event) : [];
-      const last = messages.at(-1);
-      if (last === undefined) continue;
-      // The buttons are below the last message of a long question; what it is about stays above.
-      const shown = messages.length === 1 ? approvalEnded(call, text) : text;
-      // An empty row removes the buttons.
-      const saying = { address, text: shown, buttons: [[]], replaces: last.messageId };
-      await say(saying, `approval-end:${code}:${index}`).catch((error: unknown) => {
-        log.warn({ tool: call.tool, error: String(error) }, "the message of a request for approval could not be updated");
-      });
-    }
-  };
-}
-
-type Requests = ReturnType<typeof createApprovalRequests>;
-
-/** What becomes of a question after its answer, or without one: in the process that runs the turn then. */
-function endings({
-  requests,
-  close,
-  tell,
-  now,
-  log,
-}: {
-  readonly requests: Requests;
-  /** The requester may have another question open. */
-  readonly close: (key: string, ended: ApprovalRequest | null) => Promise<ApprovalRequest | null>;
-  readonly tell: ReturnType<typeof tellEnd>;
-} & Pick<ApprovalsOptions, "now" | "log">): Pick<Approvals, "began" | "isOpen" | "ended"> {
-  /** Shows the owners how a request ended. Never rejects. */
-  async function tellLater(request: ApprovalRequest, text: string): Promise<void> {
-    await tell(request, text).catch((error: unknown) =>
-      log.warn({ error: String(error) }, "the message of a request for approval could not be updated"),
-    );
-  }
-
-  return {
-    async began(key) {
-      const request = await requests.begun(key).catch(() => null);
-      if (request?.begun !== true) return;
-      const until = lastingText(request);
-      await tellLater(request, answeredText("Allowed", request.by ?? "", until));
-    },
-    async isOpen(event) {
-      const all = await Promise.all((await requests.keysOf(event)).map((key) => requests.read(key)));
-      return all.some((request) => request?.state === "waiting" && now() < request.until);
-    },
-    async ended(event) {
-      for (const key of await requests.keysOf(event)) {
-        const request = await close(key, await requests.withdraw(key));
-        if (request === null) continue;
-        const { state, by = "" } = request;
-        await tellLater(request, state === "allowed" ? unusedText(by) : "The turn has ended, so the question is void.");
-      }
-    },
-  };
-}
 
 /** A request that was withdrawn is none: an event that an operator runs again asks again. */
 const notWithdrawn = (request: ApprovalRequest | null): ApprovalRequest | null => (request?.state === "withdrawn" ? null : request);

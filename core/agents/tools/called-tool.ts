@@ -126,7 +126,8 @@ export function calledTool(tool: OwnedTool, calls: CallsOf): EngineTool {
     const questions = visit.get(askedQuestions) ?? { count: 0 };
     visit.set(askedQuestions, questions);
     const key = made.approvalKey(name, args);
-    const request = { ...call, questions, key, turn, visit, signal, ...(place !== undefined && { place }) };
+    const { hasAsked } = made;
+    const request = { ...call, questions, key, hasAsked, turn, visit, signal, ...(place !== undefined && { place }) };
     const { allowed, code, detail } = await whileHeld(visit, () => calls.approvals.ask(request));
     const waited = now() - began;
     note({ plugin: "core", ms: waited, code, detail });

@@ -4,7 +4,7 @@ import { EngineError, type Json, reasonOf, type TurnRecord } from "../../contrac
 import { callPlugin, isObject, kindOf, pluginDeadlines, type Registry, registeredProblem } from "../../host/index.ts";
 import type { EngineTool, PluginLog, SourcedTool, ToolOffer, ToolSource, ToolTurn } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
-import { isThenable, type Visit } from "../../stations/index.ts";
+import { isFirstRun, isThenable, type Visit } from "../../stations/index.ts";
 import { cleanExternal } from "../../untrusted/index.ts";
 import type { CallRecord } from "./call-records.ts";
 import { type CallsOf, calledTool, type OwnedTool } from "./called-tool.ts";
@@ -35,6 +35,8 @@ export interface OfferedTools {
   of(all: readonly OwnedTool[], calls: Pick<CallsOf, "turn" | "visit">): readonly EngineTool[];
   /** The calls of an event's turn, in all of its runs. */
   callsOf(event: string, visit: Visit): TurnCalls;
+  /** Whether the turn of an event has asked an owner who can still answer. */
+  asksPerson(event: string): Promise<boolean>;
   /** An event has ended. What is recorded of its calls stays where an operator may run it again because it failed. */
   ended(record: Pick<TurnRecord, "eventId" | "outcome">, visit: Visit): Promise<void> | undefined;
 }
@@ -143,9 +145,12 @@ export function createOfferedTools({
 
   return {
     callsOf,
+    asksPerson: approvals.isOpen,
     ended(record, visit) {
       const made = visit.get(turnCalls);
-      return made && close(record, made);
+      if (made !== undefined) return close(record, made);
+      // Of an event that ends without another turn, because it only had to be sent, an earlier run may have asked.
+      return visit.get(isFirstRun) === true ? undefined : approvals.ended(record.eventId);
     },
     async ofPlugins(turn) {
       const own = registry.tools.flatMap(({ plugin, definition }): OwnedTool[] => {

@@ -42,6 +42,8 @@ export interface TurnCalls {
   known(tool: ToolAtHand, args: Json): Promise<Known>;
   /** Names a question to an owner. The same for the same call of a turn that is run again, until the call has begun. */
   approvalKey(name: string, args: Json): string;
+  /** Whether this run has asked the question with this key, and not only an earlier run. */
+  hasAsked(approvalKey: string): boolean;
   /** Records that a call begins. Rejects if that cannot be written; then the call must not be made. */
   begin(
     tool: ToolAtHand,
@@ -84,6 +86,14 @@ export function effectOf(result: Json, code: string | undefined): ToolUse["effec
   return code === "outcome_unknown" || code === "tool_timeout" || code === "tool_failed" ? "unknown" : undefined;
 }
 
+/** A call of an earlier run, for the trace and the conversation. */
+function earlierUse({ name, plugin, args, result, at, ...record }: CallRecord): ToolUse {
+  const code = result === undefined ? "outcome_unknown" : (record.code ?? "tool_recorded");
+  const effect = result === undefined ? "unknown" : effectOf(result, record.code);
+  const detail = `called at ${new Date(at).toISOString()}, before an interruption`;
+  return { name, plugin, code, detail, ...callNote(args, result, record.code), ...(effect !== undefined && { effect }) };
+}
+
 interface Earlier {
   readonly record: CallRecord;
   /** The model has called it again, and it was answered. */
@@ -112,7 +122,8 @@ export function createTurnCalls({
   const records: CallRecords = createCallRecords({ store, now });
   const own: CallRecord[] = [];
   const last = new Map<string, number>();
-  const asked = new Map<string, number>();
+  /** Keys of questions to an owner. */
+  const asked = new Set<string>();
   const read = new Map<string, number>();
   /** How often a model was asked. Stays 0 with an engine that does not say so. */
   let requests = 0;
@@ -128,14 +139,7 @@ export function createTurnCalls({
       last.set(record.name, Math.max(last.get(record.name) ?? 0, record.ordinal));
       onEarlier(record);
     }
-    const uses = found.map((record): ToolUse => {
-      const { name, plugin, args, result, at } = record;
-      const code = result === undefined ? "outcome_unknown" : (record.code ?? "tool_recorded");
-      const effect = result === undefined ? "unknown" : effectOf(result, record.code);
-      const detail = `called at ${new Date(at).toISOString()}, before an interruption`;
-      return { name, plugin, code, detail, ...callNote(args, result, record.code), ...(effect !== undefined && { effect }) };
-    });
-    if (uses.length > 0) visit.set(toolCalls, [...uses, ...(visit.get(toolCalls) ?? [])]);
+    if (found.length > 0) visit.set(toolCalls, [...found.map(earlierUse), ...(visit.get(toolCalls) ?? [])]);
     return earlier;
   }
 
@@ -197,14 +201,16 @@ export function createTurnCalls({
     },
     approvalKey(name, args) {
       const digest = digestOf([event, name, written(args)]);
-      const isBegun = (key: string) =>
-        own.some(({ approval }) => approval === key) || earlier.some(({ record }) => record.approval === key);
+      const isTaken = (key: string) =>
+        asked.has(key) || own.some(({ approval }) => approval === key) || earlier.some(({ record }) => record.approval === key);
       // Equal calls of one step are asked about at the same time, before any of them has begun.
-      let number = (asked.get(digest) ?? 0) + 1;
-      while (isBegun(`${event}:${digest}:${number}`)) number += 1;
-      asked.set(digest, number);
-      return `${event}:${digest}:${number}`;
+      let number = 1;
+      while (isTaken(`${event}:${digest}:${number}`)) number += 1;
+      const key = `${event}:${digest}:${number}`;
+      asked.add(key);
+      return key;
     },
+    hasAsked: (key) => asked.has(key),
     async begin({ name, plugin }, args, { record, approval, signal }) {
       await loaded();
       await leased(signal);

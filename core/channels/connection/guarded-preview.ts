@@ -6,6 +6,7 @@ import type { GuardedCalls } from "./guarded-calls.ts";
 interface PreviewOptions {
   readonly resume: readonly string[];
   onMessage(messageIds: readonly string[]): void;
+  onUncertain?(): void;
 }
 
 /** `open` passes the options to the plugin and returns the plugin's preview. */
@@ -15,7 +16,9 @@ export function openPreview<Options extends PreviewOptions>(
   open: (options: Options) => unknown,
 ): ChannelPreview {
   const ids = new KnownIds(options);
-  const made = calls.atOnce("preview", () => open({ ...options, onMessage: (found) => ids.add(found) }));
+  const made = calls.atOnce("preview", () =>
+    open({ ...options, onMessage: (found) => ids.add(found), onUncertain: () => options.onUncertain?.() }),
+  );
   if (!isObject(made) || typeof made.update !== "function" || typeof made.close !== "function")
     throw unusable(calls.asked("preview"), "update or close is missing");
   return guardPreview(made as unknown as ChannelPreview, ids, calls);

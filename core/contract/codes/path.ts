@@ -88,6 +88,10 @@ export const pathCodes = {
     meaning: "The connection broke during a send, so the message was sent again and may be shown twice.",
     hint: "",
   },
+  preview_uncertain: {
+    meaning: "The connection broke while a message of the preview was sent, so the beginning of the reply may remain beside it.",
+    hint: "Remove the message from the chat if it is there.",
+  },
   recipient_refused: {
     meaning: "The reply goes to the last person who wrote directly, and that person may no longer write to the bot.",
     hint: "Write to the bot in a direct chat, or set channel and to.",

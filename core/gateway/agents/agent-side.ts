@@ -54,7 +54,7 @@ export interface AgentSideOptions {
   readonly gate: Pick<Gate, "pathsOf">;
   readonly router: Router;
   readonly turns: AgentTurns;
-  readonly offered: Pick<OfferedTools, "callsOf" | "ended">;
+  readonly offered: Pick<OfferedTools, "asksPerson" | "callsOf" | "ended">;
   readonly context: TurnContext;
   readonly facts: FactsOfAnswers;
   readonly describe: ReturnType<typeof createDescribe>;
@@ -111,6 +111,7 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
         : turnMessages({ ...turn, inbound, tools: visit.get(toolCalls) ?? [], ...(withContext ? { context: context.of(visit) } : {}) });
     },
     readEarlierCalls: async ({ id }, visit) => void (await options.offered.callsOf(id, visit).notice()),
+    asksPerson: options.offered.asksPerson,
     ended: options.offered.ended,
     markRead: context.markRead,
     tookQueued: context.tookQueued,

@@ -23,6 +23,8 @@ export interface Connected {
   readonly calling: Map<number, () => void>;
 }
 
+type PreviewOptions = Parameters<NonNullable<ChannelConnection["preview"]>>[1];
+
 type Describe = (image: { readonly path: string; readonly mimeType: string }) => Promise<string | undefined>;
 
 export interface ProxyConnections {
@@ -64,7 +66,7 @@ async function callPlatform<T>(
 /** `left`: the core has closed the account. */
 export function createProxyConnections(supervisor: () => Supervisor, left: (one: Connected) => void): ProxyConnections {
   const describers = new Map<number, Describe>();
-  const previews = new Map<number, (messageIds: readonly string[]) => void>();
+  const previews = new Map<number, Pick<PreviewOptions, "onMessage" | "onUncertain">>();
   let lastNumber = 0;
   const nextNumber = () => {
     lastNumber += 1;
@@ -106,11 +108,11 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
       });
   }
 
-  function preview(one: Connected, address: unknown, options: Parameters<NonNullable<ChannelConnection["preview"]>>[1]): ChannelPreview {
+  function preview(one: Connected, address: unknown, options: PreviewOptions): ChannelPreview {
     const id = nextNumber();
-    const { resume, trigger, onMessage } = options;
+    const { resume, trigger } = options;
     const made = supervisor();
-    previews.set(id, onMessage);
+    previews.set(id, options);
     made.ask("preview.open", [one.number, id, address, { resume, ...(trigger !== undefined && { trigger }) }]).catch(() => {});
     let closed: Promise<readonly string[]> | undefined;
     return {
@@ -175,7 +177,8 @@ export function createProxyConnections(supervisor: () => Supervisor, left: (one:
     standBy,
     handlers: {
       "account.describe": ([describer, image]: readonly [number, Parameters<Describe>[0]]) => describers.get(describer)?.(image),
-      "preview.message": ([id, messageIds]: readonly [number, readonly string[]]) => previews.get(id)?.(messageIds),
+      "preview.message": ([id, messageIds]: readonly [number, readonly string[]]) => previews.get(id)?.onMessage(messageIds),
+      "preview.uncertain": ([id]: readonly [number]) => previews.get(id)?.onUncertain?.(),
     },
   };
 }

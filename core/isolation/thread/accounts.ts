@@ -98,7 +98,8 @@ export function createThreadAccounts(options: {
       { readonly resume: readonly string[]; readonly trigger?: string },
     ]) {
       const onMessage = (messageIds: readonly string[]) => options.peer().tell("preview.message", [id, messageIds]);
-      const preview = connectionOf(number).preview?.(address, { ...given, onMessage });
+      const onUncertain = () => options.peer().tell("preview.uncertain", [id]);
+      const preview = connectionOf(number).preview?.(address, { ...given, onMessage, onUncertain });
       if (preview !== undefined) previews.set(id, preview);
     },
     "preview.update"([id, text]: readonly [number, string]) {

@@ -43,6 +43,8 @@ interface PresenceOptions {
   /** Preview messages that a killed process left behind. */
   readonly resume: readonly string[];
   readonly onPreviewMessage: (messageIds: readonly string[]) => void;
+  /** It is unknown whether a message of the preview was sent. */
+  readonly onUncertain: () => void;
   readonly onError: (error: unknown, what: string) => void;
 }
 
@@ -119,10 +121,11 @@ export class LivePresence implements Presence {
   }
 
   show(text: string): void {
-    const { resume, onPreviewMessage, trigger } = this.#options;
+    const { resume, onPreviewMessage, onUncertain, trigger } = this.#options;
     this.#preview ??= this.#connection.preview?.(this.#address, {
       resume,
       onMessage: onPreviewMessage,
+      onUncertain,
       ...(trigger === undefined ? {} : { trigger }),
     });
     this.#preview?.update(text);

@@ -3,6 +3,7 @@ import { ChannelError, type Inbound, type Route, reasonOf } from "../../contract
 import type { Log } from "../../log/index.ts";
 import type { Store, Unit } from "../../state/index.ts";
 import { isAt, triggerOf } from "../answer-place.ts";
+import type { Trace } from "../endings/ending.ts";
 import type { PathOptions } from "../options.ts";
 import type { Acknowledgements } from "./acknowledging.ts";
 import { LivePresence, noPresence, type Presence } from "./presence.ts";
@@ -14,9 +15,9 @@ export function createPresences(options: {
   readonly agents: Pick<PathOptions["agents"], "ackReaction" | "onAckRefused">;
   readonly log: Log;
   readonly now: () => number;
-}): (unit: Unit, inbound: Inbound, route: Route) => Presence {
+}): (walk: { readonly unit: Unit; readonly trace: Trace }, inbound: Inbound, route: Route) => Presence {
   const { store, acknowledgements, accounts, agents, log, now } = options;
-  return (unit, inbound, route) => {
+  return ({ unit, trace }, inbound, route) => {
     const address = route.to;
     const live = address === null ? undefined : accounts.get(address.channel, address.account);
     if (address === null || live === undefined) return noPresence;
@@ -36,6 +37,7 @@ export function createPresences(options: {
       resume: unit.preview !== undefined && isAt(unit.preview, address) ? unit.preview.messageIds : [],
       trigger: triggerOf(inbound, address),
       onPreviewMessage: (messageIds) => void store.setPreview(unit.id, { address, messageIds }).catch(() => {}),
+      onUncertain: () => trace.add("delivery", { plugin: address.channel, verdict: "pass", code: "preview_uncertain" }),
       onError,
     });
   };

@@ -7,6 +7,7 @@ import { pause } from "../wire/backoff.ts";
 import type { Limits } from "./limits.ts";
 import { messagesIn } from "./part-body.ts";
 import { createPreview } from "./preview.ts";
+import type { Reach } from "./reach.ts";
 import { actionTarget, type Sender } from "./send.ts";
 import type { Shown } from "./shown.ts";
 
@@ -26,6 +27,7 @@ export interface ChatCalls extends Required<Pick<ChannelConnection, Call>> {
 export function createChatCalls(parts: {
   readonly limits: Limits;
   readonly shown: Shown;
+  readonly reach: Reach;
   /** The client and its sender, created on first use. `loaded` returns them if they exist already. */
   readonly live: () => Promise<{ readonly api: BotApi; readonly sender: Sender }>;
   readonly loaded: () => { readonly sender: Sender } | undefined;
@@ -34,7 +36,7 @@ export function createChatCalls(parts: {
   /** Aborted when the account closes. */
   readonly signal: AbortSignal;
 }): ChatCalls {
-  const { limits, shown, live, loaded, settings, log, signal } = parts;
+  const { limits, shown, reach, live, loaded, settings, log, signal } = parts;
   /** Sends in progress. */
   const open = new Set<Promise<unknown>>();
 
@@ -75,6 +77,7 @@ export function createChatCalls(parts: {
       try {
         return await sending;
       } catch (error) {
+        if (error instanceof ChannelError && error.fate === "unknown") reach.lost();
         throw heeded(address.chat, error);
       } finally {
         open.delete(sending);
@@ -90,7 +93,7 @@ export function createChatCalls(parts: {
         if (!(error instanceof ChannelError && error.reason === "message_gone")) throw heeded(address.chat, error);
       }
     },
-    preview(address, { resume, trigger, onMessage }) {
+    preview(address, { resume, trigger, onMessage, onUncertain = () => {} }) {
       const options = settings();
       if (options.streamMode === "off" || options.blockStreaming === true) return noPreview(resume);
       return createPreview({
@@ -98,11 +101,10 @@ export function createChatCalls(parts: {
         address,
         settings: options,
         pace: limits,
-        shown,
-        log,
-        resume,
+        ...{ shown, reach, log, resume },
         ...(trigger !== undefined && { trigger }),
         onMessage,
+        onUncertain,
       });
     },
     async react(messageId, emoji, address, patience = signal) {

@@ -9,6 +9,7 @@ import type { PluginLog } from "service-gateway/sdk";
 import { ChannelError, type ChannelPreview } from "service-gateway/sdk/channel";
 import type { Pace } from "./limits.ts";
 import { type Change, createPreviewMessages, leastChars, type PreviewMessagesOptions } from "./preview-messages.ts";
+import type { Reach } from "./reach.ts";
 
 /** A quick reply needs no preview, which would only be a second call. */
 const firstAfterMs = 150;
@@ -19,6 +20,8 @@ const afterOthersMs = 100;
 const groupEditEveryMs = 3_000;
 /** Consecutive failures. */
 const mostFailures = 3;
+/** While the platform does not answer, how soon it is looked again whether it does. */
+const reachEveryMs = 1_000;
 /** A call that hangs is given up after this time, because the reply waits for it. */
 const closeGraceMs = 5_000;
 
@@ -26,11 +29,14 @@ type State = "collecting" | "resting" | "waiting" | "calling" | "lost" | "closed
 
 export interface PreviewOptions extends PreviewMessagesOptions {
   readonly pace: Pace;
+  readonly reach: Reach;
   readonly log: PluginLog;
+  /** It is unknown whether a message of the preview was sent, so it may remain beside the reply. */
+  onUncertain(): void;
 }
 
 export function createPreview(options: PreviewOptions): ChannelPreview {
-  const { address, pace, log } = options;
+  const { address, pace, reach, log } = options;
   const messages = createPreviewMessages(options);
   const stop = new AbortController();
   const everyMs = address.chat.startsWith("-") ? groupEditEveryMs : editEveryMs;
@@ -55,7 +61,11 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
     }
     log.debug({ reason }, "the live preview could not be updated");
     // An edit may be repeated whatever its outcome.
-    if (fate === "unknown" && messages.sends(change)) return undefined;
+    if (fate === "unknown" && messages.sends(change)) {
+      reach.lost();
+      options.onUncertain();
+      return undefined;
+    }
     failures += 1;
     return failures < mostFailures ? everyMs * 2 ** failures : undefined;
   }
@@ -95,6 +105,10 @@ export function createPreview(options: PreviewOptions): ChannelPreview {
     }
     const change = messages.next(wanted);
     if (change === undefined) return;
+    if (messages.sends(change) && reach.isLost()) {
+      schedule(reachEveryMs);
+      return;
+    }
     state = "calling";
     // Counted from its beginning: the preview of another topic in this chat may ask while it is in progress.
     running = call(change, pace.used(address.chat, everyMs, messages.sends(change) ? 1 : 0));

@@ -29,6 +29,7 @@ function open(
       acknowledge,
       resume: [],
       onPreviewMessage: () => {},
+      onUncertain: () => {},
       onError: (_error, what) => void errors.push(what),
     },
   );

@@ -1,4 +1,5 @@
 /** The live preview, against the emulated platform. */
+import type { Address } from "service-gateway/sdk";
 import { aroundEach, describe, test } from "vitest";
 import { blockEnd } from "../../../plugins/botchat/send/preview-blocks.ts";
 import { expect, inOwnTest } from "../../support/own-test.ts";
@@ -15,15 +16,21 @@ async function startPreview(
   started.platform.act.say(ada, ada, "hello");
   await until(() => started.account.received.length === 1, "the first message");
   const told: (readonly string[])[] = [];
+  const uncertain = { times: 0 };
   const address = {
     ...direct,
     ...(more.chat !== undefined && { chat: String(more.chat) }),
     ...(more.thread !== undefined && { thread: more.thread }),
   };
-  const preview = started.connection.preview?.(address, { resume: more.resume ?? [], onMessage: (ids) => void told.push(ids) });
+  const onUncertain = () => {
+    uncertain.times += 1;
+  };
+  const open = (at: Address) =>
+    started.connection.preview?.(at, { resume: more.resume ?? [], onMessage: (ids) => void told.push(ids), onUncertain });
+  const preview = open(address);
   if (preview === undefined) throw new Error("the channel has no preview");
   const calls = () => started.platform.calls.list().filter(({ method }) => method === "sendMessage" || method === "editMessageText");
-  return { ...started, preview, told, calls };
+  return { ...started, preview, open, uncertain, told, calls };
 }
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -123,6 +130,26 @@ describe.concurrent("partial", () => {
     }
     expect(calls().length).toBeLessThanOrEqual(4);
     expect(await preview.close()).toEqual(told[0]);
+  });
+
+  test("a message of unknown fate is reported, and no other preview begins before the platform answers again", async () => {
+    const { platform, preview, open, uncertain, told, calls } = await startPreview();
+    platform.faults.add({ method: "getUpdates", times: 1_000, kind: "reset-before" });
+    platform.faults.add({ method: "sendMessage", times: 1, kind: "reset-after" });
+    preview.update(words(10));
+    await until(() => uncertain.times === 1, "the unknown outcome");
+    preview.update(words(20));
+    const next = open(direct);
+    next?.update(words(30));
+    await sleep(1_500);
+    expect(calls()).toHaveLength(1);
+    expect(await preview.close()).toEqual([]);
+    platform.faults.clear();
+    await until(() => told.length === 1, "the next preview");
+    expect(await next?.close()).toEqual(told[0]);
+    expect(uncertain.times).toBe(1);
+    const sent = calls().filter(({ method }) => method === "sendMessage");
+    expect(sent).toHaveLength(2);
   });
 
   test("close waits for the call in flight, and nothing is sent after it", async () => {

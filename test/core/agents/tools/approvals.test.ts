@@ -1,5 +1,5 @@
 /** A tool that asks first: who is asked, who may answer, and what happens without an answer. */
-import { definePlugin, type EngineTurn, type Inbound, type Json, Type } from "service-gateway/sdk";
+import { definePlugin, type EngineTurn, type Inbound, type Json, type PluginDefinition, Type } from "service-gateway/sdk";
 import { createTestHost, type TestHost, type TestHostOptions } from "service-gateway/testkit";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { type ApprovalsOptions, createApprovals } from "../../../../core/agents/tools/approvals.ts";
@@ -27,10 +27,10 @@ async function callBurn({ inbound, tools }: EngineTurn, signal: AbortSignal): Pr
   return JSON.stringify(results);
 }
 
-async function lab({
-  needsApproval = true,
-  ...options
-}: TestHostOptions & { needsApproval?: boolean | (() => string) } = {}): Promise<Lab> {
+async function lab(
+  { needsApproval = true, ...options }: TestHostOptions & { needsApproval?: boolean | (() => string) } = {},
+  others: readonly PluginDefinition[] = [],
+): Promise<Lab> {
   const runs: Json[] = [];
   const plugin = definePlugin({
     id: "lab",
@@ -49,15 +49,17 @@ async function lab({
       });
     },
   });
-  const host = await createTestHost({ plugins: [plugin], answer: callBurn, ...options });
+  const host = await createTestHost({ plugins: [plugin, ...others], answer: callBurn, ...options });
   onTestFinished(() => host.close());
   return { host, runs };
 }
 
 /** The approvals on a store in memory; every text is said in one chat, where the owner asked. */
-function fakeApprovals({ hasWeakId = false } = {}) {
+function fakeApprovals({ hasWeakId = false, edits = false } = {}) {
   const clock = { now: 1_000_000 };
   const said: string[] = [];
+  /** Events that have ended; what was said is sent at once. */
+  const finished = new Set<string>();
   const values = new Map<string, Json>();
   const store = {
     get: async (_: string, key: string) => values.get(key) ?? null,
@@ -67,10 +69,12 @@ function fakeApprovals({ hasWeakId = false } = {}) {
       if (next !== undefined) values.set(key, next);
       return values.get(key) ?? null;
     },
+    list: async (_: string, { prefix }: { readonly prefix: string }) =>
+      [...values].flatMap(([key, value]) => (key.startsWith(prefix) ? [{ key, value }] : [])),
     session: async () => null,
-    sentBy: async () => [],
+    sentBy: async (unitId: string) => [{ chat: "owner", messageId: unitId }],
     findSent: async () => null,
-    event: async () => null,
+    event: async (id: string) => ({ state: finished.has(id) ? "settled" : "running" }),
   } as unknown as ApprovalsOptions["store"];
   const approvals = createApprovals({
     store,
@@ -79,7 +83,7 @@ function fakeApprovals({ hasWeakId = false } = {}) {
     hasWeakId: async () => hasWeakId,
     owners: async () => ["owner"],
     placeAt: async () => undefined,
-    edits: () => false,
+    edits: () => edits,
     log: { info: () => {}, warn: () => {} },
     now: () => clock.now,
   });
@@ -92,8 +96,9 @@ function fakeApprovals({ hasWeakId = false } = {}) {
     values,
     clock,
     said,
+    finished,
     turn,
-    call: { ...tool, agentId: "main", requester: "owner", key: "call", turn, questions: { count: 0 } },
+    call: { ...tool, agentId: "main", requester: "owner", key: "event:call:1", hasAsked: () => true, turn, questions: { count: 0 } },
   };
 }
 
@@ -275,6 +280,107 @@ test("a gateway that ends while it waits asks once: the turn that is run again f
   await turn;
   expect(runs).toEqual(["the letters"]);
   expect(texts(host, "owner").filter((text) => text.includes("asks to use"))).toHaveLength(1);
+});
+
+test("a turn that asks in other words after each kill has one question that can be answered", async () => {
+  let times = 0;
+  const { host, runs } = await lab({
+    answer: (turn, signal) => callBurn({ ...turn, inbound: { ...turn.inbound, text: `the letters, ${++times}` } }, signal),
+  });
+  const turn = host.say("burn them", { from: "guest", group: true, mention: true });
+  // More kills than a requester may have open questions.
+  for (let count = 1; count <= 4; count += 1) {
+    await codeIn(host, "owner", count);
+    await host.restart({ killed: true });
+  }
+  const last = await codeIn(host, "owner", 5);
+  const first = /`\/approve ([A-Z2-9]{8})`/.exec(texts(host, "owner")[0] ?? "")?.[1];
+  await host.say(`/approve ${first}`);
+  expect(texts(host, "owner").at(-1)).toBe("That request is over: the turn was interrupted, and asked again in other words.");
+  await host.say(`/approve ${last}`);
+  expect((await turn).outcome).toBe("answered");
+  expect(runs).toEqual(["the letters, 5"]);
+});
+
+test("an event whose question is open does not end with its attempts, wherever the processes were killed", async () => {
+  let isHeld = false;
+  const holding = definePlugin({
+    id: "holding",
+    version: "1.0.0",
+    host: "^0.1.0",
+    setup(host) {
+      host.tap("gating", async () => {
+        if (isHeld) await new Promise(() => {});
+        return undefined;
+      });
+    },
+  });
+  const { host, runs } = await lab({}, [holding]);
+  const turn = host.say("the letters");
+  const code = await codeIn(host, "owner");
+  isHeld = true;
+  for (let times = 0; times < 5; times += 1) await host.restart({ killed: true });
+  isHeld = false;
+  await host.restart({ killed: true });
+  await host.say(`/approve ${code}`);
+  expect((await turn).outcome).toBe("answered");
+  expect(runs).toEqual(["the letters"]);
+});
+
+test("the message of a question that is asked in other words says so, even if an owner has allowed it, and has no buttons", async () => {
+  const { approvals, call, turn, said } = fakeApprovals({ edits: true });
+  const interrupted = new AbortController();
+  const asked = approvals.ask({ ...call, signal: interrupted.signal });
+  const code = await until(() => /`\/approve ([A-Z2-9]{8})`/.exec(said[0] ?? "")?.[1] ?? expect.fail("not asked yet"));
+  interrupted.abort(new Error("the process ends"));
+  await expect(asked).rejects.toThrow("the process ends");
+  await approvals.answer(code, "once", turn.inbound);
+  const again = { ...call, key: "event:call in other words:1", hasAsked: (key: string) => key !== call.key };
+  void approvals.ask({ ...again, signal: new AbortController().signal });
+  await until(() => expect(said).toHaveLength(3));
+  expect(
+    said
+      .slice(1)
+      .toSorted()
+      .map((text) => text.split("\n").at(-1)),
+  ).toEqual([
+    expect.stringMatching(/allowed it, but no call had begun. The turn was interrupted, and asks again in other words/),
+    "Allow for owner until /new",
+  ]);
+});
+
+test("what a killed process could not close is closed by the next one: an owner has no button that does nothing", async () => {
+  const { approvals, call, values, said, finished } = fakeApprovals({ edits: true });
+  const closing = new AbortController();
+  const asked = approvals.ask({ ...call, signal: closing.signal });
+  await until(() => expect(said).toHaveLength(1));
+  closing.abort(new Error("the process ends"));
+  await expect(asked).rejects.toThrow("the process ends");
+  await approvals.mend();
+  expect(said).toHaveLength(1);
+  // The next process brought the turn to its end, and was killed before it closed the question.
+  finished.add("event");
+  await approvals.mend();
+  expect(said[1]).toContain("The turn has ended, so the question is void.");
+  // The same after the request was closed, and before the owner's message showed it.
+  const [key = "", request = {}] = [...values].find(([name]) => name.startsWith("request:")) ?? [];
+  values.set(key, { ...(request as object), shown: false });
+  await approvals.mend();
+  expect(said[2]).toBe(said[1]);
+  await approvals.mend();
+  expect(said).toHaveLength(3);
+});
+
+test("a press of a question whose turn has ended meanwhile allows nothing", async () => {
+  const { approvals, call, turn, said, finished } = fakeApprovals({ edits: true });
+  const closing = new AbortController();
+  const asked = approvals.ask({ ...call, signal: closing.signal });
+  const code = await until(() => /`\/approve ([A-Z2-9]{8})`/.exec(said[0] ?? "")?.[1] ?? expect.fail("not asked yet"));
+  closing.abort(new Error("the process ends"));
+  await expect(asked).rejects.toThrow();
+  finished.add("event");
+  expect(await approvals.answer(code, "once", turn.inbound)).toBe("That request is over: the turn has ended.");
+  expect(said[1]).toContain("The turn has ended, so the question is void.");
 });
 
 test("/stop ends the turn and its request", async () => {
