@@ -69,6 +69,7 @@ const signatureSchema = Type.Object(
         "microsoft-graph",
         "aws-sns",
         "hmac",
+        "public-key",
         "header",
         "basic",
         "token",
@@ -82,38 +83,64 @@ const signatureSchema = Type.Object(
     verifyToken: Type.Optional(secretSchema("meta: the token that the platform shows when it tests the address.")),
     user: Type.Optional(Type.String({ minLength: 1, pattern: "^[^:]+$", description: "basic, aws-sns: user name, without a colon." })),
     header: Type.Optional(
-      Type.String({ minLength: 1, description: "hmac: header that carries the signature. header: the one that carries the secret." }),
+      Type.String({
+        minLength: 1,
+        description: "hmac, public-key: header that carries the signature. header: the one that carries the secret.",
+      }),
     ),
-    algorithm: Type.Optional(Type.Enum(["sha1", "sha256", "sha384", "sha512"], { description: "hmac: digest; sha256 when absent." })),
+    algorithm: Type.Optional(
+      Type.Enum(["sha1", "sha256", "sha384", "sha512", "ed25519", "ecdsa-sha256", "rsa-sha256"], {
+        description: "hmac: hash function; sha256 when absent. public-key: ed25519, ecdsa-sha256 or rsa-sha256; required.",
+      }),
+    ),
     encoding: Type.Optional(
-      Type.Enum(["hex", "base64", "base64url"], { description: "hmac: encoding of the signature; hex when absent." }),
+      Type.Enum(["hex", "base64", "base64url"], {
+        description: "Encoding of the signature; when absent, hex for hmac and base64 for public-key.",
+      }),
     ),
-    prefix: Type.Optional(Type.String({ description: "hmac, header: text before the signature or secret, such as sha256=." })),
-    timestampHeader: Type.Optional(Type.String({ minLength: 1, description: "hmac: header that carries the time, in epoch seconds." })),
+    prefix: Type.Optional(Type.String({ description: "hmac, public-key, header: text before the signature or secret, such as sha256=." })),
+    format: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description:
+          "hmac, public-key: what the header contains if it is more than the signature: {signature}, {timestamp} and {id}, such as t={timestamp},v1={signature}.",
+      }),
+    ),
+    timestampHeader: Type.Optional(Type.String({ minLength: 1, description: "hmac, public-key: header that carries the time." })),
+    timestampFormat: Type.Optional(
+      Type.Enum(["seconds", "milliseconds", "rfc3339"], {
+        description:
+          "hmac, public-key: how the time is written: since 1970 in seconds or milliseconds, or as RFC 3339; seconds when absent.",
+      }),
+    ),
     idHeader: Type.Optional(
       Type.String({
         minLength: 1,
         description:
-          "hmac: header with the delivery's id. It is used as a name only with {id} in payload, because otherwise it is not signed.",
+          "hmac, public-key: header with the delivery's id. It is used as a name only with {id} in payload, because otherwise it is not signed.",
       }),
     ),
     payload: Type.Optional(
       Type.String({
         minLength: 1,
-        description: "hmac: the signed text, built from {body}, {timestamp}, {id} and {url}; {body} when absent.",
+        description: "hmac, public-key: the signed text, built from {body}, {timestamp}, {id}, {method} and {url}; {body} when absent.",
       }),
     ),
     dedupe: Type.Optional(
       Type.Enum(["body"], {
         description:
-          "hmac: body runs equal bodies once in seven days. When absent, two equal bodies without a signed time or an id are two events.",
+          "hmac, public-key: body runs equal bodies once in seven days. When absent, two equal bodies without a signed time or an id are two events.",
       }),
     ),
-    secretEncoding: Type.Optional(Type.Enum(["text", "hex", "base64"], { description: "hmac: encoding of the secret; text when absent." })),
+    secretEncoding: Type.Optional(
+      Type.Enum(["text", "hex", "base64"], {
+        description: "hmac: encoding of the secret; text when absent. standard-webhooks, svix: text for a secret that is not base64.",
+      }),
+    ),
     url: Type.Optional(
       Type.String({
         minLength: 1,
-        description: "twilio, or hmac with {url}: public address of this hook, without query; needed behind a proxy that changes it.",
+        description: "twilio, or {url} in payload: public address of this hook, without query; needed behind a proxy that changes it.",
       }),
     ),
   },

@@ -31,12 +31,12 @@ export function createMappedSenders(
   function refusal(
     raw: IncomingMessage,
     { path, way }: MappedTarget,
-    { fault, reason, setting = "secret" }: Unverified & { readonly setting?: "secret" | "verifyToken" },
+    { fault, reason, hint, setting = "secret" }: Unverified,
   ): HttpProblem {
     const signatures = way.signatures.map(({ signature }) => signature);
     const authenticates = signatures.find((signature) => signature.authenticates !== undefined)?.authenticates;
     const problem = new SignatureProblem(
-      { fault, reason },
+      { fault, reason, hint },
       {
         path: way.mappings.find(({ signedBy }) => signedBy !== undefined)?.placeOf(["signature", setting]) ?? "hooks.mappings",
         sent: setting === "verifyToken" || signatures.every(({ isShared }) => isShared === true),

@@ -24,7 +24,7 @@ export function verifySigned(
   { signatures }: Way,
   { raw, body, now }: { readonly raw: IncomingMessage; readonly body: Buffer; readonly now: number },
 ): Verified | Unverified {
-  const request = { headers: raw.headers, body, url: raw.url ?? "", now };
+  const request = { headers: raw.headers, body, url: raw.url ?? "", method: raw.method ?? "POST", now };
   let why: Unverified | undefined;
   for (const signedBy of signatures) {
     const { signature } = signedBy;
