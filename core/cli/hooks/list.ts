@@ -11,6 +11,8 @@ interface ListedHook {
   readonly kind: string;
   /** Address below the base path; absent if any name matches. */
   readonly path?: string;
+  /** Absent: POST. */
+  readonly method?: "GET";
   readonly action: "wake" | "agent" | "result";
   /** What authorizes a request: the hook token, or a signature scheme. */
   readonly access: string;
@@ -87,6 +89,7 @@ function listed(mapping: Mapping, problems: readonly Problem[]): ListedHook {
     id,
     kind: preset === undefined ? "mapping" : `preset ${preset}`,
     ...(match.path === undefined ? {} : { path: match.path }),
+    ...(settings.method === "GET" ? { method: settings.method } : {}),
     action: settings.action,
     access:
       settings.signature === undefined ? "token" : `${signedBy === undefined ? "unusable " : ""}signature (${settings.signature.scheme})`,
@@ -111,9 +114,9 @@ function show({ enabled, path, hooks, problems }: ListedHooks, terminal: Termina
   const { style } = terminal;
   if (!enabled) terminal.line(style("yellow", "The hook server is off: hooks.enabled is not true, or hooks has an error."));
   terminal.table(
-    hooks.map(({ id, kind, path: below, action, access, transform, state }) => {
+    hooks.map(({ id, kind, path: below, method, action, access, transform, state }) => {
       const [mark, colour] = marks[state];
-      const what = transform === undefined ? action : `${action} by ${transform}`;
+      const what = [method, action, transform && `by ${transform}`].filter((part) => part).join(" ");
       return [
         style(colour, mark),
         style("bold", id),

@@ -40,6 +40,7 @@ function show({ report, kept, repeated }: FoundDelivery, { terminal, now }: Comm
     ["delivery", report.id],
     ["hook", kept.mapped ? `${visibleLine(kept.hook)} (${report.kind})` : report.kind],
     ["path", kept.delivery === undefined ? undefined : visibleLine(kept.delivery.path)],
+    ["method", kept.delivery?.method],
     ["let in by", describeAccess(kept)],
     ["when", `${renderClock(report.acceptedAt)} (${renderAgo(report.acceptedAt, now())})`],
     ["agent", report.agentId],
@@ -60,9 +61,11 @@ function show({ report, kept, repeated }: FoundDelivery, { terminal, now }: Comm
   if (report.reply !== undefined) block("reply", report.reply, terminal);
 }
 
-function showRequest({ headers, query, body, kind }: KeptDelivery, terminal: Terminal): void {
+function showRequest({ method, headers, query, body, kind }: KeptDelivery, terminal: Terminal): void {
   pairs("headers", Object.entries(headers), terminal);
   pairs("query", Object.entries(query), terminal);
+  // The payload is the query.
+  if (method === "GET") return;
   block(`payload (${kind}, ${Buffer.byteLength(body)} bytes)`, kind === "json" ? indentedJson(body) : body, terminal);
 }
 

@@ -159,6 +159,11 @@ export const mappingSchema = Type.Object(
     id: Type.Optional(Type.String({ minLength: 1, description: "Name of the mapping in logs and in `hooks list`." })),
     enabled: Type.Boolean({ default: true, description: "false: the mapping is left out." }),
     match: Type.Optional(matchSchema),
+    method: Type.Optional(
+      Type.Enum(["POST", "GET"], {
+        description: "GET: for devices that cannot post; the payload is the query. POST when absent.",
+      }),
+    ),
     action: Type.Enum(["wake", "agent"], {
       default: "agent",
       description: "wake: a system event in the main session. agent: a turn of its own.",
@@ -198,14 +203,22 @@ export const mappingSchema = Type.Object(
         { description: "Code that decides the fields of the mapping." },
       ),
     ),
-    forEach: Type.Optional(Type.String({ minLength: 1, description: "Payload path of a list: one run for each of its elements." })),
+    forEach: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: "Payload path of a list, or payload if it is a list itself: one run for each of its elements.",
+      }),
+    ),
     deliverOnly: Type.Optional(
       Type.Boolean({ description: "true: the rendered message is sent without an agent turn. Values in it are shown literally." }),
     ),
     status: Type.Optional(
       Type.Enum([200, 201, 202, 204], { description: "Status of a success, for senders that require a specific one." }),
     ),
-    body: Type.Enum(["json", "form", "text"], { default: "json", description: "Format of the request body." }),
+    body: Type.Enum(["json", "form", "text"], {
+      default: "json",
+      description: "Format of the request body. form: also multipart/form-data. text: also XML.",
+    }),
     signature: Type.Optional(signatureSchema),
     token: Type.Optional(
       secretsSchema("Token of this mapping, in place of hooks.token; a list while it is being replaced. Needs match.path."),

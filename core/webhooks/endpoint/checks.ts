@@ -1,9 +1,9 @@
 /** The checks that need no byte of the body, in order. A request that no check admits is refused. */
 import type { IncomingMessage } from "node:http";
 import { product } from "../../contract/index.ts";
-import { checkJsonType, HttpProblem } from "../../http/index.ts";
+import { checkCoding, checkJsonType, HttpProblem } from "../../http/index.ts";
 import { hasTokenParameter, isBlankPath } from "../mapping/address.ts";
-import type { Way } from "../mapping/mapping.ts";
+import type { HookMethod, Way } from "../mapping/mapping.ts";
 import { checkBodyType } from "../mapping/payload.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";
 import type { Authenticate } from "./authenticate.ts";
@@ -42,8 +42,9 @@ export function judgeHeaders(
   { subPath, query, target }: { readonly subPath: string; readonly query: string; readonly target: Target },
   { authenticate, mapped }: { readonly authenticate: Authenticate; readonly mapped: MappedChecks },
 ): HttpProblem | ChallengeAnswer | undefined {
-  const method = target.kind === "result" ? "GET" : "POST";
-  if (raw.method !== method && !(raw.method === "GET" && isGreeted(target))) return method === "POST" ? takesPost : takesGet;
+  const methods = methodsOf(target);
+  const wrongMethod = methods.some((method) => method === raw.method) ? undefined : refuseMethod(target, methods);
+  if (wrongMethod !== undefined && !(raw.method === "GET" && isGreeted(target))) return wrongMethod;
   if (query !== "" && hasTokenParameter(query)) return queryToken;
   if (raw.headers.origin !== undefined) return originRefused;
   const way = target.kind === "mapped" ? target.way : undefined;
@@ -52,7 +53,7 @@ export function judgeHeaders(
     if (target.way.signatures.length === 0) return switchedOff;
     const judged = mapped.judge(raw, target, query);
     if (judged !== undefined) return judged;
-    return raw.method === "POST" ? checkType(target.way, raw) : takesPost;
+    return wrongMethod ?? checkType(target.way, raw);
   }
   const unauthenticated = authenticate.token(raw);
   if (unauthenticated !== undefined) return unauthenticated;
@@ -61,12 +62,26 @@ export function judgeHeaders(
   return (target.kind === "mapped" ? mapped.held(raw, target) : undefined) ?? checkType(way, raw);
 }
 
+const methodsOf = (target: Target): readonly HookMethod[] => {
+  if (target.kind === "mapped") return target.way.methods;
+  return target.kind === "result" ? ["GET"] : ["POST"];
+};
+
+function refuseMethod({ kind }: Target, methods: readonly HookMethod[]): HttpProblem {
+  if (kind === "result") return takesGet;
+  if (methods.length === 1 && methods[0] === "POST") return takesPost;
+  return new HttpProblem("method_not_allowed", `This hook accepts ${methods.join(" and ")} only.`, { allow: methods.join(", ") });
+}
+
 /** Some platforms test an address with GET. */
 const isGreeted = (target: Target): boolean =>
   target.kind === "mapped" && target.way.signatures.some(({ signature }) => signature.greet !== undefined);
 
 /** One of the mappings must accept the declared type; a type that no mapping accepts is checked as JSON. */
-function checkType(way: Way | undefined, { headers }: IncomingMessage): HttpProblem | undefined {
+function checkType(way: Way | undefined, { method, headers }: IncomingMessage): HttpProblem | undefined {
+  if (method === "GET") return undefined;
+  const compressed = checkCoding(headers);
+  if (compressed !== undefined) return compressed;
   if (way === undefined || way.kinds.length === 0) return checkJsonType(headers);
   let first: HttpProblem | undefined;
   for (const kind of way.kinds) {

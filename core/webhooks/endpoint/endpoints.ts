@@ -1,7 +1,7 @@
 /** The hook endpoints: routes each address, checks requests before the body is read, and passes them on. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { GatewayConfig } from "../../config/index.ts";
-import { askForBody, HttpProblem, readBody } from "../../http/index.ts";
+import { askForBody, contentCoding, HttpProblem, readBody, unpackBody } from "../../http/index.ts";
 import { parseBasePath, parseHookAddress, trimSlashes } from "../mapping/address.ts";
 import type { MappingTable, Way } from "../mapping/mapping.ts";
 import { reservedPaths } from "../mapping/mapping-rules.ts";
@@ -14,7 +14,7 @@ import type { MappedRequestDeps } from "./mapped-requests.ts";
 import type { Recordings } from "./recordings.ts";
 import type { Results } from "./results.ts";
 import { createRunAnswers } from "./run-answer.ts";
-import { tooManyBodies } from "./signed.ts";
+import { type ReceivedBody, tooManyBodies } from "./signed.ts";
 
 export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settings" | "log"> {
   readonly config: () => GatewayConfig;
@@ -74,14 +74,27 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
   let base: string | undefined;
 
   /** Built-in endpoints come first, so a mapping cannot replace one. */
-  const dispatch = (call: Call, target: Target, body: Buffer): void => {
+  const dispatch = (call: Call, target: Target, body: ReceivedBody): void => {
     try {
-      if (target.kind === "wake") direct.wake(call, body);
-      else if (target.kind === "agent") direct.agent(call, body);
+      if (target.kind === "wake") direct.wake(call, body.content);
+      else if (target.kind === "agent") direct.agent(call, body.content);
       else if (target.kind === "mapped") mapped.take(call, target, body);
     } catch (error) {
       answers.fail(call, error);
     }
+  };
+
+  /** Unpacks a compressed body first. */
+  const unpack = (call: Call, target: Target, sent: Buffer): void => {
+    const coding = contentCoding(call.request.raw.headers);
+    if (coding === undefined) {
+      dispatch(call, target, { sent, content: sent });
+      return;
+    }
+    unpackBody(sent, coding, deps.config().hooks.maxBodyBytes).then(
+      (content) => dispatch(call, target, { sent, content }),
+      (error: unknown) => answers.fail(call, error),
+    );
   };
 
   return (request, reply) => {
@@ -106,6 +119,11 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
       answerResult(call, target.runId, { answers, results: deps.results });
       return true;
     }
+    if (raw.method === "GET") {
+      reply.header("cache-control", "no-store");
+      dispatch(call, target, { sent: noBody, content: noBody });
+      return true;
+    }
     let giveUp = nothing;
     const drop = (): void => {
       giveUp();
@@ -115,7 +133,7 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
     if (Number(raw.headers["content-length"] ?? 0) <= hooks.maxBodyBytes) askForBody(raw, reply.raw);
     giveUp = readBody(raw, hooks.maxBodyBytes, (tooLarge, body) => {
       release();
-      if (tooLarge === null) dispatch(call, target, body);
+      if (tooLarge === null) unpack(call, target, body);
       else answers.refuse(call, tooLarge);
     });
     return true;
@@ -123,6 +141,7 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
 }
 
 const nothing = (): void => {};
+const noBody = Buffer.alloc(0);
 
 const wakeTarget: Target = { kind: "wake" };
 const agentTarget: Target = { kind: "agent" };
@@ -136,7 +155,7 @@ function targetOf({ subPath }: Call, { mappings }: WebhookDeps): Target {
   return { kind: "mapped", path, way: reservedPaths.has(path) ? nowhere : mappings().way(path) };
 }
 
-const nowhere: Way = { signed: false, mappings: [], signatures: [], credential: "", kinds: [] };
+const nowhere: Way = { signed: false, mappings: [], signatures: [], credential: "", kinds: [], methods: ["POST"] };
 
 function answerResult(call: Call, runId: string, { answers, results }: { readonly answers: Answers; readonly results: Results }): void {
   results.get(runId).then(

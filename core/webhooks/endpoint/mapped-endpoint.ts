@@ -4,6 +4,7 @@ import { reasonOf } from "../../contract/index.ts";
 import { clientKey, parseJson } from "../../http/index.ts";
 import { onEvent } from "../../listeners/index.ts";
 import type { MappingTable } from "../mapping/mapping.ts";
+import { isMultipart, parseMultipart } from "../mapping/multipart.ts";
 import { readQuery, visibleHeaders } from "../mapping/webhook-delivery.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";
 import type { Answers, Call } from "./answers.ts";
@@ -15,7 +16,7 @@ import { createMappedSenders } from "./mapped-sender.ts";
 import { createPendingBodies } from "./pending-bodies.ts";
 import type { Recordings } from "./recordings.ts";
 import type { AnswerRuns } from "./run-answer.ts";
-import type { Verified } from "./signed.ts";
+import type { ReceivedBody, Verified } from "./signed.ts";
 
 export interface MappedEndpointDeps extends MappedRequestDeps {
   readonly mappings: () => MappingTable;
@@ -34,7 +35,7 @@ export interface MappedEndpoint extends MappedChecks {
    */
   hold(call: Call, drop: () => void): () => void;
   /** Throws `HttpProblem` if the request can be refused at once. */
-  take(call: Call, target: MappedTarget, body: Buffer): void;
+  take(call: Call, target: MappedTarget, body: ReceivedBody): void;
 }
 
 export function createMapped(
@@ -64,7 +65,7 @@ export function createMapped(
     { path, way }: MappedTarget,
     { body, verified }: { readonly body: Buffer; readonly verified: Verified | undefined },
   ): MappedRequest {
-    const { headers } = call.request.raw;
+    const { headers, method } = call.request.raw;
     const mappings = verified === undefined ? way.mappings : way.mappings.filter(({ signedBy }) => signedBy === verified.signedBy);
     // A signed delivery is identified by what was signed; anyone could set the other headers.
     const compared = verified === undefined || verified.signedBy.signature.namedByHeaders === true;
@@ -75,8 +76,7 @@ export function createMapped(
       client: () => deps.clientAddress(call.request.raw),
       posted: {
         path,
-        body,
-        type: headers,
+        ...(method === "GET" ? { method, body: Buffer.from(call.query), type: {} } : { body, type: headers }),
         headers: visibleHeaders(headers, deps.mappings().hiddenHeaders),
         query: readQuery(call.query),
         now: isoNow(),
@@ -84,6 +84,29 @@ export function createMapped(
       ...(name === undefined ? {} : { identity: { key: deliveryKey(name, { path, secret }), compared } }),
       ...(verified === undefined ? {} : { onNew: () => authenticate.proved(call.request.raw, way.credential) }),
     };
+  }
+
+  function run(
+    call: Call,
+    target: MappedTarget,
+    { request, verified }: { readonly request: MappedRequest; readonly verified: Verified | undefined },
+  ): void {
+    const { way } = target;
+    deps.recordings?.offer(request.posted, way.kinds);
+    if (way.mappings.length === 0) {
+      parseJson(request.posted.body);
+      answers.refuse(call, notFound);
+      return;
+    }
+    const trusted = () => (verified === undefined ? authenticate.trusts(call.request.raw) : senders.signs(verified, target.path));
+    answerMapped(request, deps).then(
+      (answer) => {
+        if (answer === undefined) answers.refuse(call, new NotTaken(request));
+        else if (answer === "empty") answers.empty(call);
+        else answerRuns(call, answer, trusted);
+      },
+      (error: unknown) => answers.fail(call, error),
+    );
   }
 
   return {
@@ -98,26 +121,20 @@ export function createMapped(
     take(call, target, body) {
       const { way } = target;
       const verified = way.signed ? senders.verify(call.request.raw, target, body) : undefined;
-      const test = verified?.signedBy.signature.challenge?.(body, call.request.raw.headers);
+      const test = verified?.signedBy.signature.challenge?.(body.content, call.request.raw.headers);
       if (test !== undefined) {
         deps.log.info({ hook: target.path }, "a platform tested the address of a hook");
         answerTest(call, target, test);
         return;
       }
-      const request = requestOf(call, target, { body, verified });
-      deps.recordings?.offer(request.posted, way.kinds);
-      if (way.mappings.length === 0) {
-        parseJson(body);
-        answers.refuse(call, notFound);
+      const request = requestOf(call, target, { body: body.content, verified });
+      const type = request.posted.type["content-type"];
+      if (!isMultipart(type)) {
+        run(call, target, { request, verified });
         return;
       }
-      const trusted = () => (verified === undefined ? authenticate.trusts(call.request.raw) : senders.signs(verified, target.path));
-      answerMapped(request, deps).then(
-        (answer) => {
-          if (answer === undefined) answers.refuse(call, new NotTaken(request));
-          else if (answer === "empty") answers.empty(call);
-          else answerRuns(call, answer, trusted);
-        },
+      parseMultipart(body.content, type).then(
+        (payload) => run(call, target, { request: { ...request, posted: { ...request.posted, payload } }, verified }),
         (error: unknown) => answers.fail(call, error),
       );
     },

@@ -18,6 +18,7 @@ import {
   type Settled,
 } from "../mapping/mapped-events.ts";
 import type { Mapping } from "../mapping/mapping.ts";
+import { isMultipart } from "../mapping/multipart.ts";
 import { addressRefused } from "./checks.ts";
 import { bodyFingerprint } from "./idempotency.ts";
 import type { RunAnswer } from "./results.ts";
@@ -93,7 +94,13 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
   if (chosen === undefined) return undefined;
   const { mapping, delivery, kind } = chosen;
   if (request.client !== undefined && mapping.admits?.(request.client()) === false) throw addressRefused;
-  const kept = keepDelivery(delivery, { body: request.posted.body, kind, mapping, handed: request.handed });
+  const kept = keepDelivery(delivery, {
+    body: request.posted.body,
+    kind,
+    mapping,
+    handed: request.handed,
+    isMultipart: isMultipart(request.posted.type["content-type"]),
+  });
   let plan: Plan;
   try {
     const planned = planRuns(mapping, delivery, deps);

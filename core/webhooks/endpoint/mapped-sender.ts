@@ -6,13 +6,13 @@ import { createSignatureFaults, SignatureProblem } from "../signature/signature-
 import type { Unverified } from "../signature/verdict.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { addressRefused, type MappedChecks, type MappedTarget } from "./checks.ts";
-import { type Verified, verifySigned } from "./signed.ts";
+import { type ReceivedBody, type Verified, verifyBody, verifySigned } from "./signed.ts";
 
 const nothing = Buffer.alloc(0);
 
 export interface MappedSenders extends MappedChecks {
   /** Counts a wrong signature like a wrong token. A valid one may be a replay, so it does not prove anything yet. */
-  verify(raw: IncomingMessage, target: MappedTarget, body: Buffer): Verified;
+  verify(raw: IncomingMessage, target: MappedTarget, body: ReceivedBody): Verified;
   /** Whether the secret that verified a delivery still belongs to its path. */
   signs(verified: Verified, path: string): boolean;
 }
@@ -51,8 +51,8 @@ export function createMappedSenders(
     return counted;
   }
 
-  function verify(raw: IncomingMessage, target: MappedTarget, body: Buffer): Verified {
-    const verified = verifySigned(target.way, { raw, body, now: deps.now() });
+  function verify(raw: IncomingMessage, target: MappedTarget, body: ReceivedBody): Verified {
+    const verified = verifyBody(target.way, { raw, body, now: deps.now() });
     if (!("ok" in verified)) return verified;
     throw refusal(raw, target, verified);
   }

@@ -19,6 +19,26 @@ export interface Verified {
   readonly deliveryId?: string;
 }
 
+/** A body as it was sent, and as it is read: unpacked, if it was compressed. */
+export interface ReceivedBody {
+  readonly sent: Buffer;
+  readonly content: Buffer;
+}
+
+/**
+ * Verifies a compressed body in both forms: most senders sign before they compress, some after. Both have the same meaning, and both need
+ * the secret.
+ */
+export function verifyBody(
+  way: Way,
+  { raw, body, now }: { readonly raw: IncomingMessage; readonly body: ReceivedBody; readonly now: number },
+) {
+  const verified = verifySigned(way, { raw, body: body.content, now });
+  if (!("ok" in verified) || body.sent === body.content) return verified;
+  const asSent = verifySigned(way, { raw, body: body.sent, now });
+  return "ok" in asSent ? verified : asSent;
+}
+
 /** The first valid signature; otherwise why the first one present is invalid, for the operator. */
 export function verifySigned(
   { signatures }: Way,

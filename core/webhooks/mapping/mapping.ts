@@ -6,12 +6,13 @@
  */
 import { hash } from "node:crypto";
 import type { GatewayConfig, Problem, Segment } from "../../config/index.ts";
+import type { Json } from "../../contract/index.ts";
 import { createAddressList } from "../../http/index.ts";
 import type { Signature } from "../signature/signature.ts";
 import { trimSlashes } from "./address.ts";
 import { compileMatch, type Match, MatchError } from "./match.ts";
 import type { BodyKind } from "./payload.ts";
-import { compilePayloadPath, PayloadPathError, type PayloadReader, parsePayloadPath } from "./payload-path.ts";
+import { PayloadPathError, parsePayloadPath } from "./payload-path.ts";
 import { compileTemplate, type Template, TemplateError } from "./template.ts";
 
 export type HookSettings = GatewayConfig["hooks"];
@@ -39,8 +40,8 @@ export interface MappingSource {
 /** A list in the payload with one run for each element. */
 export interface ForEach {
   readonly path: string;
-  readonly keys: readonly string[];
-  readonly read: PayloadReader;
+  /** The keys of the list; none for `payload` if the payload is a list itself. */
+  keysIn(payload: Json): readonly string[];
 }
 
 export interface SignedBy {
@@ -117,10 +118,12 @@ function compileMatchOf({ match }: MappingSettings, report: Report): Match | und
 
 function compileForEach(path: string, report: Report): ForEach | undefined {
   try {
-    return { path, keys: parsePayloadPath(path), read: compilePayloadPath(path) };
+    const keys = parsePayloadPath(path);
+    const isRoot = keys.length === 1 && keys[0] === "payload";
+    return { path, keysIn: (payload) => (isRoot && Array.isArray(payload) ? [] : keys) };
   } catch (error) {
     if (!(error instanceof PayloadPathError)) throw error;
-    report(["forEach"], error.message, { hint: "Name a list of the payload, such as messages." });
+    report(["forEach"], error.message, { hint: "Name a list of the payload, such as messages, or payload if it is a list itself." });
     return undefined;
   }
 }
@@ -153,8 +156,14 @@ export function finishMapping(
   };
 }
 
-/** The kinds of body to accept. Some platforms post both forms and JSON, whatever the mapping says. */
-function kindsOf({ body }: MappingSettings, signedBy: SignedBy | undefined): readonly BodyKind[] {
+/** The method of the requests that a mapping takes. */
+export const methodOf = ({ settings }: Pick<MappingSource, "settings">): HookMethod => settings.method ?? "POST";
+
+export type HookMethod = "GET" | "POST";
+
+/** The kinds of body to accept. Some platforms post both forms and JSON, whatever the mapping says. The query of a GET is a form. */
+function kindsOf({ body, method }: MappingSettings, signedBy: SignedBy | undefined): readonly BodyKind[] {
+  if (method === "GET") return ["form"];
   const kind = signedBy?.signature.bodyKind;
   if (kind === "text-json") return [kind];
   return kind === undefined ? [body] : ["json", "form"];
@@ -169,8 +178,10 @@ export interface Way {
   readonly signatures: readonly SignedBy[];
   /** Identifies the signatures' secrets, for counting failures. */
   readonly credential: string;
-  /** All kinds of body that the mappings accept, those of the first mapping first. */
+  /** All kinds of body that the mappings for POST accept, those of the first mapping first. */
   readonly kinds: readonly BodyKind[];
+  /** The methods that the mappings take; POST if there are none. */
+  readonly methods: readonly HookMethod[];
 }
 
 export interface MappingTable {
@@ -210,7 +221,8 @@ export function createTable(
 }
 
 function wayOf(mappings: readonly Mapping[], signedPath: string | undefined): Way {
-  const kinds = new Set(mappings.flatMap((mapping) => mapping.kinds));
+  const kinds = new Set(mappings.flatMap((mapping) => (methodOf(mapping) === "POST" ? mapping.kinds : [])));
+  const methods = new Set(mappings.map(methodOf));
   const signatures = signedPath === undefined ? [] : [...new Set(mappings.flatMap(({ signedBy }) => signedBy ?? []))];
   const signers = signatures.flatMap(({ signature }) => signature.signers);
   return {
@@ -219,6 +231,7 @@ function wayOf(mappings: readonly Mapping[], signedPath: string | undefined): Wa
     signatures,
     credential: `signature ${signedPath}:${hash("sha256", signers.join())}`,
     kinds: [...kinds],
+    methods: methods.size === 0 ? ["POST"] : [...methods],
   };
 }
 

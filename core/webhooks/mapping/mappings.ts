@@ -13,6 +13,7 @@ import {
   type MappingSettings,
   type MappingSource,
   type MappingTable,
+  methodOf,
   pathOf,
   type Report,
   type SignedBy,
@@ -255,7 +256,7 @@ function checkTogether(
 /** Whether no request that `later` matches ever gets past `earlier`. */
 function covers(earlier: Draft, later: Draft): boolean {
   if (earlier.parts.match === undefined || later.parts.match === undefined) return false;
-  if (earlier.source.settings.body !== later.source.settings.body) return false;
+  if (earlier.source.settings.body !== later.source.settings.body || methodOf(earlier.source) !== methodOf(later.source)) return false;
   // With signatures, each mapping only receives the requests that its own signature verifies.
   return earlier.signedBy === later.signedBy && sameSigned(earlier, later) && earlier.parts.match.covers(later.parts.match);
 }

@@ -61,10 +61,10 @@ export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise
 }
 
 /**
- * Reconstructs the request. For a list element, the parsed payload is known, and the mapping is selected by the kind of the whole delivery.
+ * Reconstructs the request. For a list element and a multipart form, the parsed payload is known, and the mapping is selected by the kind of the whole delivery.
  */
-function postedOf({ path, headers, query, body, kind, sentAs }: KeptDelivery, now: number): Posted {
+function postedOf({ path, method, headers, query, body, kind, sentAs }: KeptDelivery, now: number): Posted {
   const type: IncomingHttpHeaders = { "content-type": types[sentAs ?? kind] };
   const read = sentAs === undefined ? {} : { payload: parseExactJson(body) as Json };
-  return { path, type, headers, query, body: Buffer.from(body), ...read, now: new Date(now).toISOString() };
+  return { path, ...(method && { method }), type, headers, query, body: Buffer.from(body), ...read, now: new Date(now).toISOString() };
 }

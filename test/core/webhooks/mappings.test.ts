@@ -114,7 +114,7 @@ describe("a mapping with an error is told by its path, and goes on owning its re
       "an option of another scheme",
       { mappings: [at("a", { signature: { ...signature, prefix: "x" } })] },
       "hooks.mappings[0].signature.prefix",
-      "hmac only",
+      "hmac and public-key only",
     ],
     ["a value of a wrong type", { mappings: [at("a", { status: 418 })] }, "", ""],
   ])("%s", (_rule, hooks, path, words) => {
