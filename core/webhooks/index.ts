@@ -8,6 +8,7 @@ export { createRefusals } from "./endpoint/refusals.ts";
 export { createRepetitions } from "./endpoint/repetitions.ts";
 export { createResults, keptReply, type Results } from "./endpoint/results.ts";
 export { absentOf, parseHookEvent } from "./endpoint/run-inbound.ts";
+export { addShownChallenge } from "./endpoint/shown-challenges.ts";
 export { createAccept } from "./endpoint/without-secrets.ts";
 export { chooseMapping } from "./mapping/choose.ts";
 export { type MappedDeps, type MappedRun, MappingFailure, planRuns } from "./mapping/mapped.ts";

@@ -61,7 +61,7 @@ async function textOf(answer: { readonly json: Readonly<Record<string, unknown>>
 
 /** Runs a delivery again through its mapping, once it has ended. */
 async function replay(eventId: string): Promise<void> {
-  let code: number | undefined;
+  let code: number | null = null;
   for (let attempt = 0; attempt < 50 && code !== 0; attempt += 1) ({ code } = await command("hooks", "replay", eventId, "--remap"));
   expect(code).toBe(0);
 }

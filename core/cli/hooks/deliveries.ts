@@ -7,6 +7,7 @@ import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import { type RefusedHook, refusalsKey, refusalsNamespace } from "../../webhooks/endpoint/refusals.ts";
 import { type Repeated, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
+import { readShownChallenges } from "../../webhooks/endpoint/shown-challenges.ts";
 import { type KeptHook, readKept } from "../../webhooks/mapping/kept.ts";
 import type { CommandContext } from "../context.ts";
 import { renderAgo, renderClock, renderDuration } from "../output/times.ts";
@@ -34,9 +35,14 @@ export async function listDeliveries(context: CommandContext, _: readonly [], op
   try {
     const deliveries = await collect(store, options);
     const refused = options.failed === true ? await refusedRequests(store) : [];
+    const challenges = await readShownChallenges(store, context.now());
     if (options.json === true)
       context.terminal.json({ deliveries: deliveries.map(dataOf), ...(options.failed === true ? { refused } : {}) });
     else show(deliveries, refused, { context, options });
+    if (options.json !== true && challenges.length > 0) {
+      const hooks = [...new Set(challenges.map(({ hook }) => visibleLine(hook, 40)))].join(", ");
+      context.terminal.line(`Tests of ${hooks} contain values to copy: \`${programCommand} hooks challenges\` shows them.`);
+    }
     return 0;
   } finally {
     await store.close();

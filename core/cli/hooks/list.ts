@@ -79,7 +79,7 @@ function collect({ loaded, table }: Workbench): ListedHooks {
 }
 
 function listed(mapping: Mapping, problems: readonly Problem[]): ListedHook {
-  const { id, preset, match, settings, signedBy, faulty } = mapping;
+  const { id, preset, match, settings, faulty } = mapping;
   const own =
     preset === undefined
       ? problemsOf(mapping.at, problems)
@@ -91,12 +91,17 @@ function listed(mapping: Mapping, problems: readonly Problem[]): ListedHook {
     ...(match.path === undefined ? {} : { path: match.path }),
     ...(settings.method === "GET" ? { method: settings.method } : {}),
     action: settings.action,
-    access:
-      settings.signature === undefined ? "token" : `${signedBy === undefined ? "unusable " : ""}signature (${settings.signature.scheme})`,
+    access: accessOf(mapping),
     ...(settings.transform === undefined ? {} : { transform: settings.transform.module }),
     state: faulty ? "error" : warned,
     problems: own,
   };
+}
+
+function accessOf({ settings: { signature }, signedBy }: Mapping): string {
+  if (signature === undefined) return "token";
+  const state = signedBy === undefined ? "unusable " : "";
+  return `${state}signature (${signature.scheme})${signedBy?.signature.awaitsSecret === true ? ", without a secret" : ""}`;
 }
 
 function problemsOf(at: string, problems: readonly Problem[]): readonly Problem[] {

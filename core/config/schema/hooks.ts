@@ -76,7 +76,11 @@ const signatureSchema = Type.Object(
       ],
       { description: "How the sender signs its requests." },
     ),
-    secret: secretsSchema("Signing secret that the sender shares; a list while it is being replaced, the new one first."),
+    secret: Type.Optional(
+      secretsSchema(
+        "Signing secret that the sender shares, or its public key; a list while it is being replaced, the new one first. Required, except while challenge.show waits for it.",
+      ),
+    ),
     toleranceSeconds: Type.Optional(
       Type.Integer({ minimum: 1, maximum: 86_400, description: "Age at which a time-stamped request is refused; 300 when absent." }),
     ),
@@ -145,6 +149,40 @@ const signatureSchema = Type.Object(
     ),
   },
   { description: "Replaces the hook token for this mapping; checked on the raw body. Needs match.path." },
+);
+
+const challengeSchema = Type.Object(
+  {
+    method: Type.Enum(["POST", "GET", "HEAD", "OPTIONS"], { default: "POST", description: "Method of the test." }),
+    when: Type.Optional(
+      Type.Object(
+        { headers: matchSchema.properties.headers, where: matchSchema.properties.where },
+        {
+          additionalProperties: false,
+          description: "Which requests are tests, as in match. When absent: a POST whose payload has no other field than the value.",
+        },
+      ),
+    ),
+    value: Type.Optional(
+      Type.String({ minLength: 1, description: "What the test contains, as in a template: challenge, headers.X-Name or query.name." }),
+    ),
+    echo: Type.Optional(
+      Type.Enum(["text", "json", "header", "none"], {
+        description: "How the value is sent back: as plain text, as a field of JSON, as a header, or not; text when absent.",
+      }),
+    ),
+    name: Type.Optional(Type.String({ minLength: 1, description: "json, header: name of the field or header of the response." })),
+    unsigned: Type.Optional(
+      Type.Boolean({ description: "true: a POST is answered without the signature or token. Other methods never need one." }),
+    ),
+    show: Type.Optional(
+      Type.Boolean({
+        description:
+          "true: `service hooks challenges` shows the value to you for an hour, because a person has to copy it. Without a signature, only while signature.secret is not set.",
+      }),
+    ),
+  },
+  { description: "How the platform tests the address before it sends events. Needs match.path." },
 );
 
 const instructions = {
@@ -220,6 +258,7 @@ export const mappingSchema = Type.Object(
       description: "Format of the request body. form: also multipart/form-data. text: also XML.",
     }),
     signature: Type.Optional(signatureSchema),
+    challenge: Type.Optional(challengeSchema),
     token: Type.Optional(
       secretsSchema("Token of this mapping, in place of hooks.token; a list while it is being replaced. Needs match.path."),
     ),

@@ -33,6 +33,8 @@ export type MappedTarget = Extract<Target, { readonly kind: "mapped" }>;
 export interface MappedChecks {
   /** Checks the headers and query of a request to a signed path: returns the refusal, the answer to a platform's test, or nothing. */
   judge(raw: IncomingMessage, target: MappedTarget, query: string): HttpProblem | ChallengeAnswer | undefined;
+  /** Answers a declared test of an unsigned path that needs no body. */
+  test(raw: IncomingMessage, target: MappedTarget, query: string): HttpProblem | ChallengeAnswer | undefined;
   /** The problem of a client whose address no mapping of the path admits. */
   held(raw: IncomingMessage, target: MappedTarget): HttpProblem | undefined;
 }
@@ -44,7 +46,7 @@ export function judgeHeaders(
 ): HttpProblem | ChallengeAnswer | undefined {
   const methods = methodsOf(target);
   const wrongMethod = methods.some((method) => method === raw.method) ? undefined : refuseMethod(target, methods);
-  if (wrongMethod !== undefined && !(raw.method === "GET" && isGreeted(target))) return wrongMethod;
+  if (wrongMethod !== undefined && !isTested(target, raw.method)) return wrongMethod;
   if (query !== "" && hasTokenParameter(query)) return queryToken;
   if (raw.headers.origin !== undefined) return originRefused;
   const way = target.kind === "mapped" ? target.way : undefined;
@@ -55,6 +57,8 @@ export function judgeHeaders(
     if (judged !== undefined) return judged;
     return wrongMethod ?? checkType(target.way, raw);
   }
+  const test = target.kind === "mapped" ? mapped.test(raw, target, query) : undefined;
+  if (test !== undefined || wrongMethod !== undefined) return test ?? wrongMethod;
   const unauthenticated = authenticate.token(raw);
   if (unauthenticated !== undefined) return unauthenticated;
   if (isBlankPath(subPath)) return notFound;
@@ -73,9 +77,11 @@ function refuseMethod({ kind }: Target, methods: readonly HookMethod[]): HttpPro
   return new HttpProblem("method_not_allowed", `This hook accepts ${methods.join(" and ")} only.`, { allow: methods.join(", ") });
 }
 
-/** Some platforms test an address with GET. */
-const isGreeted = (target: Target): boolean =>
-  target.kind === "mapped" && target.way.signatures.some(({ signature }) => signature.greet !== undefined);
+/** Some platforms test an address by another method. */
+const isTested = (target: Target, method: string | undefined): boolean =>
+  target.kind === "mapped" &&
+  (target.way.challenges.some(({ challenge }) => challenge?.method === method) ||
+    (method === "GET" && target.way.signatures.some(({ signature }) => signature.greet !== undefined)));
 
 /** One of the mappings must accept the declared type; a type that no mapping accepts is checked as JSON. */
 function checkType(way: Way | undefined, { method, headers }: IncomingMessage): HttpProblem | undefined {

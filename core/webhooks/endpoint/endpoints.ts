@@ -14,12 +14,15 @@ import type { MappedRequestDeps } from "./mapped-requests.ts";
 import type { Recordings } from "./recordings.ts";
 import type { Results } from "./results.ts";
 import { createRunAnswers } from "./run-answer.ts";
+import type { ShownChallenge } from "./shown-challenges.ts";
 import { type ReceivedBody, tooManyBodies } from "./signed.ts";
 
 export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settings" | "log"> {
   readonly config: () => GatewayConfig;
   /** Requests the platform's own URL that confirms its subscription. */
   readonly confirm: (url: string) => Promise<void>;
+  /** A platform's test contained a value that a person has to copy. */
+  readonly onShown?: (shown: ShownChallenge) => void;
   /** `undefined`: the hook server is off, because it is disabled, has no token, or has an error in its section. */
   readonly token: () => string | undefined;
   /** The previous token, while it is still valid. */
@@ -155,7 +158,7 @@ function targetOf({ subPath }: Call, { mappings }: WebhookDeps): Target {
   return { kind: "mapped", path, way: reservedPaths.has(path) ? nowhere : mappings().way(path) };
 }
 
-const nowhere: Way = { signed: false, mappings: [], signatures: [], credential: "", kinds: [], methods: ["POST"] };
+const nowhere: Way = { signed: false, mappings: [], signatures: [], credential: "", challenges: [], kinds: [], methods: ["POST"] };
 
 function answerResult(call: Call, runId: string, { answers, results }: { readonly answers: Answers; readonly results: Results }): void {
   results.get(runId).then(

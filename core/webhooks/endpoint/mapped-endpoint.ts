@@ -16,6 +16,7 @@ import { createMappedSenders } from "./mapped-sender.ts";
 import { createPendingBodies } from "./pending-bodies.ts";
 import type { Recordings } from "./recordings.ts";
 import type { AnswerRuns } from "./run-answer.ts";
+import type { ShownChallenge } from "./shown-challenges.ts";
 import type { ReceivedBody, Verified } from "./signed.ts";
 
 export interface MappedEndpointDeps extends MappedRequestDeps {
@@ -23,6 +24,8 @@ export interface MappedEndpointDeps extends MappedRequestDeps {
   readonly clientAddress: (request: IncomingMessage) => string;
   /** Requests the URL that confirms a subscription to its platform. */
   readonly confirm: (url: string) => Promise<void>;
+  /** A platform's test contained a value that a person has to copy. */
+  readonly onShown?: (shown: ShownChallenge) => void;
   /** A recording may be waiting for this delivery, whatever its result. */
   readonly recordings?: Pick<Recordings, "offer">;
 }
@@ -51,8 +54,9 @@ export function createMapped(
   const senders = createMappedSenders(deps, authenticate);
 
   function answerTest(call: Call, { path }: MappedTarget, challenge: ChallengeAnswer): void {
-    const { status, contentType, body, confirm } = challenge;
-    call.reply.code(status).header("content-type", contentType).header("x-content-type-options", "nosniff").send(body);
+    const { status, contentType, body, headers = {}, confirm } = challenge;
+    deps.log.info({ hook: path }, "a platform tested the address of a hook");
+    call.reply.code(status).headers(headers).header("content-type", contentType).header("x-content-type-options", "nosniff").send(body);
     if (confirm === undefined) return;
     deps.confirm(confirm).then(
       () => deps.log.info({ hook: path }, "the subscription of a platform was confirmed"),
@@ -111,6 +115,7 @@ export function createMapped(
 
   return {
     judge: senders.judge,
+    test: senders.test,
     held: senders.held,
     answerTest,
     hold(call, drop) {
@@ -120,10 +125,16 @@ export function createMapped(
     },
     take(call, target, body) {
       const { way } = target;
-      const verified = way.signed ? senders.verify(call.request.raw, target, body) : undefined;
-      const test = verified?.signedBy.signature.challenge?.(body.content, call.request.raw.headers);
+      const { raw } = call.request;
+      const verified = way.signed ? senders.verify(raw, target, { body, query: call.query }) : undefined;
+      if (verified !== undefined && "status" in verified) {
+        answerTest(call, target, verified);
+        return;
+      }
+      const test =
+        verified?.signedBy.signature.challenge?.(body.content, raw.headers) ??
+        senders.testVerified({ raw, target, query: call.query }, body.content);
       if (test !== undefined) {
-        deps.log.info({ hook: target.path }, "a platform tested the address of a hook");
         answerTest(call, target, test);
         return;
       }

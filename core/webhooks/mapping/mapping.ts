@@ -10,6 +10,7 @@ import type { Json } from "../../contract/index.ts";
 import { createAddressList } from "../../http/index.ts";
 import type { Signature } from "../signature/signature.ts";
 import { trimSlashes } from "./address.ts";
+import { ChallengeError, type ChallengeSettings, compileChallenge, type DeclaredChallenge } from "./declared-challenge.ts";
 import { compileMatch, type Match, MatchError } from "./match.ts";
 import type { BodyKind } from "./payload.ts";
 import { PayloadPathError, parsePayloadPath } from "./payload-path.ts";
@@ -56,6 +57,8 @@ export interface Mapping extends MappingSource {
   /** Whether a client address may call the mapping; absent: all may. */
   readonly admits?: (address: string) => boolean;
   readonly forEach?: ForEach;
+  /** How the platform tests the URL. */
+  readonly challenge?: DeclaredChallenge;
   readonly templates: readonly (readonly [TemplateField, Template])[];
   /** The separate values in the session key. If one is missing, strangers would share the key. */
   readonly keyParts: readonly Template[];
@@ -81,6 +84,7 @@ export type Report = (
 export interface CompiledParts {
   readonly match?: Match;
   readonly forEach?: ForEach;
+  readonly challenge?: DeclaredChallenge;
   readonly templates: readonly (readonly [TemplateField, Template])[];
 }
 
@@ -101,7 +105,18 @@ export function compileParts({ settings }: MappingSource, report: Report): Compi
       return [];
     }
   });
-  return { templates, ...(match === undefined ? {} : { match }), ...(forEach === undefined ? {} : { forEach }) };
+  const challenge = settings.challenge === undefined ? undefined : compileChallengeOf(settings.challenge, report);
+  return { templates, ...(match && { match }), ...(forEach && { forEach }), ...(challenge && { challenge }) };
+}
+
+function compileChallengeOf(settings: ChallengeSettings, report: Report): DeclaredChallenge | undefined {
+  try {
+    return compileChallenge(settings);
+  } catch (error) {
+    if (!(error instanceof ChallengeError)) throw error;
+    report(["challenge", ...error.at], error.message);
+    return undefined;
+  }
 }
 
 function compileMatchOf({ match }: MappingSettings, report: Report): Match | undefined {
@@ -134,7 +149,7 @@ export function finishMapping(
   parts: CompiledParts,
   { signedBy, faulty }: { readonly signedBy?: SignedBy | undefined; readonly faulty: boolean },
 ): Mapping | undefined {
-  const { match, forEach, templates } = parts;
+  const { match, forEach, challenge, templates } = parts;
   // A signed mapping without a path would check the requests of every sender.
   if (match === undefined || (match.path === undefined && source.settings.signature !== undefined)) return undefined;
   const { settings } = source;
@@ -151,6 +166,7 @@ export function finishMapping(
     kinds: kindsOf(settings, signedBy),
     keyParts: (sessionKey?.reads ?? []).map((read) => compileTemplate(`{{ ${read} }}`)),
     ...(forEach === undefined ? {} : { forEach }),
+    ...(challenge === undefined || faulty ? {} : { challenge }),
     ...(signedBy === undefined ? {} : { signedBy }),
     ...(settings.addresses === undefined ? {} : { admits: createAddressList(settings.addresses) }),
   };
@@ -174,6 +190,8 @@ export interface Way {
   /** True if a signature is required instead of the hook token. */
   readonly signed: boolean;
   readonly mappings: readonly Mapping[];
+  /** The mappings that declare how their platform tests the URL. */
+  readonly challenges: readonly Mapping[];
   /** The distinct signatures of the mappings. */
   readonly signatures: readonly SignedBy[];
   /** Identifies the signatures' secrets, for counting failures. */
@@ -228,6 +246,7 @@ function wayOf(mappings: readonly Mapping[], signedPath: string | undefined): Wa
   return {
     signed: signedPath !== undefined,
     mappings,
+    challenges: mappings.filter(({ challenge }) => challenge !== undefined),
     signatures,
     credential: `signature ${signedPath}:${hash("sha256", signers.join())}`,
     kinds: [...kinds],

@@ -1,9 +1,9 @@
 /** Compiles all mappings of a configuration in the order in which they are tried: the user's, then those of its presets. */
 import { hash } from "node:crypto";
 import { judgeSecret, nearestOf, type Problem, renderPath, type Segment } from "../../config/index.ts";
-import { HostError, reasonOf } from "../../contract/index.ts";
+import { HostError, programCommand, reasonOf } from "../../contract/index.ts";
 import type { PresetDefinition } from "../../sdk/contract.ts";
-import { compileSignature, SignatureError } from "../signature/signature.ts";
+import { compileAwaiting, compileSignature, SignatureError } from "../signature/signature.ts";
 import {
   type CompiledParts,
   compileParts,
@@ -195,7 +195,11 @@ function compileSignedBy(
     report(["token"], "contradicts signature", { hint: "Keep the one that the sender uses." });
     return undefined;
   }
-  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (given === undefined && settings.challenge?.show !== true) {
+    report(["signature", "secret"], "is missing");
+    return undefined;
+  }
+  const list: readonly unknown[] = given === undefined ? [] : Array.isArray(given) ? given : [given];
   const readSecret = (value: unknown, at: readonly Segment[]): string | undefined => {
     try {
       const secret = context.secret(value, placeOf(at));
@@ -212,14 +216,19 @@ function compileSignedBy(
   const secrets = list.flatMap(
     (value, index) => readSecret(value, ["signature", "secret", ...(Array.isArray(given) ? [index] : [])]) ?? [],
   );
-  if (secrets.length < list.length || secrets.length === 0) return undefined;
+  if (secrets.length < list.length || (given !== undefined && secrets.length === 0)) return undefined;
+  if (given === undefined)
+    report(["signature", "secret"], "is missing, so every delivery is refused", {
+      hint: `Let the platform test the address, and set it to the value that \`${programCommand} hooks challenges\` shows.`,
+      warning: true,
+    });
   const verifyToken = verify === undefined ? undefined : readSecret(verify, ["signature", "verifyToken"]);
   if (verify !== undefined && verifyToken === undefined) return undefined;
   const same = hash("sha256", JSON.stringify([rest, secrets, verifyToken]));
   const known = signatures.get(same);
   if (known !== undefined) return known;
   try {
-    const signedBy = { signature: compileSignature(rest, secrets, verifyToken) };
+    const signedBy = { signature: given === undefined ? compileAwaiting(rest) : compileSignature(rest, secrets, verifyToken) };
     signatures.set(same, signedBy);
     return signedBy;
   } catch (error) {

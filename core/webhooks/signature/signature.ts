@@ -1,6 +1,7 @@
 /** Verifies signed requests: who sent them, how recent they are, and how to recognize a repetition. */
 import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
+import { programCommand } from "../../contract/index.ts";
 import { answerChallenge, type ChallengeAnswer, readMember } from "./challenge.ts";
 import { createGreeting, type Greet } from "./greeting.ts";
 import { credentials, describeHeader, describeSigned, type SignatureScheme, type SignatureSettings, schemes } from "./schemes.ts";
@@ -8,7 +9,7 @@ import { createSharedCheck, createSharedSigner, signerOf } from "./shared-secret
 import { compileHeaderFormat, type HeaderFormat, passesOver } from "./signature-header.ts";
 import { judgeAge, judgeMember, type TimeFault } from "./signature-time.ts";
 import { checkPublicUrl, compileSignedText, publicUrls, type SignedText, signedForm } from "./signed-text.ts";
-import { createSigner, type Sign } from "./signing.ts";
+import { createSigner, type Sign, SigningError } from "./signing.ts";
 import { createSigningKey, decodeSignature, SecretError, type SignedPart, type SigningKey } from "./signing-key.ts";
 import type { SignatureFault, SignedRequest, Unverified, Verdict } from "./verdict.ts";
 
@@ -31,6 +32,8 @@ export interface Signature {
   readonly namedByHeaders?: true;
   /** The HTTP authentication scheme that it implements. */
   readonly authenticates?: "Basic" | "Bearer";
+  /** There is no secret yet: everything is refused, and the test of the platform will say the secret. */
+  readonly awaitsSecret?: true;
   /** The sender sends the secret itself instead of a signature. */
   readonly isShared?: true;
   /**
@@ -101,6 +104,24 @@ export function compileSignature(settings: SignatureSettings, secrets: readonly 
     ...(scheme.algorithm === "shared" && scheme.carrier !== "client-state" ? { headersOnly: true } : {}),
     ...(scheme.algorithm === "shared" && scheme.delivery.header === undefined ? { namedByHeaders: true } : {}),
     ...(scheme.carrier === "basic" ? { authenticates: "Basic" } : scheme.carrier === "token" ? { authenticates: "Bearer" } : {}),
+  };
+}
+
+/** The signature of a mapping whose secret the platform will show in its test. It accepts nothing. */
+export function compileAwaiting(settings: SignatureSettings): Signature {
+  const scheme = chooseScheme(settings, []);
+  if (scheme.algorithm !== "shared") compileText(scheme, compileFormat(scheme), settings);
+  return {
+    secretHeaders: [scheme.header],
+    signers: [],
+    awaitsSecret: true,
+    verify: () => ({
+      ...refuse("missing", "the mapping has no secret yet"),
+      hint: `Let the platform test the address, and set this to the value that \`${programCommand} hooks challenges\` shows.`,
+    }),
+    sign: () => {
+      throw new SigningError("the mapping has no secret yet");
+    },
   };
 }
 
