@@ -100,7 +100,7 @@ export function createMappedSenders(
       if (test !== undefined) return test;
       if (way.signatures.every(({ signature }) => signature.headersOnly === true)) {
         const verified = verifySigned(way, { raw, body: nothing, now: deps.now() });
-        // The test of a platform may have no credential; its body tells.
+        // This may be the test of a platform, which its body shows.
         if ("ok" in verified && raw.method === "POST" && hasUnsignedTest(way)) return undefined;
         if ("ok" in verified) return refusal(raw, target, verified);
         authenticate.proved(raw, way.credential);

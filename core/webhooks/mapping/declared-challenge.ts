@@ -2,14 +2,14 @@
  * A platform's test of a URL, as a mapping declares it: which requests are such tests, and what is echoed. An answer is plain text, one
  * field of JSON or one header, so that a stranger can make the gateway say nothing else.
  */
+import type { GatewayConfig } from "../../config/index.ts";
 import type { Json } from "../../contract/index.ts";
 import { type ChallengeAnswer, isToken } from "../signature/challenge.ts";
-import type { MappingSettings } from "./mapping.ts";
 import { compileMatch, type Match, MatchError } from "./match.ts";
 import { compileTemplate, type Template, TemplateError } from "./template.ts";
 import type { HookDelivery } from "./webhook-delivery.ts";
 
-export type ChallengeSettings = NonNullable<MappingSettings["challenge"]>;
+export type ChallengeSettings = NonNullable<GatewayConfig["hooks"]["mappings"][number]["challenge"]>;
 
 export interface DeclaredChallenge {
   readonly method: ChallengeSettings["method"];
@@ -17,7 +17,7 @@ export interface DeclaredChallenge {
   readonly unsigned: boolean;
   /** The operator has to copy the value. */
   readonly shows: boolean;
-  /** Whether only the body tells that a request is a test. */
+  /** Whether the body decides if a request is a test. */
   readonly needsBody: boolean;
   /** Answers a test; `undefined` if the request is not one. */
   answer(delivery: HookDelivery): { readonly answer: ChallengeAnswer; readonly value: string } | undefined;

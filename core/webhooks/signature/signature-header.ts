@@ -98,7 +98,7 @@ function readNamed(literals: readonly string[], order: readonly HeaderPlace[]): 
   };
 }
 
-/** Reads parts that are told apart by what is between them. */
+/** Reads parts that are separated by the texts between them. */
 function readInOrder([first = "", ...behind]: readonly string[], order: readonly HeaderPlace[]): HeaderFormat["read"] {
   return (value) => {
     if (!value.startsWith(first)) return undefined;

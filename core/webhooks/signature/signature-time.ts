@@ -19,7 +19,7 @@ const words: Readonly<Record<TimeFormat, string>> = { seconds: "seconds", millis
 const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
 const yearSeconds = 366 * 86_400;
 
-/** The age in seconds; not a number if the text is no time of this format. */
+/** The age in seconds; `NaN` if the text does not have this format. */
 function ageOf(text: string, { now, format }: Omit<TimeCheck, "tolerance">): number {
   if (format === "rfc3339") return rfc3339.test(text) ? (now - Date.parse(text)) / 1_000 : Number.NaN;
   if (!/^[1-9][0-9]{0,14}$/.test(text)) return Number.NaN;
