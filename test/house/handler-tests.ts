@@ -18,7 +18,6 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
   "core/media/guarded-fetch.ts": { events: "<event> close error", by: "core/media/guarded-fetch.test.ts" },
   "core/media/public-request.ts": { events: "error", by: "core/media/public-request.test.ts" },
   "core/sdk/lines/connection.ts": { events: "close connect data error secureConnect", by: "core/sdk/connect-lines.test.ts" },
-<<<<<<< HEAD
   "core/state/sqlite/thread/queue.ts": { events: "error exit message", by: "core/listeners/fed-handlers.full.test.ts" },
   "core/state/sqlite/thread/serve-writes.ts": { events: "message", by: "core/listeners/fed-handlers.full.test.ts" },
   "core/state/sqlite/thread/writer-side.ts": { events: "close message", by: "core/listeners/fed-handlers.full.test.ts" },
@@ -30,20 +29,7 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
   "core/transforms/worker.ts": { events: "message", by: "core/transforms/limits.full.test.ts" },
   "core/webhooks/endpoint/answers.ts": { events: "finish", by: "e2e/hook-clients.full.test.ts" },
   "core/webhooks/endpoint/mapped-endpoint.ts": { events: "close", by: "e2e/hook-flood.full.test.ts" },
-=======
-  "core/state/sqlite/thread/queue.ts": { events: "error exit message", by: "core/listeners/fed-handlers.test.ts" },
-  "core/state/sqlite/thread/serve-writes.ts": { events: "message", by: "core/listeners/fed-handlers.test.ts" },
-  "core/state/sqlite/thread/writer-side.ts": { events: "close message", by: "core/listeners/fed-handlers.test.ts" },
-  "core/testkit/host/faults.ts": { events: "unhandledRejection", by: "core/testkit/broken-channels.test.ts" },
-  "core/transforms/modules/compiler.ts": { events: "error", by: "core/transforms/languages.test.ts" },
-  "core/transforms/thread.ts": { events: "error exit message", by: "core/listeners/fed-handlers.test.ts" },
-  "core/transforms/trusted-process.ts": { events: "close data error exit message", by: "core/listeners/fed-handlers.test.ts" },
-  "core/transforms/trusted-runner.ts": { events: "disconnect message", by: "core/transforms/trusted.test.ts" },
-  "core/transforms/worker.ts": { events: "message", by: "core/transforms/limits.test.ts" },
-  "core/webhooks/endpoint/answers.ts": { events: "finish", by: "e2e/hook-clients.test.ts" },
-  "core/webhooks/endpoint/mapped-endpoint.ts": { events: "close", by: "e2e/hook-flood.test.ts" },
   "core/webhooks/mapping/multipart.ts": { events: "data end error field file finish partsLimit", by: "e2e/hook-bodies.test.ts" },
->>>>>>> c0120f57 (webhooks: the manual, the changelog and the tables name the new options; verification in a file of its own)
   "plugins/botchat/intake/webhook.ts": { events: "error request", by: "plugins/botchat/webhook.test.ts" },
   "plugins/mail/imap/connection.ts": { events: "error", by: "plugins/mail/imap-faults.full.test.ts" },
   "plugins/mail/imap/open-folders.ts": { events: "close error exists", by: "plugins/mail/imap-faults.full.test.ts" },

@@ -56,7 +56,7 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     summary: "Show the values that platforms sent when they tested an address, such as a verification token, for an hour.",
     example: say("challenges"),
     json: true,
-  }).action(handle(async () => (await import("./challenges.ts")).listChallenges));
+  }).action(handle(async () => (await import("./deliveries.ts")).listChallenges));
   add(hooks, "record <name>", {
     summary: "Wait for the next delivery to a name and save it to a file without secrets. Requires a running gateway.",
     example: `${say("record github --out push.json")}\n${say("test github push.json")}`,
