@@ -20,6 +20,11 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     .option("--failed", "only rejected or failed deliveries")
     .option("-n, --limit <number>", "how many, at most 1000", wholeNumber, 20)
     .action(handle(async () => (await import("./deliveries.ts")).listDeliveries));
+  add(hooks, "challenges", {
+    summary: "Show the values that platforms sent when they tested an address, such as a verification token, for an hour.",
+    example: say("challenges"),
+    json: true,
+  }).action(handle(async () => (await import("./deliveries.ts")).listChallenges));
   add(hooks, "show <delivery>", {
     summary: "Show the request, decisions and outcome of a delivery. Pass the first letters of its id, or last for the newest.",
     example: `${say("show last")}\n${say("show 0mwp4yhl93 --json")}`,
@@ -52,11 +57,6 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     .option("--sign", "sign with the secret and the scheme of the mapping")
     .option(...deliveryHeader)
     .action(handle(async () => (await import("./send.ts")).sendDelivery));
-  add(hooks, "challenges", {
-    summary: "Show the values that platforms sent when they tested an address, such as a verification token, for an hour.",
-    example: say("challenges"),
-    json: true,
-  }).action(handle(async () => (await import("./deliveries.ts")).listChallenges));
   add(hooks, "record <name>", {
     summary: "Wait for the next delivery to a name and save it to a file without secrets. Requires a running gateway.",
     example: `${say("record github --out push.json")}\n${say("test github push.json")}`,
