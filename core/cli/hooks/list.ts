@@ -1,6 +1,6 @@
 /** `hooks list`: what takes each request, in the order of matching, and its problems. */
 import type { Problem } from "../../config/problem.ts";
-import type { Mapping } from "../../webhooks/mapping/mapping.ts";
+import type { Mapping } from "../../webhooks/mapping/compiled-mapping.ts";
 import type { CommandContext } from "../context.ts";
 import type { Style, Terminal } from "../output/terminal.ts";
 import { openWorkbench, type Workbench } from "./workbench.ts";

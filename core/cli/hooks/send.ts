@@ -8,7 +8,7 @@ import { visible, visibleLine } from "../../log/visible.ts";
 import { fetchWhole } from "../../sdk/reading.ts";
 import { deliveryHeaders } from "../../webhooks/endpoint/idempotency.ts";
 import { parseBasePath } from "../../webhooks/mapping/address.ts";
-import { type HookMethod, type Mapping, type MappingTable, methodOf } from "../../webhooks/mapping/mapping.ts";
+import { type HookMethod, type Mapping, type MappingTable, methodOf } from "../../webhooks/mapping/compiled-mapping.ts";
 import { renderPayload } from "../../webhooks/mapping/payload.ts";
 import { credentialHeaders, type HookDelivery } from "../../webhooks/mapping/webhook-delivery.ts";
 import { SigningError } from "../../webhooks/signature/signing.ts";

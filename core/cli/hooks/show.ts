@@ -4,7 +4,7 @@ import { parseExactJson } from "../../contract/exact-json.ts";
 import type { TurnRequest } from "../../contract/types.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
 import { describeAccess } from "../../webhooks/mapping/kept.ts";
-import type { KeptDelivery } from "../../webhooks/mapping/mapped-events.ts";
+import type { KeptDelivery } from "../../webhooks/mapping/run-events.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";

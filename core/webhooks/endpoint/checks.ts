@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { product } from "../../contract/index.ts";
 import { checkCoding, checkJsonType, HttpProblem } from "../../http/index.ts";
 import { hasTokenParameter, isBlankPath } from "../mapping/address.ts";
-import type { HookMethod, Way } from "../mapping/mapping.ts";
+import type { HookMethod, Way } from "../mapping/compiled-mapping.ts";
 import { checkBodyType } from "../mapping/payload.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";
 import type { Authenticate } from "./authenticate.ts";

@@ -2,7 +2,7 @@
 import type { IncomingMessage } from "node:http";
 import type { Json } from "../../contract/index.ts";
 import type { HttpProblem } from "../../http/index.ts";
-import type { Mapping, MappingTable } from "../mapping/mapping.ts";
+import type { Mapping, MappingTable } from "../mapping/compiled-mapping.ts";
 import { checkBodyType, parsePayload } from "../mapping/payload.ts";
 import { readQuery, visibleHeaders } from "../mapping/webhook-delivery.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";

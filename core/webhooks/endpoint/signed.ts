@@ -1,7 +1,7 @@
 /** Signed paths: finds the valid signature, so that only its mappings are considered. */
 import type { IncomingMessage } from "node:http";
 import { HttpProblem } from "../../http/index.ts";
-import type { SignedBy, Way } from "../mapping/mapping.ts";
+import type { SignedBy, Way } from "../mapping/compiled-mapping.ts";
 import type { Unverified } from "../signature/verdict.ts";
 
 export const tooManyBodies = new HttpProblem(

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Json } from "../../contract/index.ts";
 import type { HttpProblem } from "../../http/index.ts";
-import { type Mapping, methodOf } from "./mapping.ts";
+import { type Mapping, methodOf } from "./compiled-mapping.ts";
 import { type BodyKind, checkBodyType, parsePayload } from "./payload.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { checkConfig } from "../../../core/config/reading/load.ts";
 import { HostError } from "../../../core/contract/errors.ts";
 import type { PresetDefinition } from "../../../core/sdk/contract.ts";
-import type { MappingTable } from "../../../core/webhooks/mapping/mapping.ts";
-import { compileMappings } from "../../../core/webhooks/mapping/mappings.ts";
+import { compileMappings } from "../../../core/webhooks/mapping/compile-mappings.ts";
+import type { MappingTable } from "../../../core/webhooks/mapping/compiled-mapping.ts";
 
 const uptime: PresetDefinition = { id: "uptime", path: "uptime", mappings: [{ name: "Uptime", messageTemplate: "{{ monitor }}" }] };
 const signature = { scheme: "github", secret: "a signing secret" };

@@ -1,7 +1,7 @@
 /** Verifies the sender of a request to a mapping: by the headers alone if they are enough, otherwise by the signed content. */
 import type { IncomingMessage } from "node:http";
 import { HttpProblem } from "../../http/index.ts";
-import type { MappingTable } from "../mapping/mapping.ts";
+import type { MappingTable } from "../mapping/compiled-mapping.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";
 import { createSignatureFaults, SignatureProblem } from "../signature/signature-faults.ts";
 import type { Unverified } from "../signature/verdict.ts";

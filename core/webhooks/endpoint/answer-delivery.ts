@@ -4,7 +4,9 @@ import { HttpProblem } from "../../http/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { AcceptedEvent } from "../../state/index.ts";
 import { chooseMapping, type Posted } from "../mapping/choose.ts";
-import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns } from "../mapping/mapped.ts";
+import type { Mapping } from "../mapping/compiled-mapping.ts";
+import { isMultipart } from "../mapping/multipart.ts";
+import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns } from "../mapping/plan-runs.ts";
 import {
   failureRecord,
   type Handed,
@@ -16,9 +18,7 @@ import {
   nothingRecord,
   runEvents,
   type Settled,
-} from "../mapping/mapped-events.ts";
-import type { Mapping } from "../mapping/mapping.ts";
-import { isMultipart } from "../mapping/multipart.ts";
+} from "../mapping/run-events.ts";
 import { addressRefused } from "./checks.ts";
 import { bodyFingerprint } from "./idempotency.ts";
 import type { RunAnswer } from "./results.ts";

@@ -3,7 +3,7 @@
 import { checkTrustedProxy } from "../../http/index.ts";
 import { choicesOf } from "../runs/agent.ts";
 import { type HookPolicies, sessionKeyRefusal } from "../runs/policy.ts";
-import type { CompiledParts, HookSettings, MappingSource, Report, TemplateField } from "./mapping.ts";
+import type { CompiledParts, HookSettings, MappingSource, Report, TemplateField } from "./compiled-mapping.ts";
 
 export interface RuleContext {
   readonly hooks: HookSettings;

@@ -4,6 +4,7 @@ import { judgeSecret, nearestOf, type Problem, renderPath, type Segment } from "
 import { HostError, programCommand, reasonOf } from "../../contract/index.ts";
 import type { PresetDefinition } from "../../sdk/contract.ts";
 import { compileAwaiting, compileSignature, SignatureError } from "../signature/signature.ts";
+import { checkMapping, type RuleContext } from "./check-mapping.ts";
 import {
   type CompiledParts,
   compileParts,
@@ -17,8 +18,7 @@ import {
   pathOf,
   type Report,
   type SignedBy,
-} from "./mapping.ts";
-import { checkMapping, type RuleContext } from "./mapping-rules.ts";
+} from "./compiled-mapping.ts";
 
 export interface MappingContext extends RuleContext {
   readonly presets: ReadonlyMap<string, PresetDefinition>;

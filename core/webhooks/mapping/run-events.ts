@@ -5,9 +5,9 @@ import { controlSuffix, encodeLanePart, type NewEvent } from "../../state/index.
 import { findInjection } from "../../untrusted/index.ts";
 import { type AgentRequest, agentEvent } from "../runs/agent.ts";
 import { wakeEvent } from "../runs/wake.ts";
-import type { MappedRun, MappingFailure, Plan } from "./mapped.ts";
-import type { Mapping } from "./mapping.ts";
+import type { Mapping } from "./compiled-mapping.ts";
 import type { BodyKind } from "./payload.ts";
+import type { MappedRun, MappingFailure, Plan } from "./plan-runs.ts";
 import type { HookDelivery } from "./webhook-delivery.ts";
 
 /** The facts about a delivery that a plugin submitted. */

@@ -8,7 +8,7 @@ import { type AgentDeps, type AgentRequest, parseAgent } from "../runs/agent.ts"
 import { FieldProblem, type Fields, invalid, readBoolean, readChoice, readText } from "../runs/fields.ts";
 import { type Wake, type WakeMode, wakeModes } from "../runs/wake.ts";
 import { type AbsentField, absentFields, fieldOf } from "./absent-fields.ts";
-import type { ForEach, Mapping } from "./mapping.ts";
+import type { ForEach, Mapping } from "./compiled-mapping.ts";
 import { readerOf } from "./payload-path.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 
