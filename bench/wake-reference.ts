@@ -8,7 +8,7 @@ import { createLog } from "../core/log/log.ts";
 import { createIds } from "../core/state/ids.ts";
 import { registerWebhooks } from "../core/webhooks/endpoint/endpoints.ts";
 import { createResults } from "../core/webhooks/endpoint/results.ts";
-import { createTable } from "../core/webhooks/mapping/mapping.ts";
+import { createTable } from "../core/webhooks/mapping/compiled-mapping.ts";
 
 const [token = ""] = process.argv.slice(2);
 const text = JSON.stringify({ gateway: { port: 0 }, hooks: { enabled: true, token } });

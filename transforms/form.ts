@@ -5,7 +5,7 @@
  * server post the form. Anyone can submit the form, so each submission has its own session. If a trap field is filled in, or nothing is,
  * the delivery is accepted and ignored.
  */
-import { bold, type Context, nothing, plain, quote, type Said, say, word } from "./message.ts";
+import { at, bold, type Context, nothing, plain, quote, type Said, say, word } from "./message.ts";
 
 /** Fields that are invisible to people and that spam programs fill in. */
 const traps = new Set(["_gotcha", "_honeypot", "_honey", "honeypot", "bot-field", "bot_field", "hp_field", "leave_this_empty"]);
@@ -24,17 +24,20 @@ const mostFields = 30;
 /** Longer texts, and texts with several lines, are quoted below their name. */
 const longText = 160;
 
-const shown = (value: unknown) =>
+/** Of a file, its name. */
+const text = (value: unknown) => word(at(value, "name")) || word(value);
+
+const shown = (value: unknown): string =>
   Array.isArray(value)
     ? value
-        .map(word)
+        .map(text)
         .filter((part) => part !== "")
         .join(", ")
     : typeof value === "boolean"
       ? value
         ? "yes"
         : "no"
-      : word(value);
+      : text(value);
 
 const label = (name: string) => {
   const spaced = name.replace(/[_-]+|(?<=[a-z])(?=[A-Z])/g, " ").trim();

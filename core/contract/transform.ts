@@ -14,6 +14,8 @@ export interface TransformContext<P = Json> {
   readonly query: Readonly<Record<string, string>>;
   /** The path below `hooks.path`, without slashes at the ends. */
   readonly path: string;
+  /** Set if the request was a GET, whose payload is its query; else it was a POST. */
+  readonly method?: "GET";
   /** The field `source` of the payload if it is a text, else empty. */
   readonly source: string;
   /** When the request arrived: ISO 8601, UTC, with milliseconds. */

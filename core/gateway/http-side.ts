@@ -2,7 +2,7 @@
 import { randomUUID } from "node:crypto";
 import { Readable } from "node:stream";
 import { defaultAgentId, type GatewayConfig, type Secrets } from "../config/index.ts";
-import { type Accepted, PluginError, reasonOf } from "../contract/index.ts";
+import { type Accepted, PluginError, programCommand, reasonOf } from "../contract/index.ts";
 import { type Asked, callPlugin, pluginDeadlines, pluginFault, routeAnswerProblem, unusable } from "../host/index.ts";
 import { createHttpServer, type HttpServer, routeAddress } from "../http/index.ts";
 import { onEvent } from "../listeners/index.ts";
@@ -13,6 +13,7 @@ import type { TimedCall, UnderWay } from "../stations/index.ts";
 import { withPlace } from "../transforms/index.ts";
 import {
   acceptHanded,
+  addShownChallenge,
   createAccept,
   createRefusals,
   createRepetitions,
@@ -170,6 +171,10 @@ export function createHttpSide(parts: {
     recordings,
     onRefused: (refused) => refusals.add({ ...refused, subPath: redact(refused.subPath), detail: redact(refused.detail) }),
     onRepeated: (eventId) => repetitions.add(eventId),
+    onShown(shown) {
+      log.info({ hook: shown.hook, client: shown.client }, `a platform sent a value to copy: \`${programCommand} hooks challenges\``);
+      addShownChallenge(store, shown).catch((error: unknown) => log.warn({ error: reasonOf(error) }, "the value could not be stored"));
+    },
   };
   registerWebhooks(server.app, hooks);
   const inner = { ...hooks, settings: () => config().hooks };

@@ -76,10 +76,6 @@ interface MediaTypeRule {
 
 /** The problem of a request whose declared body is not what is expected, in UTF-8, or `undefined`. A missing type is accepted. */
 export function checkMediaType(headers: IncomingHttpHeaders, { usual, accepts, expected }: MediaTypeRule): HttpProblem | undefined {
-  const encoding = headers["content-encoding"];
-  if (encoding !== undefined && encoding.trim().toLowerCase() !== "identity" && encoding.trim() !== "") {
-    return new HttpProblem("unsupported_media_type", "The body must not be compressed: send it without Content-Encoding.");
-  }
   const type = headers["content-type"];
   if (type === undefined || usual.includes(type)) return undefined;
   const [media = "", ...parameters] = type.split(";");

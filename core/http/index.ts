@@ -6,6 +6,7 @@ export { askForBody, checkJsonType, checkMediaType, parseJson, readBody } from "
 export { createJudgeCaller } from "./callers.ts";
 export { checkTrustedProxy, clientKey, createAddressList, createClientAddress } from "./client-address.ts";
 export { onClientEnd } from "./client-end.ts";
+export { checkCoding, contentCoding, unpackBody } from "./content-encoding.ts";
 export { createTokenCheck, isSameDigest, presentedToken } from "./credentials.ts";
 export { gatewayToken } from "./gateway-token.ts";
 export { checkListening } from "./listening.ts";

@@ -104,7 +104,7 @@ export const problems = {
   unsupported_media_type: {
     status: 415,
     meaning: "The type of the body is not accepted here.",
-    hint: "Configure the sender to declare application/json and not to compress the body. The setting body of a mapping allows other types.",
+    hint: "Configure the sender to declare application/json, and to compress the body for hooks only, with gzip or deflate. The setting body of a mapping allows other types.",
   },
   host_unknown: {
     status: 421,

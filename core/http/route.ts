@@ -9,6 +9,7 @@ import type { Json, RouteAccess, RouteAnswer, RouteDefinition, RouteRequest } fr
 import type { Access } from "./access.ts";
 import { askForBody, checkJsonType, parseJson, readBody } from "./body.ts";
 import { clientKey } from "./client-address.ts";
+import { checkUncompressed } from "./content-encoding.ts";
 import type { EventStreams } from "./event-stream.ts";
 import { HttpProblem, jsonType } from "./problem.ts";
 import { sendProblem } from "./send.ts";
@@ -159,7 +160,7 @@ export function registerBodyParser(app: FastifyInstance): void {
       done(null, undefined);
       return;
     }
-    const refused = rawBody ? undefined : checkJsonType(request.raw.headers);
+    const refused = rawBody ? undefined : (checkUncompressed(request.raw.headers) ?? checkJsonType(request.raw.headers));
     if (refused !== undefined) {
       done(refused);
       return;

@@ -112,7 +112,7 @@ describe("requests that lie about themselves", () => {
     };
     expect(await ask(["Content-Length: 12"])).toBe("HTTP/1.1 100 Continue");
     expect(await ask(["Content-Length: 1001"])).toBe("HTTP/1.1 413 Payload Too Large");
-    expect(await ask(["Content-Length: 12", "Content-Encoding: gzip"])).toBe("HTTP/1.1 415 Unsupported Media Type");
+    expect(await ask(["Content-Length: 12", "Content-Encoding: br"])).toBe("HTTP/1.1 415 Unsupported Media Type");
     expect(await ask(["Content-Length: 12"], "/hooks/")).toBe("HTTP/1.1 404 Not Found");
     expect(await ask(["Content-Length: 12"], "/hooks/wake?token=1")).toBe("HTTP/1.1 400 Bad Request");
   });

@@ -13,7 +13,8 @@ const named: Readonly<Record<string, string>> = {
   "core/sdk/contract.ts": "the wire protocols of model servers, as values of one setting",
   "core/config/schema/models.ts": "the wire protocols of model servers, as values of one setting",
   "core/config/schema/mail.ts": "the settings of mailboxes, which name the protocol and one server",
-  "core/config/schema/hooks.ts": "the signature schemes of senders and the mail settings, as keys and values that users write",
+  "core/config/schema/hooks.ts": "the mail settings, as keys and values that users write",
+  "core/config/schema/hook-senders.ts": "the signature schemes of senders, as values that users write",
 };
 
 test("core names no channel and no provider outside its data", () => {

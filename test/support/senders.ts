@@ -1,5 +1,5 @@
 /** Senders that sign as the platforms do: written from their documents, with nothing of what is tested. */
-import { createHmac, createPrivateKey, type KeyObject, sign as signWithKey } from "node:crypto";
+import { createHmac, createPrivateKey, createPublicKey, type KeyObject, sign as signWithKey } from "node:crypto";
 import type { SignatureSettings } from "../../core/webhooks/signature/schemes.ts";
 
 export interface SentHook {
@@ -17,7 +17,7 @@ export interface Sender {
   readonly otherSecret: string;
   /** The header that carries the signature. */
   readonly header: string;
-  /** Where the time stands that is signed; absent where none is. */
+  /** Where the time in seconds stands that is signed; absent where none is, or in another format. */
   readonly stamp?: "header" | "field" | "body";
   send(options: { readonly body?: string; readonly at: number; readonly id?: string; readonly secret?: string }): SentHook;
 }
@@ -80,6 +80,25 @@ const signEd25519 = (secret: string, text: string, encoding: "hex" | "base64"): 
   const seed = publicKeys[0]?.equals(raw) ? seeds[0] : seeds[1];
   return signWithKey(null, Buffer.from(text, "utf8"), privateKey(seed)).toString(encoding);
 };
+
+/** Two fixed keys of the curve P-256, made by multiplying its base point by 7 and by 9. */
+const p256 = (scalar: number): KeyObject =>
+  createPrivateKey({
+    key: Buffer.concat([
+      Buffer.from("30310201010420", "hex"),
+      Buffer.concat([Buffer.alloc(31), Buffer.from([scalar])]),
+      Buffer.from("a00a06082a8648ce3d030107", "hex"),
+    ]),
+    format: "der",
+    type: "sec1",
+  });
+const p256Keys = new Map(
+  [7, 9].map((scalar) => {
+    const key = p256(scalar);
+    return [createPublicKey(key).export({ format: "der", type: "spki" }).toString("base64"), key] as const;
+  }),
+);
+const p256Secrets = [...p256Keys.keys()] as unknown as readonly [string, string];
 
 export const publicUrl = "https://hooks.example.com/in/signed";
 
@@ -250,6 +269,110 @@ export const senders: readonly Sender[] = [
         timestampHeader: "X-Time",
         idHeader: "X-Event",
         payload: "{id}:{timestamp}:{body}",
+      },
+    },
+  ),
+  sender(
+    "hmac with parts in order",
+    "x-docuseal-signature",
+    ({ body, at, secret }) => ({
+      headers: { "x-docuseal-signature": `${seconds(at)}.${hmac("sha256", secret, `${seconds(at)}.${body}`)}` },
+    }),
+    {
+      stamp: "field",
+      settings: { header: "X-Docuseal-Signature", format: "{timestamp}.{signature}", payload: "{timestamp}.{body}" },
+    },
+  ),
+  sender(
+    "hmac with parts by name",
+    "paddle-signature",
+    ({ body, at, secret }) => ({
+      headers: { "paddle-signature": `ts=${seconds(at)};h1=${hmac("sha256", secret, `${seconds(at)}:${body}`)}` },
+    }),
+    {
+      stamp: "field",
+      settings: { header: "Paddle-Signature", format: "ts={timestamp};h1={signature}", payload: "{timestamp}:{body}" },
+    },
+  ),
+  sender(
+    "hmac with milliseconds in one header",
+    "workos-signature",
+    ({ body, at, secret }) => ({
+      headers: { "workos-signature": `t=${at}, v1=${hmac("sha256", secret, `${at}.${body}`)}` },
+    }),
+    {
+      settings: {
+        header: "WorkOS-Signature",
+        format: "t={timestamp}, v1={signature}",
+        timestampFormat: "milliseconds",
+        payload: "{timestamp}.{body}",
+      },
+    },
+  ),
+  sender(
+    "hmac with an id and a time as in RFC 3339",
+    "twitch-eventsub-message-signature",
+    ({ body, at, id, secret }) => {
+      // With nanoseconds, as Twitch sends it.
+      const time = new Date(at).toISOString().replace("Z", "123456Z");
+      return {
+        headers: {
+          "twitch-eventsub-message-id": id,
+          "twitch-eventsub-message-timestamp": time,
+          "twitch-eventsub-message-signature": `sha256=${hmac("sha256", secret, `${id}${time}${body}`)}`,
+        },
+      };
+    },
+    {
+      settings: {
+        header: "Twitch-Eventsub-Message-Signature",
+        prefix: "sha256=",
+        timestampHeader: "Twitch-Eventsub-Message-Timestamp",
+        timestampFormat: "rfc3339",
+        idHeader: "Twitch-Eventsub-Message-Id",
+        payload: "{id}{timestamp}{body}",
+      },
+    },
+  ),
+  sender(
+    "public-key with ECDSA",
+    "x-twilio-email-event-webhook-signature",
+    ({ body, at, secret }) => ({
+      headers: {
+        "x-twilio-email-event-webhook-timestamp": seconds(at),
+        "x-twilio-email-event-webhook-signature": signWithKey(
+          "sha256",
+          Buffer.from(seconds(at) + body, "utf8"),
+          p256Keys.get(secret) ?? p256(11),
+        ).toString("base64"),
+      },
+    }),
+    {
+      stamp: "header",
+      secrets: p256Secrets,
+      settings: {
+        algorithm: "ecdsa-sha256",
+        header: "X-Twilio-Email-Event-Webhook-Signature",
+        timestampHeader: "X-Twilio-Email-Event-Webhook-Timestamp",
+        payload: "{timestamp}{body}",
+      },
+    },
+  ),
+  sender(
+    "public-key with Ed25519",
+    "x-signature-ed25519",
+    ({ body, at, secret }) => ({
+      headers: { "x-signature-ed25519": signEd25519(secret, seconds(at) + body, "hex"), "x-signature-timestamp": seconds(at) },
+    }),
+    {
+      stamp: "header",
+      secrets: publicText("hex"),
+      settings: {
+        algorithm: "ed25519",
+        encoding: "hex",
+        header: "X-Signature-Ed25519",
+        timestampHeader: "X-Signature-Timestamp",
+        payload: "{timestamp}{body}",
       },
     },
   ),

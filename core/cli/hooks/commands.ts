@@ -20,6 +20,11 @@ export function addHooks(program: Command, add: Add, handle: Handle): void {
     .option("--failed", "only rejected or failed deliveries")
     .option("-n, --limit <number>", "how many, at most 1000", wholeNumber, 20)
     .action(handle(async () => (await import("./deliveries.ts")).listDeliveries));
+  add(hooks, "challenges", {
+    summary: "Show the values that platforms sent when they tested an address, such as a verification token, for an hour.",
+    example: say("challenges"),
+    json: true,
+  }).action(handle(async () => (await import("./deliveries.ts")).listChallenges));
   add(hooks, "show <delivery>", {
     summary: "Show the request, decisions and outcome of a delivery. Pass the first letters of its id, or last for the newest.",
     example: `${say("show last")}\n${say("show 0mwp4yhl93 --json")}`,

@@ -1,4 +1,4 @@
-/** `hooks deliveries`: received deliveries, newest first, and their results. */
+/** `hooks deliveries` and `hooks challenges`: received deliveries and their results; values in tests of an address, for a person to copy. */
 
 import { programCommand } from "../../contract/command.ts";
 import { HostError } from "../../contract/errors.ts";
@@ -7,6 +7,7 @@ import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
 import { type RefusedHook, refusalsKey, refusalsNamespace } from "../../webhooks/endpoint/refusals.ts";
 import { type Repeated, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
+import { readShownChallenges } from "../../webhooks/endpoint/shown-challenges.ts";
 import { type KeptHook, readKept } from "../../webhooks/mapping/kept.ts";
 import type { CommandContext } from "../context.ts";
 import { renderAgo, renderClock, renderDuration } from "../output/times.ts";
@@ -34,9 +35,14 @@ export async function listDeliveries(context: CommandContext, _: readonly [], op
   try {
     const deliveries = await collect(store, options);
     const refused = options.failed === true ? await refusedRequests(store) : [];
+    const challenges = await readShownChallenges(store, context.now());
     if (options.json === true)
       context.terminal.json({ deliveries: deliveries.map(dataOf), ...(options.failed === true ? { refused } : {}) });
     else show(deliveries, refused, { context, options });
+    if (options.json !== true && challenges.length > 0) {
+      const hooks = [...new Set(challenges.map(({ hook }) => visibleLine(hook, 40)))].join(", ");
+      context.terminal.line(`Tests of ${hooks} contain values to copy: \`${programCommand} hooks challenges\` shows them.`);
+    }
     return 0;
   } finally {
     await store.close();
@@ -113,4 +119,26 @@ function show(
 function endOf({ state, outcome, reason }: EventReport, style: CommandContext["terminal"]["style"]): string {
   if (outcome === undefined) return style("cyan", state);
   return style(outcomeStyles[outcome], outcome) + (reason === outcome ? "" : style("dim", ` (${reason})`));
+}
+
+const unsure = "Anyone could have sent this. Use it only if you started the test at that moment.";
+
+export async function listChallenges(context: CommandContext, _: readonly [], options: { readonly json?: boolean }): Promise<number> {
+  const store = await context.openState();
+  try {
+    const { terminal, now } = context;
+    const challenges = await readShownChallenges(store, now());
+    if (options.json === true) terminal.json({ challenges });
+    else if (challenges.length === 0) terminal.line("In the last hour, no platform has sent a value to copy.");
+    else {
+      for (const { at, hook, client, verified, value } of challenges) {
+        terminal.line(`${terminal.style("bold", visibleLine(hook))}, ${renderAgo(at, now())} from ${visibleLine(client)}`);
+        terminal.line(`  ${visibleLine(value)}`);
+        if (!verified) terminal.line(terminal.style("dim", `  ${unsure}`));
+      }
+    }
+    return 0;
+  } finally {
+    await store.close();
+  }
 }

@@ -1,6 +1,6 @@
 /** `hooks list`: what takes each request, in the order of matching, and its problems. */
 import type { Problem } from "../../config/problem.ts";
-import type { Mapping } from "../../webhooks/mapping/mapping.ts";
+import type { Mapping } from "../../webhooks/mapping/compiled-mapping.ts";
 import type { CommandContext } from "../context.ts";
 import type { Style, Terminal } from "../output/terminal.ts";
 import { openWorkbench, type Workbench } from "./workbench.ts";
@@ -11,6 +11,8 @@ interface ListedHook {
   readonly kind: string;
   /** Address below the base path; absent if any name matches. */
   readonly path?: string;
+  /** Absent: POST. */
+  readonly method?: "GET";
   readonly action: "wake" | "agent" | "result";
   /** What authorizes a request: the hook token, or a signature scheme. */
   readonly access: string;
@@ -77,7 +79,7 @@ function collect({ loaded, table }: Workbench): ListedHooks {
 }
 
 function listed(mapping: Mapping, problems: readonly Problem[]): ListedHook {
-  const { id, preset, match, settings, signedBy, faulty } = mapping;
+  const { id, preset, match, settings, faulty } = mapping;
   const own =
     preset === undefined
       ? problemsOf(mapping.at, problems)
@@ -87,13 +89,19 @@ function listed(mapping: Mapping, problems: readonly Problem[]): ListedHook {
     id,
     kind: preset === undefined ? "mapping" : `preset ${preset}`,
     ...(match.path === undefined ? {} : { path: match.path }),
+    ...(settings.method === "GET" ? { method: settings.method } : {}),
     action: settings.action,
-    access:
-      settings.signature === undefined ? "token" : `${signedBy === undefined ? "unusable " : ""}signature (${settings.signature.scheme})`,
+    access: accessOf(mapping),
     ...(settings.transform === undefined ? {} : { transform: settings.transform.module }),
     state: faulty ? "error" : warned,
     problems: own,
   };
+}
+
+function accessOf({ settings: { signature }, signedBy }: Mapping): string {
+  if (signature === undefined) return "token";
+  const state = signedBy === undefined ? "unusable " : "";
+  return `${state}signature (${signature.scheme})${signedBy?.signature.awaitsSecret === true ? ", without a secret" : ""}`;
 }
 
 function problemsOf(at: string, problems: readonly Problem[]): readonly Problem[] {
@@ -111,9 +119,9 @@ function show({ enabled, path, hooks, problems }: ListedHooks, terminal: Termina
   const { style } = terminal;
   if (!enabled) terminal.line(style("yellow", "The hook server is off: hooks.enabled is not true, or hooks has an error."));
   terminal.table(
-    hooks.map(({ id, kind, path: below, action, access, transform, state }) => {
+    hooks.map(({ id, kind, path: below, method, action, access, transform, state }) => {
       const [mark, colour] = marks[state];
-      const what = transform === undefined ? action : `${action} by ${transform}`;
+      const what = [method, action, transform && `by ${transform}`].filter((part) => part).join(" ");
       return [
         style(colour, mark),
         style("bold", id),

@@ -8,13 +8,13 @@ import { visible, visibleLine } from "../../log/visible.ts";
 import { fetchWhole } from "../../sdk/reading.ts";
 import { deliveryHeaders } from "../../webhooks/endpoint/idempotency.ts";
 import { parseBasePath } from "../../webhooks/mapping/address.ts";
-import type { Mapping, MappingTable } from "../../webhooks/mapping/mapping.ts";
+import { type HookMethod, type Mapping, type MappingTable, methodOf } from "../../webhooks/mapping/compiled-mapping.ts";
 import { renderPayload } from "../../webhooks/mapping/payload.ts";
 import { credentialHeaders, type HookDelivery } from "../../webhooks/mapping/webhook-delivery.ts";
 import { SigningError } from "../../webhooks/signature/signing.ts";
 import type { CommandContext } from "../context.ts";
 import { readDelivery } from "./delivery-file.ts";
-import { findNamed, openWorkbench } from "./workbench.ts";
+import { chooseMethod, findNamed, openWorkbench } from "./workbench.ts";
 
 interface Options {
   readonly sign?: boolean;
@@ -47,16 +47,23 @@ export async function sendDelivery(context: CommandContext, [name, file]: readon
   const { loaded, table } = bench;
   await bench.close();
   const target = findTarget(table, name, { ...recorded, headers: { ...recorded.headers, ...given } });
-  const { path, mapping } = target;
-  const query = new URLSearchParams(recorded.query).toString();
-  const url = `${parseBasePath(loaded.config.hooks.path) ?? ""}/${path}${query === "" ? "" : `?${query}`}`;
+  const { path, mapping, method } = target;
   // A recording that is sent again is a new delivery, unless --header sets its id.
   const left = new Set([...ownHeaders, ...deliveryHeaders, ...credentialHeaders, "svix-id"]);
   const kept = Object.fromEntries(Object.entries(recorded.headers).filter(([header]) => !left.has(header)));
-  const { type, body } = renderBody(target, recorded, { ...kept, ...given }["content-type"] ?? "");
-  const headers = { host: new URL(gateway.url).host, ...kept, "content-type": type, ...given };
+  const rendered = renderBody(target, recorded, { ...kept, ...given }["content-type"] ?? "");
+  const { type, body, query } =
+    method === "GET"
+      ? { type: {}, body: Buffer.alloc(0), query: rendered.body.toString() }
+      : { type: { "content-type": rendered.type }, body: rendered.body, query: new URLSearchParams(recorded.query).toString() };
+  const url = `${parseBasePath(loaded.config.hooks.path) ?? ""}/${path}${query === "" ? "" : `?${query}`}`;
+  const headers = { host: new URL(gateway.url).host, ...kept, ...type, ...given };
   const { access, ...signed } = authenticate(target, { headers, body, url }, { context, loaded, sign: options.sign === true });
-  const response = await post(new URL(url, gateway.url), { headers: { ...headers, ...signed.headers, ...given }, body: signed.body });
+  const response = await post(new URL(url, gateway.url), {
+    method,
+    headers: { ...headers, ...signed.headers, ...given },
+    body: signed.body,
+  });
   const answer = parse(response.text);
   const sent: Sent = { url: new URL(url, gateway.url).href, status: response.status, access, answer, eventIds: eventsOf(answer) };
   if (options.json === true) context.terminal.json(sent);
@@ -69,15 +76,19 @@ interface Target {
   readonly path: string;
   /** The mapping that should take it; absent if none does. */
   readonly mapping?: Mapping | undefined;
+  readonly method: HookMethod;
   /** True if the mapping accepts signatures only, not the hook token. */
   readonly signed: boolean;
 }
 
 function findTarget(table: MappingTable, name: string, delivery: HookDelivery): Target {
   const { path, mapping: named } = findNamed(table, name);
-  const { mappings, signed } = table.way(path);
+  const { signed, mappings: all } = table.way(path);
+  const wanted = chooseMethod(table, path, delivery);
+  const mappings = all.filter((mapping) => methodOf(mapping) === wanted);
   const mapping = named ?? mappings.find(({ match }) => match.test({ ...delivery, path }) === true) ?? (signed ? mappings[0] : undefined);
-  return { name, path, mapping, signed };
+  const method = mapping === undefined ? wanted : methodOf(mapping);
+  return { name, path, mapping, method, signed };
 }
 
 function renderBody({ name, mapping }: Target, { payload }: HookDelivery, type: string): { readonly type: string; readonly body: Buffer } {
@@ -99,7 +110,7 @@ interface Request {
 }
 
 function authenticate(
-  { name, mapping, signed }: Target,
+  { name, mapping, method, signed }: Target,
   request: Request & { readonly url: string },
   { context, loaded, sign }: { readonly context: CommandContext; readonly loaded: LoadedConfig; readonly sign: boolean },
 ): Request & { readonly access: string } {
@@ -112,7 +123,7 @@ function authenticate(
   }
   if (signedBy !== undefined && (sign || scheme === "token")) {
     try {
-      const parts = signedBy.signature.sign({ ...request, now: context.now(), newId: () => randomUUID().replaceAll("-", "") });
+      const parts = signedBy.signature.sign({ ...request, method, now: context.now(), newId: () => randomUUID().replaceAll("-", "") });
       return { ...parts, access: scheme === "token" ? "token of the mapping" : `signature ${scheme}` };
     } catch (error) {
       if (!(error instanceof SigningError)) throw error;
@@ -129,13 +140,13 @@ function authenticate(
 
 async function post(
   url: URL,
-  { headers, body }: Request,
+  { method, headers, body }: Request & { readonly method: HookMethod },
 ): Promise<{ readonly status: number; readonly ok: boolean; readonly text: string }> {
   try {
     return await fetchWhole(url, {
-      method: "POST",
+      method,
       headers,
-      body: new Uint8Array(body),
+      ...(method === "GET" ? {} : { body: new Uint8Array(body) }),
       redirect: "manual",
       maxBytes: maxAnswerBytes,
       timeoutMs: patienceMs,

@@ -4,7 +4,7 @@ import { parseExactJson } from "../../contract/exact-json.ts";
 import type { TurnRequest } from "../../contract/types.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
 import { describeAccess } from "../../webhooks/mapping/kept.ts";
-import type { KeptDelivery } from "../../webhooks/mapping/mapped-events.ts";
+import type { KeptDelivery } from "../../webhooks/mapping/run-events.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
@@ -40,6 +40,7 @@ function show({ report, kept, repeated }: FoundDelivery, { terminal, now }: Comm
     ["delivery", report.id],
     ["hook", kept.mapped ? `${visibleLine(kept.hook)} (${report.kind})` : report.kind],
     ["path", kept.delivery === undefined ? undefined : visibleLine(kept.delivery.path)],
+    ["method", kept.delivery?.method],
     ["let in by", describeAccess(kept)],
     ["when", `${renderClock(report.acceptedAt)} (${renderAgo(report.acceptedAt, now())})`],
     ["agent", report.agentId],
@@ -60,9 +61,11 @@ function show({ report, kept, repeated }: FoundDelivery, { terminal, now }: Comm
   if (report.reply !== undefined) block("reply", report.reply, terminal);
 }
 
-function showRequest({ headers, query, body, kind }: KeptDelivery, terminal: Terminal): void {
+function showRequest({ method, headers, query, body, kind }: KeptDelivery, terminal: Terminal): void {
   pairs("headers", Object.entries(headers), terminal);
   pairs("query", Object.entries(query), terminal);
+  // The payload is the query.
+  if (method === "GET") return;
   block(`payload (${kind}, ${Buffer.byteLength(body)} bytes)`, kind === "json" ? indentedJson(body) : body, terminal);
 }
 

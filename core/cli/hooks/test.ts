@@ -4,13 +4,13 @@ import { HostError } from "../../contract/errors.ts";
 import { visible, visibleLine } from "../../log/visible.ts";
 import { plainText } from "../../sdk/text/plain-text.ts";
 import { trimSlashes } from "../../webhooks/mapping/address.ts";
-import type { MappedRun } from "../../webhooks/mapping/mapped.ts";
-import { reservedPaths } from "../../webhooks/mapping/mapping-rules.ts";
+import { reservedPaths } from "../../webhooks/mapping/check-mapping.ts";
+import type { MappedRun } from "../../webhooks/mapping/plan-runs.ts";
 import { type DryRun, type DryStep, dryRun } from "../../webhooks/workbench/dry-run.ts";
 import type { CommandContext } from "../context.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { readDelivery } from "./delivery-file.ts";
-import { findNamed, openWorkbench } from "./workbench.ts";
+import { chooseMethod, findNamed, openWorkbench } from "./workbench.ts";
 
 /** Exits with 1 if the sender would receive an error, or if nothing takes the delivery. */
 export async function testDelivery(
@@ -26,11 +26,10 @@ export async function testDelivery(
   const bench = await openWorkbench(context);
   try {
     // A recording of another path can be tested here too.
-    const result = await dryRun(
-      bench.table,
-      { ...recorded, path: findNamed(bench.table, name).path, headers: { ...recorded.headers, ...headers } },
-      bench.deps,
-    );
+    const { path } = findNamed(bench.table, name);
+    const method = chooseMethod(bench.table, path, recorded);
+    const delivery = { ...recorded, ...(method === "GET" && { method }), path, headers: { ...recorded.headers, ...headers } };
+    const result = await dryRun(bench.table, delivery, bench.deps);
     if (options.json === true) context.terminal.json(result);
     else show(result, context.terminal);
     return result.failure === undefined && result.asked.some(({ taken }) => taken) ? 0 : 1;

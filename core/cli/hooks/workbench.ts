@@ -6,8 +6,8 @@ import type { LoadedConfig } from "../../config/reading/load.ts";
 import { compileHooks } from "../../gateway/hook-problems.ts";
 import { withPlace } from "../../transforms/error.ts";
 import { trimSlashes } from "../../webhooks/mapping/address.ts";
-import type { MappedDeps } from "../../webhooks/mapping/mapped.ts";
-import type { Mapping, MappingTable } from "../../webhooks/mapping/mapping.ts";
+import type { HookMethod, Mapping, MappingTable } from "../../webhooks/mapping/compiled-mapping.ts";
+import type { MappedDeps } from "../../webhooks/mapping/plan-runs.ts";
 import type { CommandContext } from "../context.ts";
 import { readDeclarations, readyPlugins } from "../plugins/declarations.ts";
 import { openSandbox } from "../sandbox.ts";
@@ -37,6 +37,12 @@ export async function openWorkbench(context: CommandContext): Promise<Workbench>
     transform: (call) => transforms.run(call).catch((error: unknown) => Promise.reject(withPlace(error))),
   };
   return { loaded, table, deps, close: () => transforms.close() };
+}
+
+/** The method of a delivery: that of the recording, else GET if all mappings of the path require it. */
+export function chooseMethod(table: MappingTable, path: string, { method }: { readonly method?: "GET" }): HookMethod {
+  const { methods } = table.way(path);
+  return method ?? (methods.length === 1 && methods[0] === "GET" ? "GET" : "POST");
 }
 
 /** What a command's NAME stands for: a sub-path, else the id of a mapping or the name of a preset. */

@@ -1,41 +1,13 @@
 import Type from "typebox";
 import { thinkingSchema } from "./agents.ts";
 import { previousTokenSchema, secretSchema, secretsSchema } from "./annotations.ts";
+import { matchSchema } from "./hook-match.ts";
+import { challengeSchema, signatureSchema } from "./hook-senders.ts";
 import { gmailAccountsSchema, gmailMailbox, imapAccountsSchema } from "./mail.ts";
 
 const wakeMode = Type.Enum(["now", "next-heartbeat"], {
   description: "now: a heartbeat at once. next-heartbeat: wait for the next periodic one.",
 });
-
-const scalar = Type.Union([Type.String(), Type.Number(), Type.Boolean(), Type.Null()]);
-
-const whereSchema = Type.Union([
-  scalar,
-  Type.Array(scalar),
-  Type.Object({ exists: Type.Boolean({ description: "Whether the payload has the path." }) }, { additionalProperties: false }),
-  Type.Object(
-    { matches: Type.String({ description: "Regular expression, run by a linear-time engine." }) },
-    { additionalProperties: false },
-  ),
-]);
-
-const matchSchema = Type.Object(
-  {
-    path: Type.Optional(Type.String({ description: "Sub-path below hooks.path, exact; slashes at the ends are ignored." })),
-    source: Type.Optional(Type.String({ description: "Equals the payload's field `source`." })),
-    headers: Type.Optional(
-      Type.Record(Type.String(), Type.Union([Type.String(), Type.Array(Type.String())]), {
-        description: "Header name to its exact value, or to a list of allowed values.",
-      }),
-    ),
-    where: Type.Optional(
-      Type.Record(Type.String(), whereSchema, {
-        description: 'Payload path to an exact value, a list, { "exists": true } or { "matches": "<regex>" }.',
-      }),
-    ),
-  },
-  { description: "Which requests the mapping takes. All given parts must match; without any, every name matches." },
-);
 
 /** Which agent runs, and where its reply goes. */
 const direction = {
@@ -43,82 +15,6 @@ const direction = {
   channel: Type.Optional(Type.String({ minLength: 1, description: "Channel of the reply: last, or a channel id. A template." })),
   to: Type.Optional(Type.String({ minLength: 1, description: "Recipient in that channel. A template." })),
 };
-
-const signatureSchema = Type.Object(
-  {
-    scheme: Type.Enum(
-      [
-        "github",
-        "gitlab",
-        "stripe",
-        "slack",
-        "shopify",
-        "twilio",
-        "linear",
-        "standard-webhooks",
-        "svix",
-        "bitbucket",
-        "calendly",
-        "discord",
-        "pagerduty",
-        "sentry",
-        "typeform",
-        "zoom",
-        "meta",
-        "dropbox",
-        "microsoft-graph",
-        "aws-sns",
-        "hmac",
-        "header",
-        "basic",
-        "token",
-      ],
-      { description: "How the sender signs its requests." },
-    ),
-    secret: secretsSchema("Signing secret that the sender shares; a list while it is being replaced, the new one first."),
-    toleranceSeconds: Type.Optional(
-      Type.Integer({ minimum: 1, maximum: 86_400, description: "Age at which a time-stamped request is refused; 300 when absent." }),
-    ),
-    verifyToken: Type.Optional(secretSchema("meta: the token that the platform shows when it tests the address.")),
-    user: Type.Optional(Type.String({ minLength: 1, pattern: "^[^:]+$", description: "basic, aws-sns: user name, without a colon." })),
-    header: Type.Optional(
-      Type.String({ minLength: 1, description: "hmac: header that carries the signature. header: the one that carries the secret." }),
-    ),
-    algorithm: Type.Optional(Type.Enum(["sha1", "sha256", "sha384", "sha512"], { description: "hmac: digest; sha256 when absent." })),
-    encoding: Type.Optional(
-      Type.Enum(["hex", "base64", "base64url"], { description: "hmac: encoding of the signature; hex when absent." }),
-    ),
-    prefix: Type.Optional(Type.String({ description: "hmac, header: text before the signature or secret, such as sha256=." })),
-    timestampHeader: Type.Optional(Type.String({ minLength: 1, description: "hmac: header that carries the time, in epoch seconds." })),
-    idHeader: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description:
-          "hmac: header with the delivery's id. It is used as a name only with {id} in payload, because otherwise it is not signed.",
-      }),
-    ),
-    payload: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: "hmac: the signed text, built from {body}, {timestamp}, {id} and {url}; {body} when absent.",
-      }),
-    ),
-    dedupe: Type.Optional(
-      Type.Enum(["body"], {
-        description:
-          "hmac: body runs equal bodies once in seven days. When absent, two equal bodies without a signed time or an id are two events.",
-      }),
-    ),
-    secretEncoding: Type.Optional(Type.Enum(["text", "hex", "base64"], { description: "hmac: encoding of the secret; text when absent." })),
-    url: Type.Optional(
-      Type.String({
-        minLength: 1,
-        description: "twilio, or hmac with {url}: public address of this hook, without query; needed behind a proxy that changes it.",
-      }),
-    ),
-  },
-  { description: "Replaces the hook token for this mapping; checked on the raw body. Needs match.path." },
-);
 
 const instructions = {
   minLength: 1,
@@ -132,6 +28,11 @@ export const mappingSchema = Type.Object(
     id: Type.Optional(Type.String({ minLength: 1, description: "Name of the mapping in logs and in `hooks list`." })),
     enabled: Type.Boolean({ default: true, description: "false: the mapping is left out." }),
     match: Type.Optional(matchSchema),
+    method: Type.Optional(
+      Type.Enum(["POST", "GET"], {
+        description: "GET: for devices that cannot post; the payload is the query. POST when absent.",
+      }),
+    ),
     action: Type.Enum(["wake", "agent"], {
       default: "agent",
       description: "wake: a system event in the main session. agent: a turn of its own.",
@@ -171,15 +72,24 @@ export const mappingSchema = Type.Object(
         { description: "Code that decides the fields of the mapping." },
       ),
     ),
-    forEach: Type.Optional(Type.String({ minLength: 1, description: "Payload path of a list: one run for each of its elements." })),
+    forEach: Type.Optional(
+      Type.String({
+        minLength: 1,
+        description: "Payload path of a list, or payload if it is a list itself: one run for each of its elements.",
+      }),
+    ),
     deliverOnly: Type.Optional(
       Type.Boolean({ description: "true: the rendered message is sent without an agent turn. Values in it are shown literally." }),
     ),
     status: Type.Optional(
       Type.Enum([200, 201, 202, 204], { description: "Status of a success, for senders that require a specific one." }),
     ),
-    body: Type.Enum(["json", "form", "text"], { default: "json", description: "Format of the request body." }),
+    body: Type.Enum(["json", "form", "text"], {
+      default: "json",
+      description: "Format of the request body. form: also multipart/form-data. text: also XML.",
+    }),
     signature: Type.Optional(signatureSchema),
+    challenge: Type.Optional(challengeSchema),
     token: Type.Optional(
       secretsSchema("Token of this mapping, in place of hooks.token; a list while it is being replaced. Needs match.path."),
     ),

@@ -7,7 +7,7 @@ import { onEvent } from "../../listeners/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import { findInjection } from "../../untrusted/index.ts";
 import { SignatureProblem } from "../signature/signature-faults.ts";
-import { NotTaken, RecordedProblem } from "./mapped-requests.ts";
+import { NotTaken, RecordedProblem } from "./answer-delivery.ts";
 import type { RefusedHook } from "./refusals.ts";
 
 /** One request on its way through the checks. */

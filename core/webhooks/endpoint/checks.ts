@@ -1,9 +1,9 @@
 /** The checks that need no byte of the body, in order. A request that no check admits is refused. */
 import type { IncomingMessage } from "node:http";
 import { product } from "../../contract/index.ts";
-import { checkJsonType, HttpProblem } from "../../http/index.ts";
+import { checkCoding, checkJsonType, HttpProblem } from "../../http/index.ts";
 import { hasTokenParameter, isBlankPath } from "../mapping/address.ts";
-import type { Way } from "../mapping/mapping.ts";
+import type { HookMethod, Way } from "../mapping/compiled-mapping.ts";
 import { checkBodyType } from "../mapping/payload.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";
 import type { Authenticate } from "./authenticate.ts";
@@ -33,6 +33,8 @@ export type MappedTarget = Extract<Target, { readonly kind: "mapped" }>;
 export interface MappedChecks {
   /** Checks the headers and query of a request to a signed path: returns the refusal, the answer to a platform's test, or nothing. */
   judge(raw: IncomingMessage, target: MappedTarget, query: string): HttpProblem | ChallengeAnswer | undefined;
+  /** Answers a declared test of an unsigned path that needs no body. */
+  test(raw: IncomingMessage, target: MappedTarget, query: string): HttpProblem | ChallengeAnswer | undefined;
   /** The problem of a client whose address no mapping of the path admits. */
   held(raw: IncomingMessage, target: MappedTarget): HttpProblem | undefined;
 }
@@ -42,8 +44,9 @@ export function judgeHeaders(
   { subPath, query, target }: { readonly subPath: string; readonly query: string; readonly target: Target },
   { authenticate, mapped }: { readonly authenticate: Authenticate; readonly mapped: MappedChecks },
 ): HttpProblem | ChallengeAnswer | undefined {
-  const method = target.kind === "result" ? "GET" : "POST";
-  if (raw.method !== method && !(raw.method === "GET" && isGreeted(target))) return method === "POST" ? takesPost : takesGet;
+  const methods = methodsOf(target);
+  const wrongMethod = methods.some((method) => method === raw.method) ? undefined : refuseMethod(target, methods);
+  if (wrongMethod !== undefined && !isTested(target, raw.method)) return wrongMethod;
   if (query !== "" && hasTokenParameter(query)) return queryToken;
   if (raw.headers.origin !== undefined) return originRefused;
   const way = target.kind === "mapped" ? target.way : undefined;
@@ -52,8 +55,10 @@ export function judgeHeaders(
     if (target.way.signatures.length === 0) return switchedOff;
     const judged = mapped.judge(raw, target, query);
     if (judged !== undefined) return judged;
-    return raw.method === "POST" ? checkType(target.way, raw) : takesPost;
+    return wrongMethod ?? checkType(target.way, raw);
   }
+  const test = target.kind === "mapped" ? mapped.test(raw, target, query) : undefined;
+  if (test !== undefined || wrongMethod !== undefined) return test ?? wrongMethod;
   const unauthenticated = authenticate.token(raw);
   if (unauthenticated !== undefined) return unauthenticated;
   if (isBlankPath(subPath)) return notFound;
@@ -61,12 +66,28 @@ export function judgeHeaders(
   return (target.kind === "mapped" ? mapped.held(raw, target) : undefined) ?? checkType(way, raw);
 }
 
-/** Some platforms test an address with GET. */
-const isGreeted = (target: Target): boolean =>
-  target.kind === "mapped" && target.way.signatures.some(({ signature }) => signature.greet !== undefined);
+const methodsOf = (target: Target): readonly HookMethod[] => {
+  if (target.kind === "mapped") return target.way.methods;
+  return target.kind === "result" ? ["GET"] : ["POST"];
+};
+
+function refuseMethod({ kind }: Target, methods: readonly HookMethod[]): HttpProblem {
+  if (kind === "result") return takesGet;
+  if (methods.length === 1 && methods[0] === "POST") return takesPost;
+  return new HttpProblem("method_not_allowed", `This hook accepts ${methods.join(" and ")} only.`, { allow: methods.join(", ") });
+}
+
+/** Some platforms test an address by another method. */
+const isTested = (target: Target, method: string | undefined): boolean =>
+  target.kind === "mapped" &&
+  (target.way.challenges.some(({ challenge }) => challenge?.method === method) ||
+    (method === "GET" && target.way.signatures.some(({ signature }) => signature.greet !== undefined)));
 
 /** One of the mappings must accept the declared type; a type that no mapping accepts is checked as JSON. */
-function checkType(way: Way | undefined, { headers }: IncomingMessage): HttpProblem | undefined {
+function checkType(way: Way | undefined, { method, headers }: IncomingMessage): HttpProblem | undefined {
+  if (method === "GET") return undefined;
+  const compressed = checkCoding(headers);
+  if (compressed !== undefined) return compressed;
   if (way === undefined || way.kinds.length === 0) return checkJsonType(headers);
   let first: HttpProblem | undefined;
   for (const kind of way.kinds) {

@@ -5,10 +5,10 @@ import type { AcceptedEvent } from "../../state/index.ts";
 import { type AgentDeps, type AgentRequest, agentEvent, parseAgent } from "../runs/agent.ts";
 import { readFields } from "../runs/fields.ts";
 import { parseWake, type Wake, wakeEvent } from "../runs/wake.ts";
+import { type AcceptInput, conflict, type First, unavailable } from "./answer-delivery.ts";
 import type { Answers, Call } from "./answers.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { bodyFingerprint, deliveryKey, namedDelivery } from "./idempotency.ts";
-import { type AcceptInput, conflict, type First, unavailable } from "./mapped-requests.ts";
 import type { AnswerRuns } from "./run-answer.ts";
 import { type BudgetOf, requireBudget } from "./run-budget.ts";
 

@@ -1,25 +1,28 @@
 /** The hook endpoints: routes each address, checks requests before the body is read, and passes them on. */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { GatewayConfig } from "../../config/index.ts";
-import { askForBody, HttpProblem, readBody } from "../../http/index.ts";
+import { askForBody, contentCoding, HttpProblem, readBody, unpackBody } from "../../http/index.ts";
 import { parseBasePath, parseHookAddress, trimSlashes } from "../mapping/address.ts";
-import type { MappingTable, Way } from "../mapping/mapping.ts";
-import { reservedPaths } from "../mapping/mapping-rules.ts";
+import { reservedPaths } from "../mapping/check-mapping.ts";
+import type { MappingTable, Way } from "../mapping/compiled-mapping.ts";
+import type { MappedRequestDeps } from "./answer-delivery.ts";
 import { type AnswerDeps, type Answers, type Call, createAnswers } from "./answers.ts";
 import { createAuthenticate } from "./authenticate.ts";
 import { judgeHeaders, notFound, type Target } from "./checks.ts";
 import { createDirect } from "./direct.ts";
-import { createMapped } from "./mapped-endpoint.ts";
-import type { MappedRequestDeps } from "./mapped-requests.ts";
+import { createMapped } from "./receive-delivery.ts";
 import type { Recordings } from "./recordings.ts";
 import type { Results } from "./results.ts";
 import { createRunAnswers } from "./run-answer.ts";
-import { tooManyBodies } from "./signed.ts";
+import type { ShownChallenge } from "./shown-challenges.ts";
+import { type ReceivedBody, tooManyBodies } from "./signed.ts";
 
 export interface WebhookDeps extends AnswerDeps, Omit<MappedRequestDeps, "settings" | "log"> {
   readonly config: () => GatewayConfig;
   /** Requests the platform's own URL that confirms its subscription. */
   readonly confirm: (url: string) => Promise<void>;
+  /** A platform's test contained a value that a person has to copy. */
+  readonly onShown?: (shown: ShownChallenge) => void;
   /** `undefined`: the hook server is off, because it is disabled, has no token, or has an error in its section. */
   readonly token: () => string | undefined;
   /** The previous token, while it is still valid. */
@@ -74,14 +77,27 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
   let base: string | undefined;
 
   /** Built-in endpoints come first, so a mapping cannot replace one. */
-  const dispatch = (call: Call, target: Target, body: Buffer): void => {
+  const dispatch = (call: Call, target: Target, body: ReceivedBody): void => {
     try {
-      if (target.kind === "wake") direct.wake(call, body);
-      else if (target.kind === "agent") direct.agent(call, body);
+      if (target.kind === "wake") direct.wake(call, body.content);
+      else if (target.kind === "agent") direct.agent(call, body.content);
       else if (target.kind === "mapped") mapped.take(call, target, body);
     } catch (error) {
       answers.fail(call, error);
     }
+  };
+
+  /** Unpacks a compressed body first. */
+  const unpack = (call: Call, target: Target, sent: Buffer): void => {
+    const coding = contentCoding(call.request.raw.headers);
+    if (coding === undefined) {
+      dispatch(call, target, { sent, content: sent });
+      return;
+    }
+    unpackBody(sent, coding, deps.config().hooks.maxBodyBytes).then(
+      (content) => dispatch(call, target, { sent, content }),
+      (error: unknown) => answers.fail(call, error),
+    );
   };
 
   return (request, reply) => {
@@ -106,6 +122,11 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
       answerResult(call, target.runId, { answers, results: deps.results });
       return true;
     }
+    if (raw.method === "GET") {
+      reply.header("cache-control", "no-store");
+      dispatch(call, target, { sent: noBody, content: noBody });
+      return true;
+    }
     let giveUp = nothing;
     const drop = (): void => {
       giveUp();
@@ -115,7 +136,7 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
     if (Number(raw.headers["content-length"] ?? 0) <= hooks.maxBodyBytes) askForBody(raw, reply.raw);
     giveUp = readBody(raw, hooks.maxBodyBytes, (tooLarge, body) => {
       release();
-      if (tooLarge === null) dispatch(call, target, body);
+      if (tooLarge === null) unpack(call, target, body);
       else answers.refuse(call, tooLarge);
     });
     return true;
@@ -123,6 +144,7 @@ function createEndpoints(deps: WebhookDeps): (request: FastifyRequest, reply: Fa
 }
 
 const nothing = (): void => {};
+const noBody = Buffer.alloc(0);
 
 const wakeTarget: Target = { kind: "wake" };
 const agentTarget: Target = { kind: "agent" };
@@ -136,7 +158,7 @@ function targetOf({ subPath }: Call, { mappings }: WebhookDeps): Target {
   return { kind: "mapped", path, way: reservedPaths.has(path) ? nowhere : mappings().way(path) };
 }
 
-const nowhere: Way = { signed: false, mappings: [], signatures: [], credential: "", kinds: [] };
+const nowhere: Way = { signed: false, mappings: [], signatures: [], credential: "", challenges: [], kinds: [], methods: ["POST"] };
 
 function answerResult(call: Call, runId: string, { answers, results }: { readonly answers: Answers; readonly results: Results }): void {
   results.get(runId).then(

@@ -6,10 +6,10 @@ import type { Accepted, Json } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
 import { cleanHookName } from "../../untrusted/index.ts";
 import { trimSlashes } from "../mapping/address.ts";
-import type { MappingTable } from "../mapping/mapping.ts";
+import type { MappingTable } from "../mapping/compiled-mapping.ts";
 import { visibleHeaders } from "../mapping/webhook-delivery.ts";
+import { answerMapped, type MappedRequestDeps } from "./answer-delivery.ts";
 import { deliveryKey } from "./idempotency.ts";
-import { answerMapped, type MappedRequestDeps } from "./mapped-requests.ts";
 
 export interface HandedDelivery {
   /** Id of the submitting plugin. */

@@ -1,7 +1,7 @@
 /** The result of a delivery or of an event of its own that a plugin submitted, for that plugin only. */
 import type { Outcome } from "../../contract/index.ts";
 import type { Store } from "../../state/index.ts";
-import type { Handed } from "../mapping/mapped-events.ts";
+import type { Handed } from "../mapping/run-events.ts";
 
 export interface HandedResult {
   readonly ended: boolean;

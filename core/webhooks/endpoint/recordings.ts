@@ -3,11 +3,11 @@
 import type { Json } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
 import { trimSlashes } from "../mapping/address.ts";
-import type { Posted } from "../mapping/choose.ts";
+import { deliveryOf, type Posted } from "../mapping/choose.ts";
 import { fixtureOf } from "../mapping/fixture.ts";
 import { type BodyKind, checkBodyType, parsePayload } from "../mapping/payload.ts";
 import { scrubDelivery } from "../mapping/scrub.ts";
-import { type HookDelivery, sourceOf } from "../mapping/webhook-delivery.ts";
+import type { HookDelivery } from "../mapping/webhook-delivery.ts";
 
 /** Each one is an open connection. */
 const maxWaiting = 32;
@@ -68,11 +68,10 @@ export function createRecordings({ secrets }: { readonly secrets: () => Iterable
 const end: IteratorReturnResult<undefined> = { done: true, value: undefined };
 
 /** `undefined` if it cannot be parsed; its sender will get the error. */
-function readPosted({ path, headers, query, body, type, now }: Posted, kinds: readonly BodyKind[]): HookDelivery | undefined {
-  const kind = kinds.find((candidate) => checkBodyType(candidate, type) === undefined) ?? "json";
+function readPosted(posted: Posted, kinds: readonly BodyKind[]): HookDelivery | undefined {
+  const kind = kinds.find((candidate) => checkBodyType(candidate, posted.type) === undefined) ?? "json";
   try {
-    const payload = parsePayload(kind, body);
-    return { path, source: sourceOf(payload), headers, query, payload, now };
+    return deliveryOf(posted, posted.payload ?? parsePayload(posted.method === "GET" ? "form" : kind, posted.body));
   } catch {
     return undefined;
   }

@@ -5,7 +5,7 @@ import { HostError, type Json, type RawEvent } from "../../contract/index.ts";
 import { exactDigits, parseExactJson } from "../../http/index.ts";
 import { createRedactor, shortestInside } from "../../log/index.ts";
 import type { AcceptedEvent } from "../../state/index.ts";
-import type { AcceptInput } from "./mapped-requests.ts";
+import type { AcceptInput } from "./answer-delivery.ts";
 
 type JsonObject = { readonly [name: string]: Json };
 

@@ -1,7 +1,7 @@
 /** The names in the templates of one run that its payload does not have. */
 import type { Fields } from "../runs/fields.ts";
 import type { AbsentName } from "./absent-name.ts";
-import type { Mapping, TemplateField } from "./mapping.ts";
+import type { Mapping, TemplateField } from "./compiled-mapping.ts";
 import type { HookDelivery } from "./webhook-delivery.ts";
 
 /** A name in a template that the payload does not have, and the configuration path of the template. */

@@ -2,7 +2,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import type { Json } from "../../contract/index.ts";
 import type { HttpProblem } from "../../http/index.ts";
-import type { Mapping } from "./mapping.ts";
+import { type Mapping, methodOf } from "./compiled-mapping.ts";
 import { type BodyKind, checkBodyType, parsePayload } from "./payload.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 
@@ -10,8 +10,10 @@ import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 export interface Posted {
   /** The path, without slashes at the ends. */
   readonly path: string;
+  /** Absent: POST. The body of a GET is its query, as a form. */
+  readonly method?: "GET";
   /** The headers that describe the body. */
-  readonly type: Pick<IncomingHttpHeaders, "content-type" | "content-encoding">;
+  readonly type: Pick<IncomingHttpHeaders, "content-type">;
   /** The headers that may be shown. */
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
@@ -41,6 +43,11 @@ export function chooseMapping(
   let refused: HttpProblem | undefined;
   let readable = mappings.length === 0;
   for (const mapping of mappings) {
+    const method = methodOf(mapping);
+    if (method !== (posted.method ?? "POST")) {
+      asked?.(mapping, `it takes ${method} requests`);
+      continue;
+    }
     const kind = mapping.kinds.find((candidate) => checkBodyType(candidate, posted.type) === undefined);
     if (kind === undefined) {
       refused ??= checkBodyType(mapping.kinds[0] ?? "json", posted.type);
@@ -58,15 +65,19 @@ export function chooseMapping(
 }
 
 /** Parses the body at most once for each kind. */
-function createReader({ path, headers, query, body, payload: given, now }: Posted): (kind: BodyKind) => HookDelivery {
+function createReader(posted: Posted): (kind: BodyKind) => HookDelivery {
   const known = new Map<BodyKind, HookDelivery>();
   return (kind) => {
     let delivery = known.get(kind);
     if (delivery === undefined) {
-      const payload = given ?? parsePayload(kind, body);
-      delivery = { path, source: sourceOf(payload), headers, query, payload, now };
+      delivery = deliveryOf(posted, posted.payload ?? parsePayload(kind, posted.body));
       known.set(kind, delivery);
     }
     return delivery;
   };
+}
+
+/** A request as mappings see it. */
+export function deliveryOf({ path, method, headers, query, now }: Posted, payload: Json): HookDelivery {
+  return { path, source: sourceOf(payload), headers, query, payload, now, ...(method === undefined ? {} : { method }) };
 }

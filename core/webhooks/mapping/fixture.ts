@@ -10,6 +10,8 @@ const mark = "$delivery";
 export interface Fixture {
   readonly [mark]: 1;
   readonly path: string;
+  /** Absent: POST. */
+  readonly method?: "GET";
   readonly headers: Readonly<Record<string, string>>;
   readonly query: Readonly<Record<string, string>>;
   readonly payload: Json;
@@ -19,7 +21,7 @@ export interface Fixture {
 const maxDepth = 64;
 
 /**
- * Reads a delivery: `{ "$delivery": 1, path, headers, query, payload }`, where all but the mark are optional, or a bare payload. Throws
+ * Reads a delivery: `{ "$delivery": 1, path, method, headers, query, payload }`, where all but the mark are optional, or a bare payload. Throws
  * `fixture_invalid`, which names the file.
  */
 export function readFixture(
@@ -38,10 +40,11 @@ export function readFixture(
   const value = parse(text, refuse);
   const fixture = isObject(value) && Object.hasOwn(value, mark) ? value : { [mark]: 1, payload: value };
   if (fixture[mark] !== 1) refuse(`${mark} must be 1`);
-  const unknown = Object.keys(fixture).find((key) => ![mark, "path", "headers", "query", "payload"].includes(key));
+  const unknown = Object.keys(fixture).find((key) => ![mark, "path", "method", "headers", "query", "payload"].includes(key));
   if (unknown !== undefined) refuse(`the key ${JSON.stringify(unknown)} is not known beside ${mark}`);
-  const { path = from.path, headers = {}, query = {}, payload = {} } = fixture;
+  const { path = from.path, method = "POST", headers = {}, query = {}, payload = {} } = fixture;
   if (typeof path !== "string") return refuse("path must be a text");
+  if (method !== "POST" && method !== "GET") return refuse("method must be POST or GET");
   return Object.freeze({
     path: trimSlashes(path),
     source: sourceOf(payload),
@@ -49,12 +52,13 @@ export function readFixture(
     query: textsOf(query) ?? refuse("query must be an object of texts"),
     payload,
     now: from.now,
+    ...(method === "GET" ? { method } : {}),
   });
 }
 
 /** Converts a delivery to the content of such a file. */
-export function fixtureOf({ path, headers, query, payload }: HookDelivery): Fixture {
-  return { [mark]: 1, path, headers, query, payload };
+export function fixtureOf({ path, method, headers, query, payload }: HookDelivery): Fixture {
+  return { [mark]: 1, path, ...(method && { method }), headers, query, payload };
 }
 
 function parse(text: string, refuse: (reason: string) => never): Json {

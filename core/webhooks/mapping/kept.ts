@@ -2,7 +2,7 @@
 
 import type { Json, TurnRequest } from "../../contract/index.ts";
 import type { EventReport } from "../../state/index.ts";
-import type { KeptDelivery } from "./mapped-events.ts";
+import type { KeptDelivery } from "./run-events.ts";
 
 export interface KeptHook {
   /** The id of the mapping, or the name of the endpoint. */

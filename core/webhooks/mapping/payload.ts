@@ -6,21 +6,21 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Json } from "../../contract/index.ts";
 import { checkJsonType, checkMediaType, HttpProblem, parseExactJson, parseJson } from "../../http/index.ts";
 import { invalid } from "../runs/fields.ts";
+import { collectFields, decodeForm, maxFormFields } from "./form-text.ts";
 
 /** `text-json` is JSON that the sender declares as text. */
 export type BodyKind = "json" | "form" | "text" | "text-json";
 
-const maxFormFields = 1_000;
 const types = {
   form: {
     usual: ["application/x-www-form-urlencoded"],
-    accepts: /^application\/x-www-form-urlencoded$/i,
-    expected: "application/x-www-form-urlencoded",
+    accepts: /^(?:application\/x-www-form-urlencoded|multipart\/form-data)$/i,
+    expected: "application/x-www-form-urlencoded or multipart/form-data",
   },
   text: {
     usual: ["text/plain", "text/plain; charset=utf-8"],
-    accepts: /^text\/[\w!#$&^.+-]+$/i,
-    expected: "text/plain, or another type that begins with text/",
+    accepts: /^(?:text\/[\w!#$&^.+-]+|application\/(?:xml|x-ndjson)|[\w!#$&^.+-]+\/[\w!#$&^.+-]+\+xml)$/i,
+    expected: "text/plain, another type that begins with text/, XML, or application/x-ndjson",
   },
 } as const;
 
@@ -49,19 +49,9 @@ export function renderPayload(kind: BodyKind, payload: Json): { readonly type: s
   return { type: "application/x-www-form-urlencoded", body: Buffer.from(new URLSearchParams(fields).toString()) };
 }
 
-/** Parses a form. A name that occurs more than once gets the list of its texts. */
 function parseForm(text: string): Json {
   checkFieldCount(text);
-  const fields: Record<string, string | string[]> = {};
-  // URLSearchParams removes one leading question mark, which may belong to the form, so one is added.
-  for (const [name, value] of new URLSearchParams(`?${text}`)) {
-    if (name === "__proto__") continue;
-    const earlier = Object.hasOwn(fields, name) ? fields[name] : undefined;
-    if (earlier === undefined) fields[name] = value;
-    else if (typeof earlier === "string") fields[name] = [earlier, value];
-    else earlier.push(value);
-  }
-  return fields;
+  return collectFields(decodeForm(text));
 }
 
 // Fields are counted before parsing, so that a body of mere separators costs less than a form with that many fields.

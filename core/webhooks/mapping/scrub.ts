@@ -70,6 +70,7 @@ export function scrubDelivery(delivery: HookDelivery, secrets: Iterable<string>)
     payload: clean(payload, 0),
     source: text(source),
     now,
+    ...(delivery.method && { method: delivery.method }),
   };
   return { delivery: scrubbed, removed: count };
 }

@@ -6,6 +6,8 @@ import { signatureHeaders } from "../signature/schemes.ts";
 export interface HookDelivery {
   /** The path below `hooks.path`, without slashes at the ends. */
   readonly path: string;
+  /** Set if the request was a GET, whose payload is its query; else it was a POST. */
+  readonly method?: "GET";
   /** The field `source` of the payload if it is a text, else empty. */
   readonly source: string;
   /** Headers by lower-case name, repeated ones joined by commas, without credentials, cookies and signatures. No prototype. */

@@ -7,6 +7,7 @@ export interface ChallengeAnswer {
   readonly status: 200 | 204;
   readonly contentType: string;
   readonly body: string;
+  readonly headers?: Readonly<Record<string, string>>;
   /** A URL of the platform that must be requested to confirm. */
   readonly confirm?: string;
 }
@@ -81,7 +82,8 @@ export function readMember(body: Buffer, path: readonly string[]): unknown {
   return value;
 }
 
-function isToken(text: unknown): text is string {
+/** Whether a text may be echoed: not too long, and in one line. */
+export function isToken(text: unknown): text is string {
   return typeof text === "string" && text.length > 0 && text.length <= longest && !/\p{Cc}/u.test(text);
 }
 

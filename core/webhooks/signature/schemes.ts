@@ -6,25 +6,32 @@ export type SignatureSettings = Omit<NonNullable<GatewayConfig["hooks"]["mapping
 
 export type SchemeName = SignatureSettings["scheme"];
 
+/** The schemes that the configuration describes by options. */
+export type GeneralName = "hmac" | "public-key" | "header";
+
 export type CredentialName = "microsoft-graph" | "aws-sns" | "basic" | "token";
 
 /** How a secret's text becomes a key. `prefixed`: base64 after `whsec_`, or the public key after `whpk_`. */
 export type SecretForm = "text" | "hex" | "base64" | "prefixed";
 
+export type HashAlgorithm = "sha1" | "sha256" | "sha384" | "sha512";
+export type PublicKeyAlgorithm = "ed25519" | "ecdsa-sha256" | "rsa-sha256";
+
+export type TimeFormat = "seconds" | "milliseconds" | "rfc3339";
+
 export type SignatureEncoding = "hex" | "base64" | "base64url";
 
-/** The location of the signature's time: a header, a field of the signature header, or a member of the signed body. */
-export type TimestampSource =
-  | { readonly header: string }
-  | { readonly field: string }
-  | { readonly member: string; readonly unit: "milliseconds" };
+/** The location of the signature's time, unless it is in the signature header: another header, or a member of the signed body. */
+export type TimestampSource = { readonly header: string } | { readonly member: string };
 
 /**
  * How to recognize that a sender delivers the same event again. The first of these that the request has is used. Only signed data
  * identifies a delivery: with an unsigned id, a captured request could be replayed as a new event any number of times.
  */
 export interface DeliveryIdentity {
-  /** A signed header or, if nothing is signed, a header that identifies the delivery together with its body. */
+  /** The id that is signed. */
+  readonly signedId?: true;
+  /** If nothing is signed, a header that identifies the delivery together with its body. */
   readonly header?: string;
   /** The path of a member of the body. */
   readonly member?: readonly string[];
@@ -37,23 +44,31 @@ export interface DeliveryIdentity {
   readonly without?: string;
 }
 
+type HeaderNames = Pick<SignatureScheme, "header" | "timestamp" | "idHeader">;
+
 export interface SignatureScheme {
   /** The header that contains the signature, in lower case. */
   readonly header: string;
   /** `shared`: the header contains the secret itself, and nothing is signed. */
-  readonly algorithm: "sha1" | "sha256" | "sha384" | "sha512" | "ed25519" | "shared";
+  readonly algorithm: HashAlgorithm | PublicKeyAlgorithm | "shared";
   readonly encoding: SignatureEncoding;
   /** Allows upper-case hexadecimal digits; used only if the sender is unknown. */
   readonly anyCase?: true;
   /** The text before each signature. */
   readonly prefix: string;
   /** The separator between several signatures in one header; absent if there is only one. */
-  readonly separator?: "," | ";" | " ";
-  /** The template of the signed text, with {body}, {timestamp}, {id}, {url} and {form}. */
+  readonly separator?: "," | " ";
+  /** The template of a header with more than signatures: {signature}, {timestamp} and {id}. */
+  readonly format?: string;
+  /** The template of the signed text, with {body}, {timestamp}, {id}, {method}, {url} and {form}. */
   readonly signed: string;
   readonly timestamp?: TimestampSource;
-  /** The header that {id} refers to. */
+  /** Absent: seconds. */
+  readonly timeFormat?: TimeFormat;
+  /** The header that {id} refers to, unless it is in the signature header. */
   readonly idHeader?: string;
+  /** The names that the same headers have at other senders of this scheme. */
+  readonly otherNames?: HeaderNames;
   readonly secret: SecretForm;
   readonly delivery: DeliveryIdentity;
   /** The platform posts both forms and JSON; Content-Type says which. */
@@ -71,7 +86,7 @@ const overBody = { algorithm: "sha256", encoding: "hex", prefix: "", signed: "{b
 const shared = { ...overBody, algorithm: "shared", signed: "" } as const;
 
 /** A signature header of the form `t=<time>,v1=<signature>`. */
-const fields = { ...overBody, prefix: "v1=", separator: ",", signed: "{timestamp}.{body}", timestamp: { field: "t" } } as const;
+const fields = { ...overBody, format: "t={timestamp},v1={signature}", signed: "{timestamp}.{body}" } as const;
 
 const standard = {
   algorithm: "sha256",
@@ -80,9 +95,16 @@ const standard = {
   separator: " ",
   signed: "{id}.{timestamp}.{body}",
   secret: "prefixed",
+  delivery: { signedId: true },
 } as const;
 
-export const schemes: Readonly<Record<Exclude<SchemeName, CredentialName | "hmac" | "header">, SignatureScheme>> = {
+const standardNames = (start: "webhook" | "svix"): HeaderNames => ({
+  header: `${start}-signature`,
+  timestamp: { header: `${start}-timestamp` },
+  idHeader: `${start}-id`,
+});
+
+export const schemes: Readonly<Record<Exclude<SchemeName, CredentialName | GeneralName>, SignatureScheme>> = {
   github: { ...overBody, header: "x-hub-signature-256", prefix: "sha256=", delivery: { digest: "signed" }, challenge: "github-ping" },
   gitlab: { ...overBody, header: "x-gitlab-token", algorithm: "shared", signed: "", delivery: { header: "idempotency-key" } },
   stripe: { ...fields, header: "stripe-signature", delivery: { member: ["id"], digest: "signed" } },
@@ -114,23 +136,13 @@ export const schemes: Readonly<Record<Exclude<SchemeName, CredentialName | "hmac
   linear: {
     ...overBody,
     header: "linear-signature",
-    timestamp: { member: "webhookTimestamp", unit: "milliseconds" },
+    timestamp: { member: "webhookTimestamp" },
+    timeFormat: "milliseconds",
     delivery: { without: "webhookTimestamp" },
   },
-  "standard-webhooks": {
-    ...standard,
-    header: "webhook-signature",
-    timestamp: { header: "webhook-timestamp" },
-    idHeader: "webhook-id",
-    delivery: { header: "webhook-id" },
-  },
-  svix: {
-    ...standard,
-    header: "svix-signature",
-    timestamp: { header: "svix-timestamp" },
-    idHeader: "svix-id",
-    delivery: { header: "svix-id" },
-  },
+  // Senders change from one set of names to the other, and Svix's own libraries accept both under one secret.
+  "standard-webhooks": { ...standard, ...standardNames("webhook"), otherNames: standardNames("svix") },
+  svix: { ...standard, ...standardNames("svix"), otherNames: standardNames("webhook") },
   bitbucket: { ...overBody, header: "x-hub-signature", prefix: "sha256=", delivery: { digest: "signed" } },
   calendly: { ...fields, header: "calendly-webhook-signature", delivery: { digest: "body" } },
   discord: {
@@ -196,26 +208,30 @@ export function describeHeader({ header, prefix = "" }: SignatureSettings & { re
 }
 
 /** Creates a scheme from options, for senders without a predefined one. */
-export function describeHmac(settings: SignatureSettings & { readonly header: string }): SignatureScheme {
-  const { timestampHeader, idHeader, payload = "{body}" } = settings;
+export function describeSigned(settings: SignatureSettings & { readonly header: string }): SignatureScheme {
+  const { timestampHeader, idHeader, format, payload = "{body}" } = settings;
   return {
     header: settings.header.toLowerCase(),
     algorithm: settings.algorithm ?? "sha256",
-    encoding: settings.encoding ?? "hex",
+    encoding: settings.encoding ?? (settings.scheme === "hmac" ? "hex" : "base64"),
     anyCase: true,
     prefix: settings.prefix ?? "",
     signed: payload,
     secret: settings.secretEncoding ?? "text",
+    ...(format === undefined ? {} : { format }),
     ...(timestampHeader === undefined ? {} : { timestamp: { header: timestampHeader.toLowerCase() } }),
+    ...(settings.timestampFormat === undefined ? {} : { timeFormat: settings.timestampFormat }),
     ...(idHeader === undefined ? {} : { idHeader: idHeader.toLowerCase() }),
     delivery: identityOf(settings),
   };
 }
 
-function identityOf({ timestampHeader, idHeader, payload = "", dedupe }: SignatureSettings): DeliveryIdentity {
+function identityOf({ timestampHeader, idHeader, format = "", payload = "", dedupe }: SignatureSettings): DeliveryIdentity {
   if (dedupe === "body") return { digest: "body" };
+  const hasTime = timestampHeader !== undefined || format.includes("{timestamp}");
+  const hasId = idHeader !== undefined || format.includes("{id}");
   // A retry has a new time and therefore another signature, but the same signed id.
-  if (timestampHeader !== undefined && idHeader !== undefined && payload.includes("{id}")) return { header: idHeader.toLowerCase() };
+  if (hasTime && hasId && payload.includes("{id}")) return { signedId: true };
   // Without a time and an id, a repetition is indistinguishable from a second event with the same content.
-  return timestampHeader === undefined && idHeader === undefined ? {} : { digest: "signed" };
+  return hasTime || hasId ? { digest: "signed" } : {};
 }

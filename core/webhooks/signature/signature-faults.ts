@@ -26,7 +26,7 @@ export class SignatureProblem extends HttpProblem {
   readonly hint: string;
 
   constructor(
-    { fault, reason }: { readonly fault: SignatureFault; readonly reason: string },
+    { fault, reason, hint }: { readonly fault: SignatureFault; readonly reason: string; readonly hint?: string | undefined },
     {
       path,
       sent,
@@ -43,7 +43,7 @@ export class SignatureProblem extends HttpProblem {
     else super("unauthorized", "The credential of this hook is missing or wrong.", { "www-authenticate": challengeOf[authenticates] });
     this.detail = `${sent ? "The secret of this path" : "The signature"} ${sentences[fault]}: ${reason}.`;
     this.path = path;
-    this.hint = sent ? credentialHint : hints[fault];
+    this.hint = hint ?? (sent ? credentialHint : hints[fault]);
   }
 }
 

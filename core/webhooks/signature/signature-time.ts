@@ -1,36 +1,58 @@
 /** Reads the time of a signature and checks that it is close enough to now. */
-import type { IncomingHttpHeaders } from "node:http";
 import { readMember } from "./challenge.ts";
-import type { SignatureScheme } from "./schemes.ts";
+import type { SignatureScheme, TimeFormat } from "./schemes.ts";
 
-/** The time as signed; `undefined` if the scheme has none or has it in the body. Empty if it is missing. */
-export function readTimestamp({ timestamp }: SignatureScheme, headers: IncomingHttpHeaders, items: readonly string[]): string | undefined {
-  if (timestamp === undefined || "member" in timestamp) return undefined;
-  if ("header" in timestamp) {
-    const value = headers[timestamp.header];
-    return typeof value === "string" ? value : "";
-  }
-  const found = items.filter((item) => item.startsWith(`${timestamp.field}=`));
-  return found.length === 1 ? (found[0] ?? "").slice(timestamp.field.length + 1) : "";
+/** Why a time is not accepted. `format`: the one that the time seems to have instead. */
+export interface TimeFault {
+  readonly reason: string;
+  readonly format?: TimeFormat;
+}
+
+interface TimeCheck {
+  readonly now: number;
+  readonly tolerance: number;
+  /** Never guessed from the time: in a text without separators, its length decides where the next part begins. */
+  readonly format: TimeFormat;
+}
+
+const words: Readonly<Record<TimeFormat, string>> = { seconds: "seconds", milliseconds: "milliseconds", rfc3339: "RFC 3339" };
+const rfc3339 = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d{1,9})?(?:Z|[+-]\d{2}:\d{2})$/;
+const yearSeconds = 366 * 86_400;
+
+/** The age in seconds; `NaN` if the text does not have this format. */
+function ageOf(text: string, { now, format }: Omit<TimeCheck, "tolerance">): number {
+  if (format === "rfc3339") return rfc3339.test(text) ? (now - Date.parse(text)) / 1_000 : Number.NaN;
+  if (!/^[1-9][0-9]{0,14}$/.test(text)) return Number.NaN;
+  return format === "seconds" ? Math.floor(now / 1_000) - Number(text) : (now - Number(text)) / 1_000;
 }
 
 /** Why the time is too far from now, or `undefined`. A difference of exactly the tolerance is accepted. */
-export function judgeAge(
-  text: string,
-  { now, tolerance, unit }: { readonly now: number; readonly tolerance: number; readonly unit: "seconds" | "milliseconds" },
-): string | undefined {
-  if (!/^[1-9][0-9]{0,14}$/.test(text)) return "the time of the signature is missing, or is not a whole number";
-  const age = unit === "seconds" ? Math.floor(now / 1_000) - Number(text) : (now - Number(text)) / 1_000;
-  if (age > tolerance) return `the signature is ${Math.ceil(age)} s old, and ${tolerance} s are allowed`;
-  if (age < -tolerance) return `the signature is ${Math.ceil(-age)} s in the future, and ${tolerance} s are allowed`;
-  return age >= -tolerance && age <= tolerance ? undefined : "the gateway's clock is not available";
+export function judgeAge(text: string, { now, tolerance, format }: TimeCheck): TimeFault | undefined {
+  const age = ageOf(text, { now, format });
+  if (age >= -tolerance && age <= tolerance) return undefined;
+  const other = (Object.keys(words) as TimeFormat[]).find(
+    (one) => one !== format && Math.abs(ageOf(text, { now, format: one })) <= yearSeconds,
+  );
+  if (other !== undefined) return { reason: `its time is in ${words[other]}, and ${words[format]} are expected`, format: other };
+  const wanted = format === "rfc3339" ? "a time as in RFC 3339, such as 2026-12-31T18:00:00Z" : "a whole number";
+  if (!Number.isFinite(now)) return { reason: "the gateway's clock is not available" };
+  if (Number.isNaN(age)) return { reason: `the time of the signature is missing, or is not ${wanted}` };
+  if (age > tolerance) return { reason: `the signature is ${Math.ceil(age)} s old, and ${tolerance} s are allowed` };
+  return { reason: `the signature is ${Math.ceil(-age)} s in the future, and ${tolerance} s are allowed` };
 }
 
+/** The same for a time that is a member of the signed body. */
 export function judgeMember(
-  { timestamp }: SignatureScheme,
+  { timestamp, timeFormat = "seconds" }: SignatureScheme,
   { body, now, tolerance }: { readonly body: Buffer; readonly now: number; readonly tolerance: number },
-): string | undefined {
+): TimeFault | undefined {
   if (timestamp === undefined || !("member" in timestamp)) return undefined;
   const value = readMember(body, [timestamp.member]);
-  return judgeAge(typeof value === "number" ? String(value) : "", { now, tolerance, unit: timestamp.unit });
+  return judgeAge(typeof value === "number" ? String(value) : "", { now, tolerance, format: timeFormat });
+}
+
+/** Renders a time for `hooks send --sign`. */
+export function renderTime(now: number, format: TimeFormat): string {
+  if (format === "rfc3339") return new Date(now).toISOString();
+  return String(format === "milliseconds" ? Math.floor(now) : Math.floor(now / 1_000));
 }

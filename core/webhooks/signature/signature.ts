@@ -1,15 +1,16 @@
-/** Verifies signed requests: who sent them, how recent they are, and how to recognize a repetition. */
-import { hash } from "node:crypto";
+/** Compiles the signature of a mapping: checks its settings and its secrets. */
 import type { IncomingHttpHeaders } from "node:http";
-import { answerChallenge, type ChallengeAnswer, readMember } from "./challenge.ts";
+import { programCommand } from "../../contract/index.ts";
+import { answerChallenge, type ChallengeAnswer } from "./challenge.ts";
 import { createGreeting, type Greet } from "./greeting.ts";
-import { credentials, describeHeader, describeHmac, type SignatureScheme, type SignatureSettings, schemes } from "./schemes.ts";
+import { credentials, describeHeader, describeSigned, type SignatureScheme, type SignatureSettings, schemes } from "./schemes.ts";
 import { createSharedCheck, createSharedSigner, signerOf } from "./shared-secret.ts";
-import { judgeAge, judgeMember, readTimestamp } from "./signature-time.ts";
-import { checkPublicUrl, compileSignedText, publicUrls, type SignedText, signedForm } from "./signed-text.ts";
-import { createSigner, type Sign } from "./signing.ts";
-import { createSigningKey, decodeSignature, SecretError, type SignedPart, type SigningKey } from "./signing-key.ts";
-import type { SignatureFault, SignedRequest, Verdict } from "./verdict.ts";
+import { compileHeaderFormat, type HeaderFormat } from "./signature-header.ts";
+import { checkPublicUrl, compileSignedText, type SignedText } from "./signed-text.ts";
+import { createSigner, type Sign, SigningError } from "./signing.ts";
+import { createSigningKey, SecretError } from "./signing-key.ts";
+import type { SignedRequest, Verdict } from "./verdict.ts";
+import { createCheck, refuse, type SecretKey } from "./verification.ts";
 
 export interface Signature {
   /** Headers that code behind the check must not see. */
@@ -30,6 +31,8 @@ export interface Signature {
   readonly namedByHeaders?: true;
   /** The HTTP authentication scheme that it implements. */
   readonly authenticates?: "Basic" | "Bearer";
+  /** There is no secret yet: everything is refused, and the test of the platform will say the secret. */
+  readonly awaitsSecret?: true;
   /** The sender sends the secret itself instead of a signature. */
   readonly isShared?: true;
   /**
@@ -48,15 +51,15 @@ export class SignatureError extends Error {
 }
 
 const maxSecrets = 8;
-const maxSignatures = 16;
-const maxHeaderLength = 4_096;
-const defaultToleranceSeconds = 300;
-const hmacOptions = [
+/** The options that describe a sender without a scheme of its own. */
+const descriptions = [
   "header",
   "algorithm",
   "encoding",
   "prefix",
+  "format",
   "timestampHeader",
+  "timestampFormat",
   "idHeader",
   "payload",
   "secretEncoding",
@@ -69,13 +72,14 @@ export function compileSignature(settings: SignatureSettings, secrets: readonly 
   if (secrets.length > maxSecrets) throw new SignatureError("secret", `is a list of more than ${maxSecrets}`);
   if (secrets.some((secret) => secret.trim() === "")) throw new SignatureError("secret", "is blank");
   const scheme = chooseScheme(settings, secrets);
-  const text = compileText(scheme, settings);
+  const format = compileFormat(scheme);
+  const text = compileText(scheme, format, settings);
   const isShared = scheme.algorithm === "shared";
   const keys = isShared ? [] : compileKeys(scheme, secrets);
-  const verify = isShared ? createSharedCheck(scheme, secrets, settings.user) : createCheck(scheme, text, keys, settings);
+  const verify = isShared ? createSharedCheck(scheme, secrets, settings.user) : createCheck({ scheme, format, text, keys }, settings);
   const sign = isShared
     ? createSharedSigner(scheme, secrets, settings.user)
-    : createSigner(scheme, text, { keys: keys.map(({ key }) => key), settings });
+    : createSigner({ scheme, format, text }, { keys: keys.map(({ key }) => key), settings });
   const { challenge, greeting } = scheme;
   const needsUser = scheme.carrier === "basic";
   if (needsUser !== (settings.user !== undefined))
@@ -85,7 +89,7 @@ export function compileSignature(settings: SignatureSettings, secrets: readonly 
     );
   const digest = keys[0]?.key.digest;
   return {
-    secretHeaders: [scheme.header],
+    secretHeaders: [scheme.header, ...(scheme.otherNames === undefined ? [] : [scheme.otherNames.header])],
     signers: secrets.map(signerOf),
     verify,
     sign,
@@ -101,42 +105,78 @@ export function compileSignature(settings: SignatureSettings, secrets: readonly 
   };
 }
 
+/** The signature of a mapping whose secret the platform will show in its test. It accepts nothing. */
+export function compileAwaiting(settings: SignatureSettings): Signature {
+  const scheme = chooseScheme(settings, []);
+  if (scheme.algorithm !== "shared") compileText(scheme, compileFormat(scheme), settings);
+  return {
+    secretHeaders: [scheme.header],
+    signers: [],
+    awaitsSecret: true,
+    verify: () => ({
+      ...refuse("missing", "the mapping has no secret yet"),
+      hint: `Let the platform test the address, and set this to the value that \`${programCommand} hooks challenges\` shows.`,
+    }),
+    sign: () => {
+      throw new SigningError("the mapping has no secret yet");
+    },
+  };
+}
+
 function chooseScheme(settings: SignatureSettings, secrets: readonly string[]): SignatureScheme {
-  const { header } = settings;
-  if (settings.scheme === "hmac") {
-    if (header === undefined) throw new SignatureError("header", "is missing: the scheme hmac needs the header that carries the signature");
-    return describeHmac({ ...settings, header });
+  const { header, scheme, secretEncoding } = settings;
+  if (scheme === "hmac" || scheme === "public-key") {
+    if (header === undefined)
+      throw new SignatureError("header", `is missing: the scheme ${scheme} needs the header that carries the signature`);
+    checkAlgorithm(settings);
+    return describeSigned({ ...settings, header });
   }
-  const isHeader = settings.scheme === "header";
-  const foreign = hmacOptions.find((key) => settings[key] !== undefined && !(isHeader && (key === "header" || key === "prefix")));
-  if (foreign !== undefined) throw new SignatureError(foreign, "belongs to the scheme hmac only");
-  if (settings.scheme === "header") {
+  const isStandard = scheme === "standard-webhooks" || scheme === "svix";
+  const foreign = descriptions.find(
+    (key) =>
+      settings[key] !== undefined &&
+      !(scheme === "header" && (key === "header" || key === "prefix")) &&
+      !(isStandard && key === "secretEncoding"),
+  );
+  if (foreign !== undefined) throw new SignatureError(foreign, "belongs to the schemes hmac and public-key only");
+  if (scheme === "header") {
     if (header === undefined) throw new SignatureError("header", "is missing: the scheme header needs the header that carries the secret");
     return describeHeader({ ...settings, header });
   }
-  if (settings.scheme !== "gitlab" || !secrets.some((secret) => secret.startsWith("whsec_")))
-    return { ...schemes, ...credentials }[settings.scheme];
+  if (isStandard && secretEncoding !== undefined) return { ...schemes[scheme], secret: secretEncoding };
+  if (scheme !== "gitlab" || !secrets.some((secret) => secret.startsWith("whsec_"))) return { ...schemes, ...credentials }[scheme];
   if (secrets.every((secret) => secret.startsWith("whsec_"))) return schemes["standard-webhooks"];
   throw new SignatureError("secret", "mixes secret tokens and signing tokens (whsec_...): only one kind can apply");
 }
 
-function compileText(scheme: SignatureScheme, settings: SignatureSettings): SignedText {
+/** The algorithm is always the configuration's, never one that a request names. */
+function checkAlgorithm({ scheme, algorithm, secretEncoding }: SignatureSettings): void {
+  const isHash = algorithm?.startsWith("sha") ?? true;
+  if (scheme === "hmac" && !isHash) throw new SignatureError("algorithm", `is ${algorithm}, which needs the scheme public-key`);
+  if (scheme === "hmac") return;
+  if (algorithm === undefined)
+    throw new SignatureError("algorithm", "is missing: the scheme public-key needs ed25519, ecdsa-sha256 or rsa-sha256");
+  if (isHash) throw new SignatureError("algorithm", `is ${algorithm}, which needs the scheme hmac`);
+  if (secretEncoding !== undefined) throw new SignatureError("secretEncoding", "has no effect on a public key");
+}
+
+function compileFormat(scheme: SignatureScheme): HeaderFormat {
+  try {
+    return compileHeaderFormat(scheme);
+  } catch (error) {
+    throw new SignatureError("format", (error as Error).message);
+  }
+}
+
+function compileText(scheme: SignatureScheme, format: HeaderFormat, settings: SignatureSettings): SignedText {
   let text: SignedText;
   try {
     text = compileSignedText(scheme.signed);
   } catch (error) {
     throw new SignatureError("payload", (error as Error).message);
   }
-  const { uses, behindId } = text;
-  if (settings.scheme === "hmac") {
-    if (!uses.has("body")) throw new SignatureError("payload", "must contain {body}, or the body could be replaced");
-    if (uses.has("form")) throw new SignatureError("payload", "contains {form}, which is none of {body}, {timestamp}, {id} and {url}");
-    if (uses.has("timestamp") !== (scheme.timestamp !== undefined)) {
-      throw new SignatureError("payload", "must contain {timestamp} exactly when timestampHeader is set, or the time would not be signed");
-    }
-    if (uses.has("id") && scheme.idHeader === undefined) throw new SignatureError("idHeader", "is missing: the payload contains {id}");
-    if (uses.has("id") && behindId === "") throw new SignatureError("payload", "must have a character after {id} that ends it");
-  }
+  const { uses } = text;
+  if (settings.scheme === "hmac" || settings.scheme === "public-key") checkDescription(text, format, settings);
   if (settings.url !== undefined && !uses.has("url"))
     throw new SignatureError("url", "has no effect: this scheme does not sign the address");
   try {
@@ -147,9 +187,24 @@ function compileText(scheme: SignatureScheme, settings: SignatureSettings): Sign
   return text;
 }
 
-interface SecretKey {
-  readonly key: SigningKey;
-  readonly signer: string;
+/** Checks that nothing is left unsigned, and that the signed text can be read in one way only. */
+function checkDescription({ uses, idIsEnded }: SignedText, { contains }: HeaderFormat, settings: SignatureSettings): void {
+  const { timestampHeader, timestampFormat, idHeader } = settings;
+  const refuse = (key: string, message: string) => new SignatureError(key, message);
+  if (!uses.has("body")) throw refuse("payload", "must contain {body}, or the body could be replaced");
+  if (uses.has("form")) throw refuse("payload", "contains {form}, which is none of {body}, {timestamp}, {id}, {method} and {url}");
+  const hasTime = contains.has("timestamp") || timestampHeader !== undefined;
+  if (uses.has("timestamp") !== hasTime)
+    throw refuse(
+      "payload",
+      "must contain {timestamp} exactly when timestampHeader is set or format contains it, or the time would not be signed",
+    );
+  if (contains.has("timestamp") && timestampHeader !== undefined) throw refuse("timestampHeader", "contradicts {timestamp} in format");
+  if (contains.has("id") && idHeader !== undefined) throw refuse("idHeader", "contradicts {id} in format");
+  if (timestampFormat !== undefined && !hasTime) throw refuse("timestampFormat", "has no effect: no time is signed");
+  const hasId = contains.has("id") || idHeader !== undefined;
+  if (uses.has("id") && !hasId) throw refuse("idHeader", "is missing: the payload contains {id}");
+  if (uses.has("id") && !idIsEnded) throw refuse("payload", "must have a character or {timestamp} after {id} that ends it");
 }
 
 function compileKeys(scheme: SignatureScheme, secrets: readonly string[]): readonly SecretKey[] {
@@ -161,119 +216,4 @@ function compileKeys(scheme: SignatureScheme, secrets: readonly string[]): reado
       throw error;
     }
   });
-}
-
-const refuse = (fault: SignatureFault, reason: string): Verdict => ({ ok: false, fault, reason });
-
-function createCheck(
-  scheme: SignatureScheme,
-  text: SignedText,
-  keys: readonly SecretKey[],
-  settings: SignatureSettings,
-): Signature["verify"] {
-  const tolerance = settings.toleranceSeconds ?? defaultToleranceSeconds;
-  return (request) => {
-    const { headers, body, now, url } = request;
-    const value = headers[scheme.header];
-    if (typeof value !== "string" || value === "") return refuse("missing", `the header ${scheme.header} is missing`);
-    const items = splitHeader(value, scheme);
-    if (items === undefined) return refuse("wrong", `the header ${scheme.header} is malformed, or was sent twice`);
-    const timestamp = readTimestamp(scheme, headers, items);
-    if (timestamp === "") return refuse("missing", "the time of the signature is missing");
-    if (timestamp !== undefined) {
-      const stale = judgeAge(timestamp, { now, tolerance, unit: "seconds" });
-      if (stale !== undefined) return refuse("old", stale);
-    }
-    const id = text.uses.has("id") ? namedBy(headers, scheme.idHeader) : "";
-    if (id === undefined || (text.behindId !== "" && id.includes(text.behindId))) {
-      return refuse("missing", `the header ${scheme.idHeader} is missing, or is not an id`);
-    }
-    const form = text.uses.has("form") ? signedForm(body, url) : "";
-    if (form === undefined) return refuse("wrong", "the body does not match the digest in the address, or has too many fields");
-    const urls = text.uses.has("url") ? publicUrls(request, settings.url) : [""];
-    const texts = urls.map((address) => text.render({ body, timestamp: timestamp ?? "", id, url: address, form }));
-    const found = findSigned(texts, keys, { items, scheme });
-    if ("reason" in found) return refuse(found.fault, found.reason);
-    const { signer, signed } = found;
-    const stale = judgeMember(scheme, { body, now, tolerance });
-    if (stale !== undefined) return refuse("old", stale);
-    const deliveryId = identify(scheme, { headers, body, signed });
-    return deliveryId === undefined ? { ok: true, signer } : { ok: true, signer, deliveryId };
-  };
-}
-
-/** Splits the signature header. A value that Node joined from two headers is rejected; it contains a comma and a space. */
-function splitHeader(value: string, { separator }: SignatureScheme): readonly string[] | undefined {
-  if (value.length > maxHeaderLength) return undefined;
-  if (separator === undefined) return [value];
-  const items = passesOver(separator) ? value.split(separator).filter((item) => item !== "") : value.split(separator);
-  if (items.length > maxSignatures) return undefined;
-  if (passesOver(separator)) return value.includes(", ") ? undefined : items;
-  return items.every((item) => /^[a-z][a-z0-9]{0,15}=[A-Za-z0-9+/=_-]+$/.test(item)) ? items : undefined;
-}
-
-/** Whether unreadable items are ignored. Standard Webhooks allows signatures of future versions, and its reference library ignores them. */
-const passesOver = (separator: SignatureScheme["separator"]): boolean => separator === " ";
-
-interface Found {
-  readonly signed: readonly SignedPart[];
-  readonly signer: string;
-}
-
-/**
- * Finds the text that was signed, or the reason why there is none. Every key checks every signature, so that the time taken does not reveal
- * which one matches.
- */
-function findSigned(
-  texts: readonly (readonly SignedPart[])[],
-  keys: readonly SecretKey[],
-  { items, scheme }: { readonly items: readonly string[]; readonly scheme: SignatureScheme },
-): Found | { readonly fault: SignatureFault; readonly reason: string } {
-  let found: Found | undefined;
-  let presented = 0;
-  for (const { key, signer } of keys) {
-    const signatures: Buffer[] = [];
-    for (const item of items) {
-      if (!item.startsWith(key.prefix)) continue;
-      const { encoding, anyCase } = scheme;
-      const signature = decodeSignature(item.slice(key.prefix.length), { encoding, anyCase, length: key.length });
-      if (signature !== undefined) signatures.push(signature);
-      else if (!passesOver(scheme.separator))
-        return { fault: "wrong", reason: `the header ${scheme.header} contains something that is not a signature` };
-    }
-    presented += signatures.length;
-    for (const signed of texts) if (key.matches(signed, signatures)) found = { signed, signer };
-  }
-  if (found !== undefined) return found;
-  return presented === 0
-    ? { fault: "missing", reason: `the header ${scheme.header} contains no signature of this scheme` }
-    : { fault: "wrong", reason: "the signature does not match: another secret, or another body" };
-}
-
-/** The id in a header. Only visible characters are accepted, so that two headers joined by Node are not an id. */
-function namedBy(headers: IncomingHttpHeaders, name = ""): string | undefined {
-  const value = headers[name];
-  return typeof value === "string" && isName(value) ? value : undefined;
-}
-
-const isName = (text: string): boolean => /^[\x21-\x7e]{1,256}$/.test(text);
-
-function identify(
-  { delivery }: SignatureScheme,
-  { headers, body, signed }: { readonly headers: IncomingHttpHeaders; readonly body: Buffer; readonly signed: readonly SignedPart[] },
-): string | undefined {
-  const named = namedBy(headers, delivery.header);
-  if (named !== undefined) return named;
-  const member = delivery.member === undefined ? undefined : readMember(body, delivery.member);
-  if (typeof member === "string" && isName(member)) return member;
-  const without = delivery.without === undefined ? undefined : readMember(body, []);
-  if (typeof without === "object" && without !== null) {
-    return digestOf([JSON.stringify({ ...without, [delivery.without ?? ""]: undefined })]);
-  }
-  if (delivery.digest === undefined) return undefined;
-  return digestOf(delivery.digest === "body" ? [body] : signed);
-}
-
-function digestOf(parts: readonly SignedPart[]): string {
-  return `sha256:${hash("sha256", Buffer.concat(parts.map((part) => (typeof part === "string" ? Buffer.from(part, "utf8") : part))))}`;
 }

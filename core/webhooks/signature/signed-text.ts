@@ -3,13 +3,17 @@ import { hash } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { SignedPart } from "./signing-key.ts";
 
-const variables = ["body", "timestamp", "id", "url", "form"] as const;
+const variables = ["body", "timestamp", "id", "method", "url", "form"] as const;
 export type SignedVariable = (typeof variables)[number];
 
 export interface SignedText {
   readonly uses: ReadonlySet<SignedVariable>;
-  /** The text after {id}. An id that contains it would be ambiguous: the signed text could be split elsewhere. */
+  /**
+   * What ends the id: the text after {id}, which an id must not contain, or the time, whose form and freshness fix where it begins. Without
+   * either, the signed text could be split elsewhere.
+   */
   readonly behindId: string;
+  readonly idIsEnded: boolean;
   render(values: Readonly<Partial<Record<SignedVariable, SignedPart>>>): readonly SignedPart[];
 }
 
@@ -18,12 +22,13 @@ export function compileSignedText(text: string): SignedText {
   const parts = text.split(/(\{[^{}]*\})/).filter((part) => part !== "");
   const nameOf = (part: string): SignedVariable | undefined => variables.find((name) => part === `{${name}}`);
   const odd = parts.find((part) => /[{}]/.test(part) && nameOf(part) === undefined);
-  if (odd !== undefined) throw new Error(`contains ${odd}, which is none of {body}, {timestamp}, {id} and {url}`);
+  if (odd !== undefined) throw new Error(`contains ${odd}, which is none of {body}, {timestamp}, {id}, {method} and {url}`);
   const atId = parts.indexOf("{id}");
   const behind = atId === -1 ? "" : (parts[atId + 1] ?? "");
   return {
     uses: new Set(parts.map(nameOf).filter((name) => name !== undefined)),
     behindId: nameOf(behind) === undefined ? behind : "",
+    idIsEnded: behind !== "" && (nameOf(behind) === undefined || nameOf(behind) === "timestamp"),
     render: (values) =>
       parts.map((part) => {
         const name = nameOf(part);

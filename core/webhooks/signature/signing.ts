@@ -1,6 +1,8 @@
 /** Signs a request as its platform does, so that an operator can test the signature check. */
 import { parseExactJson, parseJson } from "../../http/index.ts";
 import type { SignatureScheme, SignatureSettings } from "./schemes.ts";
+import type { HeaderFormat } from "./signature-header.ts";
+import { renderTime } from "./signature-time.ts";
 import { publicUrls, type SignedText, signedForm } from "./signed-text.ts";
 import type { SigningKey } from "./signing-key.ts";
 
@@ -10,6 +12,8 @@ export interface UnsignedRequest {
   readonly body: Buffer;
   /** Path and query. */
   readonly url: string;
+  /** Absent: POST. */
+  readonly method?: string;
   readonly now: number;
   /** Creates the delivery's id, if the scheme signs one and the headers have none. */
   readonly newId: () => string;
@@ -28,16 +32,15 @@ export type Sign = (request: UnsignedRequest) => SignedParts;
 export class SigningError extends Error {}
 
 export function createSigner(
-  scheme: SignatureScheme,
-  text: SignedText,
+  { scheme, format, text }: { readonly scheme: SignatureScheme; readonly format: HeaderFormat; readonly text: SignedText },
   { keys, settings }: { readonly keys: readonly SigningKey[]; readonly settings: SignatureSettings },
 ): Sign {
   const { header, timestamp: place, idHeader } = scheme;
-  return ({ headers, body: given, url, now, newId }) => {
+  return ({ headers, body: given, url, method = "POST", now, newId }) => {
     const key = keys.find(({ sign }) => sign !== undefined);
     if (key?.sign === undefined) throw new SigningError("only the platform has the private key; the configuration has the public key");
     const body = place !== undefined && "member" in place ? withMembers(given, (root) => ({ ...root, [place.member]: now })) : given;
-    const timestamp = String(Math.floor(now / 1_000));
+    const timestamp = renderTime(now, scheme.timeFormat ?? "seconds");
     const id = (idHeader === undefined ? undefined : headers[idHeader]) ?? newId();
     if (text.uses.has("id") && text.behindId !== "" && id.includes(text.behindId))
       throw new SigningError(`the header ${idHeader} contains ${JSON.stringify(text.behindId)}, which ends the id`);
@@ -45,12 +48,12 @@ export function createSigner(
     if (form === undefined)
       throw new SigningError("bodySHA256 in the query is not the digest of the body, or the form has too many fields");
     const [address = ""] = text.uses.has("url") ? publicUrls({ headers, url }, settings.url) : [];
-    const digest = key.sign(text.render({ body, timestamp, id, url: address, form })).toString(scheme.encoding);
+    const digest = key.sign(text.render({ body, timestamp, id, method, url: address, form })).toString(scheme.encoding);
     const signature = `${key.prefix}${digest}`;
     return {
       body,
       headers: {
-        [header]: place !== undefined && "field" in place ? `${place.field}=${timestamp}${scheme.separator}${signature}` : signature,
+        [header]: format.write({ signature, timestamp, id }),
         ...(place !== undefined && "header" in place ? { [place.header]: timestamp } : {}),
         ...(idHeader === undefined ? {} : { [idHeader]: id }),
       },

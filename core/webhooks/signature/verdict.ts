@@ -7,6 +7,8 @@ export interface SignedRequest {
   readonly body: Buffer;
   /** Path and query as sent. */
   readonly url: string;
+  /** Absent: POST. */
+  readonly method?: string;
   readonly now: number;
 }
 
@@ -18,7 +20,14 @@ export interface SignedRequest {
  */
 export type Verdict =
   | { readonly ok: true; readonly signer: string; readonly deliveryId?: string }
-  | { readonly ok: false; readonly fault: SignatureFault; readonly reason: string };
+  | {
+      readonly ok: false;
+      readonly fault: SignatureFault;
+      readonly reason: string;
+      /** What to change, if it is not what the fault suggests, and the setting for it. */
+      readonly hint?: string;
+      readonly setting?: "secret" | "verifyToken" | "timestampFormat";
+    };
 
 /** `old`: its time is too far from now, in either direction. */
 export type SignatureFault = "missing" | "wrong" | "old";

@@ -1,8 +1,8 @@
 /** Determines what a delivery would cause, with the mappings' own code up to the point where something would be stored. */
 import { type Json, reasonOf } from "../../contract/index.ts";
 import type { ProblemCode } from "../../http/index.ts";
-import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns, renderFields } from "../mapping/mapped.ts";
-import type { Mapping, MappingTable } from "../mapping/mapping.ts";
+import { type Mapping, type MappingTable, methodOf } from "../mapping/compiled-mapping.ts";
+import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns, renderFields } from "../mapping/plan-runs.ts";
 import type { HookDelivery } from "../mapping/webhook-delivery.ts";
 import type { Fields } from "../runs/fields.ts";
 
@@ -105,6 +105,8 @@ function whyNot(
   mapping: Mapping,
   { delivery, here, taken }: { readonly delivery: HookDelivery; readonly here: ReadonlySet<Mapping>; readonly taken: Mapping | undefined },
 ): string | undefined {
+  const method = methodOf(mapping);
+  if (method !== (delivery.method ?? "POST")) return `it takes ${method} requests`;
   const matched = mapping.match.test(delivery);
   if (matched !== true) return matched;
   if (!here.has(mapping)) return "another mapping requires a signature at this path";

@@ -3,7 +3,7 @@ import { reasonOf } from "../../contract/index.ts";
 import { HttpProblem } from "../../http/index.ts";
 import type { RouteDefinition } from "../../sdk/contract.ts";
 import type { Recordings } from "../endpoint/recordings.ts";
-import { MappingFailure } from "../mapping/mapped.ts";
+import { MappingFailure } from "../mapping/plan-runs.ts";
 import type { Replayed } from "./replay.ts";
 
 export interface HookManagementDeps {

@@ -6,13 +6,13 @@ import type { IncomingHttpHeaders } from "node:http";
 import type { Json } from "../../contract/index.ts";
 import { HttpProblem, parseExactJson } from "../../http/index.ts";
 import type { Store } from "../../state/index.ts";
-import type { AcceptInput } from "../endpoint/mapped-requests.ts";
+import type { AcceptInput } from "../endpoint/answer-delivery.ts";
 import { chooseMapping, type Posted } from "../mapping/choose.ts";
+import type { MappingTable } from "../mapping/compiled-mapping.ts";
 import { isDelivery, readKept } from "../mapping/kept.ts";
-import { type MappedDeps, planRuns } from "../mapping/mapped.ts";
-import { type KeptDelivery, runEvents } from "../mapping/mapped-events.ts";
-import type { MappingTable } from "../mapping/mapping.ts";
 import type { BodyKind } from "../mapping/payload.ts";
+import { type MappedDeps, planRuns } from "../mapping/plan-runs.ts";
+import { type KeptDelivery, runEvents } from "../mapping/run-events.ts";
 
 export interface ReplayDeps extends MappedDeps {
   readonly store: Pick<Store, "event" | "body">;
@@ -61,10 +61,10 @@ export async function replayDelivery(eventId: string, deps: ReplayDeps): Promise
 }
 
 /**
- * Reconstructs the request. For a list element, the parsed payload is known, and the mapping is selected by the kind of the whole delivery.
+ * Reconstructs the request. For a list element and a multipart form, the parsed payload is known, and the mapping is selected by the kind of the whole delivery.
  */
-function postedOf({ path, headers, query, body, kind, sentAs }: KeptDelivery, now: number): Posted {
+function postedOf({ path, method, headers, query, body, kind, sentAs }: KeptDelivery, now: number): Posted {
   const type: IncomingHttpHeaders = { "content-type": types[sentAs ?? kind] };
   const read = sentAs === undefined ? {} : { payload: parseExactJson(body) as Json };
-  return { path, type, headers, query, body: Buffer.from(body), ...read, now: new Date(now).toISOString() };
+  return { path, ...(method && { method }), type, headers, query, body: Buffer.from(body), ...read, now: new Date(now).toISOString() };
 }

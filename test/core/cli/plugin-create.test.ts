@@ -5,7 +5,7 @@ import { pluginKinds } from "../../../core/cli/plugins/commands.ts";
 import { ownCopy } from "../../../core/cli/plugins/own-copy.ts";
 import { checkPluginName } from "../../../core/cli/plugins/plugin-name.ts";
 import { hooksSchema } from "../../../core/config/schema/hooks.ts";
-import { reservedPaths } from "../../../core/webhooks/mapping/mapping-rules.ts";
+import { reservedPaths } from "../../../core/webhooks/mapping/check-mapping.ts";
 import { temporaryHome } from "./command.ts";
 import { run } from "./command-runner.ts";
 

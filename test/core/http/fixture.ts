@@ -4,11 +4,11 @@ import Value from "typebox/value";
 import { configSchema, type GatewayConfig } from "../../../core/config/schema.ts";
 import { createHttpServer, type HttpServer, type HttpServerOptions } from "../../../core/http/server.ts";
 import type { PresetDefinition } from "../../../core/sdk/contract.ts";
+import type { AcceptInput } from "../../../core/webhooks/endpoint/answer-delivery.ts";
 import { registerWebhooks, type WebhookDeps } from "../../../core/webhooks/endpoint/endpoints.ts";
-import type { AcceptInput } from "../../../core/webhooks/endpoint/mapped-requests.ts";
 import { createResults } from "../../../core/webhooks/endpoint/results.ts";
-import type { MappingTable } from "../../../core/webhooks/mapping/mapping.ts";
-import { compileMappings } from "../../../core/webhooks/mapping/mappings.ts";
+import { compileMappings } from "../../../core/webhooks/mapping/compile-mappings.ts";
+import type { MappingTable } from "../../../core/webhooks/mapping/compiled-mapping.ts";
 
 function buildConfig(change: Record<string, unknown> = {}): GatewayConfig {
   return Value.Default(configSchema, { gateway: { port: 0 }, ...change }) as GatewayConfig;

@@ -2,8 +2,8 @@ import { describe, expect, test } from "vitest";
 import { checkConfig } from "../../../core/config/reading/load.ts";
 import { HostError } from "../../../core/contract/errors.ts";
 import type { PresetDefinition } from "../../../core/sdk/contract.ts";
-import type { MappingTable } from "../../../core/webhooks/mapping/mapping.ts";
-import { compileMappings } from "../../../core/webhooks/mapping/mappings.ts";
+import { compileMappings } from "../../../core/webhooks/mapping/compile-mappings.ts";
+import type { MappingTable } from "../../../core/webhooks/mapping/compiled-mapping.ts";
 
 const uptime: PresetDefinition = { id: "uptime", path: "uptime", mappings: [{ name: "Uptime", messageTemplate: "{{ monitor }}" }] };
 const signature = { scheme: "github", secret: "a signing secret" };
@@ -114,7 +114,7 @@ describe("a mapping with an error is told by its path, and goes on owning its re
       "an option of another scheme",
       { mappings: [at("a", { signature: { ...signature, prefix: "x" } })] },
       "hooks.mappings[0].signature.prefix",
-      "hmac only",
+      "hmac and public-key only",
     ],
     ["a value of a wrong type", { mappings: [at("a", { status: 418 })] }, "", ""],
   ])("%s", (_rule, hooks, path, words) => {

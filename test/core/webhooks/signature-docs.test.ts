@@ -11,6 +11,7 @@ test("the page has a row for each scheme, with its header", () => {
   expect(Object.fromEntries(rows)).toEqual({
     ...Object.fromEntries(Object.entries(schemes).map(([name, { header }]) => [name, header])),
     hmac: "header",
+    "public-key": "header",
   });
 });
 

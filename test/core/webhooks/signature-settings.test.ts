@@ -7,6 +7,7 @@ import { publicUrl, senderOf } from "../../support/senders.ts";
 import { errorsOf, load } from "../config/fixture.ts";
 
 const now = 1_760_000_000_000;
+const asText = 'if the sender uses it as text, set secretEncoding: "text"';
 
 function refusal(settings: SignatureSettings, secrets: readonly string[] = ["a secret"]): string {
   try {
@@ -33,10 +34,10 @@ describe("secrets", () => {
 
   test("one that is no key of its scheme is refused, and not quoted", () => {
     const cases: readonly (readonly [SignatureSettings, string, string])[] = [
-      [{ scheme: "standard-webhooks" }, "not base64!", "secret is not base64 after whsec_"],
-      [{ scheme: "standard-webhooks" }, "whsec_", "secret is not base64 after whsec_"],
+      [{ scheme: "standard-webhooks" }, "not base64!", `secret is not base64 after whsec_; ${asText}`],
+      [{ scheme: "standard-webhooks" }, "whsec_", `secret is not base64 after whsec_; ${asText}`],
       [{ scheme: "standard-webhooks" }, "whsec_abc", "taken"],
-      [{ scheme: "standard-webhooks" }, "whsec_abcde", "secret is not base64 after whsec_"],
+      [{ scheme: "standard-webhooks" }, "whsec_abcde", `secret is not base64 after whsec_; ${asText}`],
       [{ scheme: "standard-webhooks" }, "whpk_abcd", "secret is not a public key of 32 bytes in base64"],
       [{ scheme: "standard-webhooks" }, "whsk_abcd", "secret is a private key (whsk_...): use the public key (whpk_...)"],
       [{ scheme: "discord" }, "abcd", "secret is not a public key of 32 bytes in hex"],
@@ -87,8 +88,8 @@ describe("in a configuration", () => {
 
 describe("options", () => {
   test("those of hmac are refused elsewhere, and an address where none is signed", () => {
-    expect(refusal({ scheme: "github", header: "X-Signature" })).toBe("header belongs to the scheme hmac only");
-    expect(refusal({ scheme: "stripe", payload: "{body}" })).toBe("payload belongs to the scheme hmac only");
+    expect(refusal({ scheme: "github", header: "X-Signature" })).toBe("header belongs to the schemes hmac and public-key only");
+    expect(refusal({ scheme: "stripe", payload: "{body}" })).toBe("payload belongs to the schemes hmac and public-key only");
     expect(refusal({ scheme: "github", url: publicUrl })).toContain("url has no effect");
     expect(refusal({ scheme: "hmac", header: "X-S", url: publicUrl })).toContain("url has no effect");
   });
@@ -102,9 +103,11 @@ describe("options", () => {
     );
     expect(refusal({ ...hmac, timestampHeader: "X-T" })).toContain("payload must contain {timestamp} exactly when timestampHeader is set");
     expect(refusal({ ...hmac, payload: "{id}.{body}" })).toContain("idHeader is missing");
-    expect(refusal({ ...hmac, payload: "{id}{body}", idHeader: "X-I" })).toContain("payload must have a character after {id}");
+    expect(refusal({ ...hmac, payload: "{id}{body}", idHeader: "X-I" })).toContain(
+      "payload must have a character or {timestamp} after {id}",
+    );
     for (const payload of ["{body}{nonce}", "{body}{form}", "{body}}", "{{body}}", "{Body}", "{body}{constructor}"]) {
-      expect(refusal({ ...hmac, payload }), payload).toContain("which is none of {body}, {timestamp}, {id} and {url}");
+      expect(refusal({ ...hmac, payload }), payload).toContain("which is none of {body}, {timestamp}, {id}, {method} and {url}");
     }
     expect(refusal({ ...hmac, payload: "v1:{timestamp}:{id}:{body}", timestampHeader: "X-T", idHeader: "X-I" })).toBe("taken");
   });

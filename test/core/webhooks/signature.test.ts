@@ -18,7 +18,7 @@ const hexOf = (text: string, secret: string): string => createHmac("sha256", sec
 
 test("every scheme of the table has a sender here", () => {
   const tested = new Set(senders.map(({ settings }) => settings.scheme));
-  expect([...Object.keys(schemes), "hmac"].filter((name) => !tested.has(name as SignatureSettings["scheme"]))).toEqual([]);
+  expect([...Object.keys(schemes), "hmac", "public-key"].filter((name) => !tested.has(name as SignatureSettings["scheme"]))).toEqual([]);
 });
 
 describe.each(senders)("$name", (sender) => {
@@ -26,7 +26,7 @@ describe.each(senders)("$name", (sender) => {
 
   test("what the platform signs is taken, and its signature is hidden", () => {
     expect(verify(sender, sent)).toMatchObject({ ok: true });
-    expect(compileSignature(sender.settings, [sender.secret]).secretHeaders).toEqual([sender.header]);
+    expect(compileSignature(sender.settings, [sender.secret]).secretHeaders).toContain(sender.header);
   });
 
   test("another secret, or no signature, is refused", () => {
@@ -115,7 +115,8 @@ describe.each(signed)("$name, which signs the body", (sender) => {
     for (let bit = start * 8; bit < value.length * 8; bit += 1) {
       const flipped = Buffer.from(value);
       flipped.writeUInt8((flipped[bit >> 3] ?? 0) ^ (1 << (bit & 7)), bit >> 3);
-      if (sender.name === "hmac" && flipped.toString("latin1").toLowerCase() === value.toString("latin1")) continue;
+      if (/^(hmac|public-key)$/.test(sender.settings.scheme) && flipped.toString("latin1").toLowerCase() === value.toString("latin1"))
+        continue;
       expect(verify(sender, withHeader(sent, sender.header, flipped.toString("latin1"))).ok, flipped.toString("latin1")).toBe(false);
     }
   });

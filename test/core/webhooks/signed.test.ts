@@ -175,7 +175,7 @@ describe("a signed path", () => {
     }
     expect(hooks.table().problems.map(({ severity, path, message }) => `${severity} ${path} ${message}`)).toEqual([
       "error hooks.mappings[0].signature.secret is blank",
-      "error hooks.mappings[1].signature.secret is not base64 after whsec_",
+      'error hooks.mappings[1].signature.secret is not base64 after whsec_; if the sender uses it as text, set secretEncoding: "text"',
     ]);
   });
 });

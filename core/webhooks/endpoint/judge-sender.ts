@@ -1,18 +1,34 @@
 /** Verifies the sender of a request to a mapping: by the headers alone if they are enough, otherwise by the signed content. */
 import type { IncomingMessage } from "node:http";
-import type { HttpProblem } from "../../http/index.ts";
-import type { MappingTable } from "../mapping/mapping.ts";
+import { HttpProblem } from "../../http/index.ts";
+import type { MappingTable } from "../mapping/compiled-mapping.ts";
+import type { ChallengeAnswer } from "../signature/challenge.ts";
 import { createSignatureFaults, SignatureProblem } from "../signature/signature-faults.ts";
 import type { Unverified } from "../signature/verdict.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { addressRefused, type MappedChecks, type MappedTarget } from "./checks.ts";
-import { type Verified, verifySigned } from "./signed.ts";
+import { createMappingChallenges, type MappingChallenges } from "./mapping-challenges.ts";
+import type { ShownChallenge } from "./shown-challenges.ts";
+import { type ReceivedBody, type Verified, verifyBody, verifySigned } from "./signed.ts";
 
 const nothing = Buffer.alloc(0);
+const notCounted = new HttpProblem("unauthorized", "A test of the address without a credential.");
+
+const hasUnsignedTest = ({ challenges }: MappedTarget["way"]): boolean =>
+  challenges.some(({ challenge }) => challenge?.unsigned === true && challenge.needsBody);
 
 export interface MappedSenders extends MappedChecks {
-  /** Counts a wrong signature like a wrong token. A valid one may be a replay, so it does not prove anything yet. */
-  verify(raw: IncomingMessage, target: MappedTarget, body: Buffer): Verified;
+  /**
+   * Counts a wrong signature like a wrong token. A valid one may be a replay, so it does not prove anything yet. Returns the answer to a test
+   * of the platform, if the request is one that needs no signature. Throws `HttpProblem`.
+   */
+  verify(
+    raw: IncomingMessage,
+    target: MappedTarget,
+    request: { readonly body: ReceivedBody; readonly query: string },
+  ): Verified | ChallengeAnswer;
+  /** Answers a test of the platform with a valid credential. */
+  readonly testVerified: MappingChallenges["verified"];
   /** Whether the secret that verified a delivery still belongs to its path. */
   signs(verified: Verified, path: string): boolean;
 }
@@ -23,20 +39,27 @@ export function createMappedSenders(
     readonly clientAddress: (request: IncomingMessage) => string;
     readonly now: () => number;
     readonly log: { warn(fields: object, message: string): void };
+    readonly onShown?: (shown: ShownChallenge) => void;
   },
   authenticate: Authenticate,
 ): MappedSenders {
   const faults = createSignatureFaults(deps);
+  const challenges = createMappingChallenges(deps, {
+    tooMany(raw, { way }) {
+      const counted = authenticate.failed(raw, way.credential, notCounted);
+      return counted === notCounted ? undefined : counted;
+    },
+  });
 
   function refusal(
     raw: IncomingMessage,
     { path, way }: MappedTarget,
-    { fault, reason, setting = "secret" }: Unverified & { readonly setting?: "secret" | "verifyToken" },
+    { fault, reason, hint, setting = "secret" }: Unverified,
   ): HttpProblem {
     const signatures = way.signatures.map(({ signature }) => signature);
     const authenticates = signatures.find((signature) => signature.authenticates !== undefined)?.authenticates;
     const problem = new SignatureProblem(
-      { fault, reason },
+      { fault, reason, hint },
       {
         path: way.mappings.find(({ signedBy }) => signedBy !== undefined)?.placeOf(["signature", setting]) ?? "hooks.mappings",
         sent: setting === "verifyToken" || signatures.every(({ isShared }) => isShared === true),
@@ -51,11 +74,14 @@ export function createMappedSenders(
     return counted;
   }
 
-  function verify(raw: IncomingMessage, target: MappedTarget, body: Buffer): Verified {
-    const verified = verifySigned(target.way, { raw, body, now: deps.now() });
+  const verify: MappedSenders["verify"] = (raw, target, { body, query }) => {
+    const verified = verifyBody(target.way, { raw, body, now: deps.now() });
     if (!("ok" in verified)) return verified;
+    const test = challenges.unsigned({ raw, target, query }, body.content);
+    if (test instanceof HttpProblem) throw test;
+    if (test !== undefined) return test;
     throw refusal(raw, target, verified);
-  }
+  };
 
   const isHeld = (raw: IncomingMessage, { way }: MappedTarget): boolean =>
     way.mappings.length > 0 && way.mappings.every(({ admits }) => admits?.(deps.clientAddress(raw)) === false);
@@ -70,13 +96,22 @@ export function createMappedSenders(
         const greeted = signature.greet?.({ method: raw.method ?? "", query });
         if (greeted !== undefined) return "ok" in greeted ? refusal(raw, target, { ...greeted, setting: "verifyToken" }) : greeted;
       }
+      const test = challenges.byHeaders({ raw, target, query });
+      if (test !== undefined) return test;
       if (way.signatures.every(({ signature }) => signature.headersOnly === true)) {
         const verified = verifySigned(way, { raw, body: nothing, now: deps.now() });
+        // This may be the test of a platform, which its body shows.
+        if ("ok" in verified && raw.method === "POST" && hasUnsignedTest(way)) return undefined;
         if ("ok" in verified) return refusal(raw, target, verified);
         authenticate.proved(raw, way.credential);
       }
       return undefined;
     },
+    test: (raw, target, query) => {
+      if (target.way.challenges.length === 0) return undefined;
+      return isHeld(raw, target) ? addressRefused : challenges.byHeaders({ raw, target, query });
+    },
+    testVerified: challenges.verified,
     held: (raw, target) => (isHeld(raw, target) ? addressRefused : undefined),
     verify,
     signs: ({ signer }, path) =>

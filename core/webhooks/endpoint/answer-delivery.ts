@@ -4,7 +4,9 @@ import { HttpProblem } from "../../http/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { AcceptedEvent } from "../../state/index.ts";
 import { chooseMapping, type Posted } from "../mapping/choose.ts";
-import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns } from "../mapping/mapped.ts";
+import type { Mapping } from "../mapping/compiled-mapping.ts";
+import { isMultipart } from "../mapping/multipart.ts";
+import { type MappedDeps, type MappedRun, MappingFailure, type Plan, planRuns } from "../mapping/plan-runs.ts";
 import {
   failureRecord,
   type Handed,
@@ -16,8 +18,7 @@ import {
   nothingRecord,
   runEvents,
   type Settled,
-} from "../mapping/mapped-events.ts";
-import type { Mapping } from "../mapping/mapping.ts";
+} from "../mapping/run-events.ts";
 import { addressRefused } from "./checks.ts";
 import { bodyFingerprint } from "./idempotency.ts";
 import type { RunAnswer } from "./results.ts";
@@ -93,7 +94,13 @@ export async function answerMapped(request: MappedRequest, deps: MappedRequestDe
   if (chosen === undefined) return undefined;
   const { mapping, delivery, kind } = chosen;
   if (request.client !== undefined && mapping.admits?.(request.client()) === false) throw addressRefused;
-  const kept = keepDelivery(delivery, { body: request.posted.body, kind, mapping, handed: request.handed });
+  const kept = keepDelivery(delivery, {
+    body: request.posted.body,
+    kind,
+    mapping,
+    handed: request.handed,
+    isMultipart: isMultipart(request.posted.type["content-type"]),
+  });
   let plan: Plan;
   try {
     const planned = planRuns(mapping, delivery, deps);

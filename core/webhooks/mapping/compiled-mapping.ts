@@ -6,12 +6,14 @@
  */
 import { hash } from "node:crypto";
 import type { GatewayConfig, Problem, Segment } from "../../config/index.ts";
+import type { Json } from "../../contract/index.ts";
 import { createAddressList } from "../../http/index.ts";
 import type { Signature } from "../signature/signature.ts";
 import { trimSlashes } from "./address.ts";
+import { ChallengeError, type ChallengeSettings, compileChallenge, type DeclaredChallenge } from "./declared-challenge.ts";
 import { compileMatch, type Match, MatchError } from "./match.ts";
 import type { BodyKind } from "./payload.ts";
-import { compilePayloadPath, PayloadPathError, type PayloadReader, parsePayloadPath } from "./payload-path.ts";
+import { PayloadPathError, parsePayloadPath } from "./payload-path.ts";
 import { compileTemplate, type Template, TemplateError } from "./template.ts";
 
 export type HookSettings = GatewayConfig["hooks"];
@@ -39,8 +41,8 @@ export interface MappingSource {
 /** A list in the payload with one run for each element. */
 export interface ForEach {
   readonly path: string;
-  readonly keys: readonly string[];
-  readonly read: PayloadReader;
+  /** The keys of the list; none for `payload` if the payload is a list itself. */
+  keysIn(payload: Json): readonly string[];
 }
 
 export interface SignedBy {
@@ -55,6 +57,8 @@ export interface Mapping extends MappingSource {
   /** Whether a client address may call the mapping; absent: all may. */
   readonly admits?: (address: string) => boolean;
   readonly forEach?: ForEach;
+  /** How the platform tests the URL. */
+  readonly challenge?: DeclaredChallenge;
   readonly templates: readonly (readonly [TemplateField, Template])[];
   /** The separate values in the session key. If one is missing, strangers would share the key. */
   readonly keyParts: readonly Template[];
@@ -80,6 +84,7 @@ export type Report = (
 export interface CompiledParts {
   readonly match?: Match;
   readonly forEach?: ForEach;
+  readonly challenge?: DeclaredChallenge;
   readonly templates: readonly (readonly [TemplateField, Template])[];
 }
 
@@ -100,7 +105,18 @@ export function compileParts({ settings }: MappingSource, report: Report): Compi
       return [];
     }
   });
-  return { templates, ...(match === undefined ? {} : { match }), ...(forEach === undefined ? {} : { forEach }) };
+  const challenge = settings.challenge === undefined ? undefined : compileChallengeOf(settings.challenge, report);
+  return { templates, ...(match && { match }), ...(forEach && { forEach }), ...(challenge && { challenge }) };
+}
+
+function compileChallengeOf(settings: ChallengeSettings, report: Report): DeclaredChallenge | undefined {
+  try {
+    return compileChallenge(settings);
+  } catch (error) {
+    if (!(error instanceof ChallengeError)) throw error;
+    report(["challenge", ...error.at], error.message);
+    return undefined;
+  }
 }
 
 function compileMatchOf({ match }: MappingSettings, report: Report): Match | undefined {
@@ -117,10 +133,12 @@ function compileMatchOf({ match }: MappingSettings, report: Report): Match | und
 
 function compileForEach(path: string, report: Report): ForEach | undefined {
   try {
-    return { path, keys: parsePayloadPath(path), read: compilePayloadPath(path) };
+    const keys = parsePayloadPath(path);
+    const isRoot = keys.length === 1 && keys[0] === "payload";
+    return { path, keysIn: (payload) => (isRoot && Array.isArray(payload) ? [] : keys) };
   } catch (error) {
     if (!(error instanceof PayloadPathError)) throw error;
-    report(["forEach"], error.message, { hint: "Name a list of the payload, such as messages." });
+    report(["forEach"], error.message, { hint: "Name a list of the payload, such as messages, or payload if it is a list itself." });
     return undefined;
   }
 }
@@ -131,7 +149,7 @@ export function finishMapping(
   parts: CompiledParts,
   { signedBy, faulty }: { readonly signedBy?: SignedBy | undefined; readonly faulty: boolean },
 ): Mapping | undefined {
-  const { match, forEach, templates } = parts;
+  const { match, forEach, challenge, templates } = parts;
   // A signed mapping without a path would check the requests of every sender.
   if (match === undefined || (match.path === undefined && source.settings.signature !== undefined)) return undefined;
   const { settings } = source;
@@ -148,13 +166,20 @@ export function finishMapping(
     kinds: kindsOf(settings, signedBy),
     keyParts: (sessionKey?.reads ?? []).map((read) => compileTemplate(`{{ ${read} }}`)),
     ...(forEach === undefined ? {} : { forEach }),
+    ...(challenge === undefined || faulty ? {} : { challenge }),
     ...(signedBy === undefined ? {} : { signedBy }),
     ...(settings.addresses === undefined ? {} : { admits: createAddressList(settings.addresses) }),
   };
 }
 
-/** The kinds of body to accept. Some platforms post both forms and JSON, whatever the mapping says. */
-function kindsOf({ body }: MappingSettings, signedBy: SignedBy | undefined): readonly BodyKind[] {
+/** The method of the requests that a mapping takes. */
+export const methodOf = ({ settings }: Pick<MappingSource, "settings">): HookMethod => settings.method ?? "POST";
+
+export type HookMethod = "GET" | "POST";
+
+/** The kinds of body to accept. Some platforms post both forms and JSON, whatever the mapping says. The query of a GET is a form. */
+function kindsOf({ body, method }: MappingSettings, signedBy: SignedBy | undefined): readonly BodyKind[] {
+  if (method === "GET") return ["form"];
   const kind = signedBy?.signature.bodyKind;
   if (kind === "text-json") return [kind];
   return kind === undefined ? [body] : ["json", "form"];
@@ -165,12 +190,16 @@ export interface Way {
   /** True if a signature is required instead of the hook token. */
   readonly signed: boolean;
   readonly mappings: readonly Mapping[];
+  /** The mappings that declare how their platform tests the URL. */
+  readonly challenges: readonly Mapping[];
   /** The distinct signatures of the mappings. */
   readonly signatures: readonly SignedBy[];
   /** Identifies the signatures' secrets, for counting failures. */
   readonly credential: string;
-  /** All kinds of body that the mappings accept, those of the first mapping first. */
+  /** All kinds of body that the mappings for POST accept, those of the first mapping first. */
   readonly kinds: readonly BodyKind[];
+  /** The methods that the mappings take; POST if there are none. */
+  readonly methods: readonly HookMethod[];
 }
 
 export interface MappingTable {
@@ -210,15 +239,18 @@ export function createTable(
 }
 
 function wayOf(mappings: readonly Mapping[], signedPath: string | undefined): Way {
-  const kinds = new Set(mappings.flatMap((mapping) => mapping.kinds));
+  const kinds = new Set(mappings.flatMap((mapping) => (methodOf(mapping) === "POST" ? mapping.kinds : [])));
+  const methods = new Set(mappings.map(methodOf));
   const signatures = signedPath === undefined ? [] : [...new Set(mappings.flatMap(({ signedBy }) => signedBy ?? []))];
   const signers = signatures.flatMap(({ signature }) => signature.signers);
   return {
     signed: signedPath !== undefined,
     mappings,
+    challenges: mappings.filter(({ challenge }) => challenge !== undefined),
     signatures,
     credential: `signature ${signedPath}:${hash("sha256", signers.join())}`,
     kinds: [...kinds],
+    methods: methods.size === 0 ? ["POST"] : [...methods],
   };
 }
 

@@ -3,7 +3,7 @@
 import { checkTrustedProxy } from "../../http/index.ts";
 import { choicesOf } from "../runs/agent.ts";
 import { type HookPolicies, sessionKeyRefusal } from "../runs/policy.ts";
-import type { CompiledParts, HookSettings, MappingSource, Report, TemplateField } from "./mapping.ts";
+import type { CompiledParts, HookSettings, MappingSource, Report, TemplateField } from "./compiled-mapping.ts";
 
 export interface RuleContext {
   readonly hooks: HookSettings;
@@ -110,6 +110,29 @@ const checkDeliverOnly: Rule = ({ settings }, _, __, report) => {
 const checkSignature: Rule = ({ settings }, { match }, _, report) => {
   if (settings.signature !== undefined && match !== undefined && match.path === undefined)
     report(["signature"], "needs match.path", { hint: "A hook with a signature or token of its own must have a path of its own." });
+};
+
+const checkChallenge: Rule = ({ settings }, { match, challenge }, _, report) => {
+  if (settings.challenge === undefined) return;
+  const { signature, token, method } = settings;
+  if (match !== undefined && match.path === undefined)
+    report(["challenge"], "needs match.path", { hint: "Give the mapping the path that the platform tests." });
+  if (settings.challenge.unsigned === true && signature === undefined && token === undefined)
+    report(["challenge", "unsigned"], "needs signature or token", {
+      hint: "At a path with the hook token, every POST must present it: omit unsigned, or give the mapping a signature or token of its own.",
+    });
+  if (settings.challenge.show === true && signature?.secret === undefined && settings.challenge.unsigned !== true)
+    report(["challenge", "show"], "never shows a value: without signature.secret, only an unsigned test is accepted", {
+      hint: "Set unsigned: true, or signature.secret.",
+    });
+  const { value, when } = settings.challenge;
+  if (challenge?.method === "GET" && method === "GET" && value === undefined && when === undefined)
+    report(["challenge"], "takes every GET, so that the mapping receives none", { hint: "Set value or when." });
+};
+
+const checkMethod: Rule = ({ settings, preset }, _, __, report) => {
+  if (settings.method === "GET" && settings.body !== "json" && preset === undefined)
+    report(["body"], "has no effect with method GET: the payload is the query", { warning: true });
 };
 
 const checkVerifyToken: Rule = ({ settings: { signature } }, _, __, report) => {
@@ -233,6 +256,8 @@ const rules: readonly Rule[] = [
   checkInstructions,
   checkDeliverOnly,
   checkSignature,
+  checkChallenge,
+  checkMethod,
   checkVerifyToken,
   checkAddresses,
   checkTransform,

@@ -1,9 +1,10 @@
 /** Compiles all mappings of a configuration in the order in which they are tried: the user's, then those of its presets. */
 import { hash } from "node:crypto";
 import { judgeSecret, nearestOf, type Problem, renderPath, type Segment } from "../../config/index.ts";
-import { HostError, reasonOf } from "../../contract/index.ts";
+import { HostError, programCommand, reasonOf } from "../../contract/index.ts";
 import type { PresetDefinition } from "../../sdk/contract.ts";
-import { compileSignature, SignatureError } from "../signature/signature.ts";
+import { compileAwaiting, compileSignature, SignatureError } from "../signature/signature.ts";
+import { checkMapping, type RuleContext } from "./check-mapping.ts";
 import {
   type CompiledParts,
   compileParts,
@@ -13,11 +14,11 @@ import {
   type MappingSettings,
   type MappingSource,
   type MappingTable,
+  methodOf,
   pathOf,
   type Report,
   type SignedBy,
-} from "./mapping.ts";
-import { checkMapping, type RuleContext } from "./mapping-rules.ts";
+} from "./compiled-mapping.ts";
 
 export interface MappingContext extends RuleContext {
   readonly presets: ReadonlyMap<string, PresetDefinition>;
@@ -194,7 +195,11 @@ function compileSignedBy(
     report(["token"], "contradicts signature", { hint: "Keep the one that the sender uses." });
     return undefined;
   }
-  const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (given === undefined && settings.challenge?.show !== true) {
+    report(["signature", "secret"], "is missing");
+    return undefined;
+  }
+  const list: readonly unknown[] = given === undefined ? [] : Array.isArray(given) ? given : [given];
   const readSecret = (value: unknown, at: readonly Segment[]): string | undefined => {
     try {
       const secret = context.secret(value, placeOf(at));
@@ -211,14 +216,19 @@ function compileSignedBy(
   const secrets = list.flatMap(
     (value, index) => readSecret(value, ["signature", "secret", ...(Array.isArray(given) ? [index] : [])]) ?? [],
   );
-  if (secrets.length < list.length || secrets.length === 0) return undefined;
+  if (secrets.length < list.length || (given !== undefined && secrets.length === 0)) return undefined;
+  if (given === undefined)
+    report(["signature", "secret"], "is missing, so every delivery is refused", {
+      hint: `Let the platform test the address, and set it to the value that \`${programCommand} hooks challenges\` shows.`,
+      warning: true,
+    });
   const verifyToken = verify === undefined ? undefined : readSecret(verify, ["signature", "verifyToken"]);
   if (verify !== undefined && verifyToken === undefined) return undefined;
   const same = hash("sha256", JSON.stringify([rest, secrets, verifyToken]));
   const known = signatures.get(same);
   if (known !== undefined) return known;
   try {
-    const signedBy = { signature: compileSignature(rest, secrets, verifyToken) };
+    const signedBy = { signature: given === undefined ? compileAwaiting(rest) : compileSignature(rest, secrets, verifyToken) };
     signatures.set(same, signedBy);
     return signedBy;
   } catch (error) {
@@ -255,7 +265,7 @@ function checkTogether(
 /** Whether no request that `later` matches ever gets past `earlier`. */
 function covers(earlier: Draft, later: Draft): boolean {
   if (earlier.parts.match === undefined || later.parts.match === undefined) return false;
-  if (earlier.source.settings.body !== later.source.settings.body) return false;
+  if (earlier.source.settings.body !== later.source.settings.body || methodOf(earlier.source) !== methodOf(later.source)) return false;
   // With signatures, each mapping only receives the requests that its own signature verifies.
   return earlier.signedBy === later.signedBy && sameSigned(earlier, later) && earlier.parts.match.covers(later.parts.match);
 }

@@ -3,25 +3,29 @@ import type { IncomingMessage } from "node:http";
 import { reasonOf } from "../../contract/index.ts";
 import { clientKey, parseJson } from "../../http/index.ts";
 import { onEvent } from "../../listeners/index.ts";
-import type { MappingTable } from "../mapping/mapping.ts";
+import type { MappingTable } from "../mapping/compiled-mapping.ts";
+import { isMultipart, parseMultipart } from "../mapping/multipart.ts";
 import { readQuery, visibleHeaders } from "../mapping/webhook-delivery.ts";
 import type { ChallengeAnswer } from "../signature/challenge.ts";
+import { answerMapped, type MappedRequest, type MappedRequestDeps, NotTaken } from "./answer-delivery.ts";
 import type { Answers, Call } from "./answers.ts";
 import type { Authenticate } from "./authenticate.ts";
 import { type MappedChecks, type MappedTarget, notFound } from "./checks.ts";
 import { deliveryKey, namedDelivery } from "./idempotency.ts";
-import { answerMapped, type MappedRequest, type MappedRequestDeps, NotTaken } from "./mapped-requests.ts";
-import { createMappedSenders } from "./mapped-sender.ts";
+import { createMappedSenders } from "./judge-sender.ts";
 import { createPendingBodies } from "./pending-bodies.ts";
 import type { Recordings } from "./recordings.ts";
 import type { AnswerRuns } from "./run-answer.ts";
-import type { Verified } from "./signed.ts";
+import type { ShownChallenge } from "./shown-challenges.ts";
+import type { ReceivedBody, Verified } from "./signed.ts";
 
 export interface MappedEndpointDeps extends MappedRequestDeps {
   readonly mappings: () => MappingTable;
   readonly clientAddress: (request: IncomingMessage) => string;
   /** Requests the URL that confirms a subscription to its platform. */
   readonly confirm: (url: string) => Promise<void>;
+  /** A platform's test contained a value that a person has to copy. */
+  readonly onShown?: (shown: ShownChallenge) => void;
   /** A recording may be waiting for this delivery, whatever its result. */
   readonly recordings?: Pick<Recordings, "offer">;
 }
@@ -34,7 +38,7 @@ export interface MappedEndpoint extends MappedChecks {
    */
   hold(call: Call, drop: () => void): () => void;
   /** Throws `HttpProblem` if the request can be refused at once. */
-  take(call: Call, target: MappedTarget, body: Buffer): void;
+  take(call: Call, target: MappedTarget, body: ReceivedBody): void;
 }
 
 export function createMapped(
@@ -50,8 +54,9 @@ export function createMapped(
   const senders = createMappedSenders(deps, authenticate);
 
   function answerTest(call: Call, { path }: MappedTarget, challenge: ChallengeAnswer): void {
-    const { status, contentType, body, confirm } = challenge;
-    call.reply.code(status).header("content-type", contentType).header("x-content-type-options", "nosniff").send(body);
+    const { status, contentType, body, headers = {}, confirm } = challenge;
+    deps.log.info({ hook: path }, "a platform tested the address of a hook");
+    call.reply.code(status).headers(headers).header("content-type", contentType).header("x-content-type-options", "nosniff").send(body);
     if (confirm === undefined) return;
     deps.confirm(confirm).then(
       () => deps.log.info({ hook: path }, "the subscription of a platform was confirmed"),
@@ -64,7 +69,7 @@ export function createMapped(
     { path, way }: MappedTarget,
     { body, verified }: { readonly body: Buffer; readonly verified: Verified | undefined },
   ): MappedRequest {
-    const { headers } = call.request.raw;
+    const { headers, method } = call.request.raw;
     const mappings = verified === undefined ? way.mappings : way.mappings.filter(({ signedBy }) => signedBy === verified.signedBy);
     // A signed delivery is identified by what was signed; anyone could set the other headers.
     const compared = verified === undefined || verified.signedBy.signature.namedByHeaders === true;
@@ -75,8 +80,7 @@ export function createMapped(
       client: () => deps.clientAddress(call.request.raw),
       posted: {
         path,
-        body,
-        type: headers,
+        ...(method === "GET" ? { method, body: Buffer.from(call.query), type: {} } : { body, type: headers }),
         headers: visibleHeaders(headers, deps.mappings().hiddenHeaders),
         query: readQuery(call.query),
         now: isoNow(),
@@ -86,8 +90,32 @@ export function createMapped(
     };
   }
 
+  function run(
+    call: Call,
+    target: MappedTarget,
+    { request, verified }: { readonly request: MappedRequest; readonly verified: Verified | undefined },
+  ): void {
+    const { way } = target;
+    deps.recordings?.offer(request.posted, way.kinds);
+    if (way.mappings.length === 0) {
+      parseJson(request.posted.body);
+      answers.refuse(call, notFound);
+      return;
+    }
+    const trusted = () => (verified === undefined ? authenticate.trusts(call.request.raw) : senders.signs(verified, target.path));
+    answerMapped(request, deps).then(
+      (answer) => {
+        if (answer === undefined) answers.refuse(call, new NotTaken(request));
+        else if (answer === "empty") answers.empty(call);
+        else answerRuns(call, answer, trusted);
+      },
+      (error: unknown) => answers.fail(call, error),
+    );
+  }
+
   return {
     judge: senders.judge,
+    test: senders.test,
     held: senders.held,
     answerTest,
     hold(call, drop) {
@@ -97,27 +125,27 @@ export function createMapped(
     },
     take(call, target, body) {
       const { way } = target;
-      const verified = way.signed ? senders.verify(call.request.raw, target, body) : undefined;
-      const test = verified?.signedBy.signature.challenge?.(body, call.request.raw.headers);
+      const { raw } = call.request;
+      const verified = way.signed ? senders.verify(raw, target, { body, query: call.query }) : undefined;
+      if (verified !== undefined && "status" in verified) {
+        answerTest(call, target, verified);
+        return;
+      }
+      const test =
+        verified?.signedBy.signature.challenge?.(body.content, raw.headers) ??
+        senders.testVerified({ raw, target, query: call.query }, body.content);
       if (test !== undefined) {
-        deps.log.info({ hook: target.path }, "a platform tested the address of a hook");
         answerTest(call, target, test);
         return;
       }
-      const request = requestOf(call, target, { body, verified });
-      deps.recordings?.offer(request.posted, way.kinds);
-      if (way.mappings.length === 0) {
-        parseJson(body);
-        answers.refuse(call, notFound);
+      const request = requestOf(call, target, { body: body.content, verified });
+      const type = request.posted.type["content-type"];
+      if (!isMultipart(type)) {
+        run(call, target, { request, verified });
         return;
       }
-      const trusted = () => (verified === undefined ? authenticate.trusts(call.request.raw) : senders.signs(verified, target.path));
-      answerMapped(request, deps).then(
-        (answer) => {
-          if (answer === undefined) answers.refuse(call, new NotTaken(request));
-          else if (answer === "empty") answers.empty(call);
-          else answerRuns(call, answer, trusted);
-        },
+      parseMultipart(body.content, type).then(
+        (payload) => run(call, target, { request: { ...request, posted: { ...request.posted, payload } }, verified }),
         (error: unknown) => answers.fail(call, error),
       );
     },

@@ -5,9 +5,9 @@ import { controlSuffix, encodeLanePart, type NewEvent } from "../../state/index.
 import { findInjection } from "../../untrusted/index.ts";
 import { type AgentRequest, agentEvent } from "../runs/agent.ts";
 import { wakeEvent } from "../runs/wake.ts";
-import type { MappedRun, MappingFailure, Plan } from "./mapped.ts";
-import type { Mapping } from "./mapping.ts";
+import type { Mapping } from "./compiled-mapping.ts";
 import type { BodyKind } from "./payload.ts";
+import type { MappedRun, MappingFailure, Plan } from "./plan-runs.ts";
 import type { HookDelivery } from "./webhook-delivery.ts";
 
 /** The facts about a delivery that a plugin submitted. */
@@ -33,7 +33,9 @@ export interface KeptDelivery {
   readonly signature?: string;
   /** Set if a plugin of this gateway submitted the delivery; absent if it arrived over HTTP. */
   readonly handed?: Handed;
-  /** The body kind of the whole delivery, for a list element, which is stored as JSON. */
+  /** Set if it was a GET, whose body is its query. */
+  readonly method?: "GET";
+  /** The body kind of the whole delivery, for a list element and a multipart form, which are stored as JSON. */
   readonly sentAs?: BodyKind;
   /** Index of the element in its list; absent for a whole delivery. */
   readonly index?: number;
@@ -44,7 +46,10 @@ export type Settled = NonNullable<NewEvent["settled"]>;
 /** Total size of the stored elements of one delivery, in characters. They share the data outside their list. */
 const maxKeptCharacters = 4_194_304;
 
-/** Creates the stored form. Objects are copied, because `JSON.stringify` takes twice as long for objects without a prototype. */
+/**
+ * Creates the stored form. Objects are copied, because `JSON.stringify` takes twice as long for objects without a prototype. `isMultipart`:
+ * the body contains files, so its parsed form is stored.
+ */
 export function keepDelivery(
   delivery: HookDelivery,
   {
@@ -52,10 +57,24 @@ export function keepDelivery(
     kind,
     mapping,
     handed,
-  }: { readonly body: Buffer; readonly kind: BodyKind; readonly mapping: Mapping; readonly handed?: Handed | undefined },
+    isMultipart = false,
+  }: {
+    readonly body: Buffer;
+    readonly kind: BodyKind;
+    readonly mapping: Mapping;
+    readonly handed?: Handed | undefined;
+    readonly isMultipart?: boolean;
+  },
 ): KeptDelivery {
-  const { path, headers, query } = delivery;
-  const kept = { path, headers: { ...headers }, query: { ...query }, body: body.toString("utf8"), kind, ...(handed && { handed }) };
+  const { path, method, headers, query, payload } = delivery;
+  const kept: KeptDelivery = {
+    path,
+    headers: { ...headers },
+    query: { ...query },
+    ...(isMultipart ? { body: JSON.stringify(payload), kind: "json", sentAs: kind } : { body: body.toString("utf8"), kind }),
+    ...(method && { method }),
+    ...(handed && { handed }),
+  };
   const { signature } = mapping.settings;
   return signature === undefined ? kept : { ...kept, signature: signature.scheme };
 }

@@ -8,7 +8,8 @@ import { type AgentDeps, type AgentRequest, parseAgent } from "../runs/agent.ts"
 import { FieldProblem, type Fields, invalid, readBoolean, readChoice, readText } from "../runs/fields.ts";
 import { type Wake, type WakeMode, wakeModes } from "../runs/wake.ts";
 import { type AbsentField, absentFields, fieldOf } from "./absent-fields.ts";
-import type { ForEach, Mapping } from "./mapping.ts";
+import type { ForEach, Mapping } from "./compiled-mapping.ts";
+import { readerOf } from "./payload-path.ts";
 import { type HookDelivery, sourceOf } from "./webhook-delivery.ts";
 
 /** The input of a transform. It receives a frozen copy. */
@@ -109,7 +110,8 @@ function switchedOff(mapping: Mapping): MappingFailure {
 
 /** The delivery once for each element, as if that were the only one in its list. */
 function elementViews(forEach: ForEach, delivery: HookDelivery, mapping: Mapping): readonly HookDelivery[] {
-  const list = forEach.read(delivery.payload);
+  const keys = forEach.keysIn(delivery.payload);
+  const list = readerOf(keys)(delivery.payload);
   const fail = (problem: HttpProblem, hint: string) => new MappingFailure(problem, { path: mapping.placeOf(["forEach"]), hint });
   if (!Array.isArray(list)) throw fail(invalid(`${forEach.path} must be a list.`), "Name a list that every payload of this sender has.");
   if (list.length > maxElements) {
@@ -117,7 +119,7 @@ function elementViews(forEach: ForEach, delivery: HookDelivery, mapping: Mapping
     throw fail(problem, "The sender must send fewer at once.");
   }
   return list.map((element: Json) => {
-    const payload = replaceAt(delivery.payload, forEach.keys, [element]);
+    const payload = replaceAt(delivery.payload, keys, [element]);
     return { ...delivery, payload, source: sourceOf(payload) };
   });
 }
