@@ -9,3 +9,4 @@ export { type CalledIdentity, type IdentityRule, identityRule } from "./identity
 export { createPairing, type Pairing } from "./pairing.ts";
 export { type AccountAccess, groupKey, groupKeysOf, openPlaces, type PathOf, type PlaceSettings, placeSettings } from "./place.ts";
 export { settingPath } from "./setting-path.ts";
+export { createStrangerIds, type StrangerIds } from "./stranger-ids.ts";

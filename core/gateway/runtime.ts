@@ -1,5 +1,5 @@
 /** The moving parts of one gateway, created once and wired here: stations, agents, accounts, path. */
-import { createBotTurns, createGate, createPairing, placeSettings } from "../access/index.ts";
+import { createBotTurns, createGate, createPairing, createStrangerIds, placeSettings } from "../access/index.ts";
 import { type ActionRunner, createActionRunner, createActionTools, createEnds, createReplyTools } from "../actions/index.ts";
 import {
   type Activation,
@@ -198,7 +198,8 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   });
   const access = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.access;
   const botTurns = createBotTurns({ store, now, access, pathsOf: gate.pathsOf });
-  const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns };
+  const strangerIds = createStrangerIds({ now });
+  const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns, strangerIds };
   tapCore(hooks, { ...parts, log, gate, commands, commandIn, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
   const ofModels = { standings, outages, refusedTools: offered.refused };
