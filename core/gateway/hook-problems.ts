@@ -34,7 +34,7 @@ export async function compileHooks(
     if (accounts.some(({ settings }) => ignoreBroken || settings !== undefined)) available.add(id);
   });
   await Promise.all(read);
-  const policies = hookPolicies(() => config, { channels: () => channels.keys(), available: (id) => available.has(id) });
+  const policies = hookPolicies(() => config, { channels: () => channels.values(), available: (id) => available.has(id) });
   const { hooks } = config;
   const table = compileMappings({
     ...policies,

@@ -45,7 +45,7 @@ export function createHookSide(parts: {
   const { loaded, runtime, store, log, elapsed, cleanup } = parts;
   const settings = () => parts.config().hooks;
   const policies = hookPolicies(parts.config, {
-    channels: () => runtime.registry.channels.keys(),
+    channels: () => [...runtime.registry.channels.values()].map(({ definition }) => definition),
     available: (id) => runtime.accounts.of(id).length > 0,
   });
   const transforms = createTransforms({

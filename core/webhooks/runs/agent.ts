@@ -84,7 +84,11 @@ async function checkDelivery(
 ): Promise<void> {
   const { channel, to, deliver } = ask;
   if (channel === "last") return;
-  if (!channels.known(channel)) throw new FieldProblem("channel_unknown", "channel", `channel must be ${choicesOf(channels)}.`);
+  if (!channels.known(channel)) {
+    const meant = channels.meant(channel);
+    const must = `channel must be ${choicesOf(channels)}.`;
+    throw new FieldProblem("channel_unknown", "channel", meant === undefined ? must : `${meant}: ${must}`);
+  }
   if (!channels.available(channel)) {
     throw new FieldProblem(
       "channel_unavailable",

@@ -1,4 +1,6 @@
 /** Decides which agents, models, channels and sessions a hook run may use. */
+
+import { channelMeant, type NamedChannel } from "../../access/index.ts";
 import { agentIds, agentSettings, defaultAgentId, type GatewayConfig, resolveModel } from "../../config/index.ts";
 import { knownChannelIds } from "./channel-ids.ts";
 import { FieldProblem } from "./fields.ts";
@@ -15,6 +17,8 @@ export interface HookPolicies {
     readonly available: (id: string) => boolean;
     /** The ids of the installed and enabled channels. */
     readonly list: () => readonly string[];
+    /** For a word that is no channel but the name of a platform: which channel it means, as a sentence. */
+    readonly meant: (word: string) => string | undefined;
   };
 }
 
@@ -32,12 +36,12 @@ export function hookPolicies(
   config: () => GatewayConfig,
   installed: {
     /** The channels that plugins provide. */
-    readonly channels: () => Iterable<string>;
+    readonly channels: () => Iterable<NamedChannel>;
     /** Whether a channel is installed and enabled. */
     readonly available: (id: string) => boolean;
   },
 ): HookPolicies {
-  const channels = () => [...installed.channels()];
+  const channels = () => [...installed.channels()].map(({ id }) => id);
   return {
     agents: { exists: (id) => agentIds(config()).includes(id), defaultId: () => defaultAgentId(config()) },
     models: { allowed: (model, agentId) => resolveModel(model, agentSettings(config(), agentId).models) !== undefined },
@@ -45,6 +49,7 @@ export function hookPolicies(
       known: (id) => knownChannelIds.has(id) || channels().includes(id),
       available: installed.available,
       list: () => channels().filter(installed.available),
+      meant: (word) => channelMeant(word, installed.channels())?.explanation,
     },
   };
 }
