@@ -26,7 +26,7 @@ export { createApprovals } from "./tools/approvals.ts";
 export { createOfferedTools, type OfferedTools, type OwnTool } from "./tools/offered-tools.ts";
 export type { RefusedTool, RefusedTools } from "./tools/refused-tools.ts";
 export { createSkills } from "./tools/skills.ts";
-export { acknowledgement, createRefusedAcknowledgements } from "./turn/acknowledgement.ts";
+export { acknowledgement, createRefusedAcknowledgements, refusalReaction } from "./turn/acknowledgement.ts";
 export { createFactsOfAnswers, type FactsOfAnswers } from "./turn/answer-facts.ts";
 export { createDescribe } from "./turn/description.ts";
 export { type AgentTurns, type AgentTurnsOptions, createAgentTurns } from "./turn/engine.ts";

@@ -40,8 +40,8 @@ export interface AgentSide {
     readonly reason: string;
     readonly detail: string;
   }): Promise<{ readonly detail: string; readonly known: boolean; readonly wait: Wait } | undefined>;
-  /** What a person reads whose turn a budget refused; `undefined` if nothing, because they have read it today. */
-  refusalFor(inbound: Inbound, route: Route): Promise<string | undefined>;
+  /** How a person learns that a budget refused their turn; `undefined` if no person waits. */
+  refusalFor(inbound: Inbound, route: Route): Promise<RefusalSign | undefined>;
   /** The files of a reply, just before it is rendered; called only if there are any. */
   readonly completeReply: CompleteReply;
   /** Stores a large file that a model has generated; a small one stays as it is. Never rejects. */
@@ -82,6 +82,13 @@ export interface AgentSide {
   keptReply(inbound: Inbound, reply: Reply): string | undefined;
   /** The reason not to send a reply (a heartbeat's acknowledgement, `NO_REPLY`), or `null`. */
   silence(reply: Reply, inbound: Inbound): string | null;
+}
+
+export interface RefusalSign {
+  /** Sent where the reaction cannot be set. */
+  readonly text: string;
+  /** Set on the message in place of a text. */
+  readonly emoji?: string;
 }
 
 /** What the path says of its work. */

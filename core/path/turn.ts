@@ -113,7 +113,7 @@ export async function turn(
     return { reply };
   } catch (error) {
     if (isOfState(error)) throw error;
-    const { code, hint, path } = diagnose(error);
+    const { code, hint, path, detail = reasonOf(error) } = diagnose(error);
     if (error instanceof PluginError) plugin = error.plugin;
     // After a reaction or a message by a tool, many models write nothing more. The person has seen what the agent did.
     const additions = visit.get(replyAdditions);
@@ -123,14 +123,14 @@ export async function turn(
       trace.add("turn", { plugin, verdict: "pass", code: "done", detail, ...usageOf(found) });
       return { reply: withAdditions(replyOf(found), additions, { inbound, silence: () => null }) };
     }
-    const wait = await waitForModel({ unitId, inbound, route, visit, reason: code, detail: reasonOf(error) });
+    const wait = await waitForModel({ unitId, inbound, route, visit, reason: code, detail });
     if (wait !== undefined) throw new Postponed("waits_for_model", { ...wait, ...(hint !== undefined && { hint }) });
     const isRefused = code === overBudget;
     trace.add("turn", {
       plugin: code === "stopped" || isRefused ? "core" : plugin,
       verdict: isRefused ? "refused" : "failed",
       code,
-      detail: reasonOf(error),
+      detail,
       ...(path === undefined ? {} : { path }),
       ...(hint === undefined ? {} : { hint }),
       ...usageOf(found),
@@ -139,7 +139,7 @@ export async function turn(
     const seen = shown?.last();
     if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, stoppedNote);
     const uses = visit.get(toolCalls);
-    const failure = isRefused ? await refused(inbound, route, { refusalFor, uses }) : failed(code, inbound, route, uses);
+    const failure = isRefused ? await refused(inbound, route, { refusalFor, presence, uses }) : failed(code, inbound, route, uses);
     return withShown(failure, seen, failure.say?.reply.text ?? interruptedNote);
   }
 }
@@ -182,15 +182,22 @@ const overBudget = "budget_exceeded";
 async function refused(
   inbound: Inbound,
   route: Route,
-  { refusalFor, uses }: Pick<PathOptions["agents"], "refusalFor"> & { readonly uses: readonly ToolUse[] | undefined },
+  {
+    refusalFor,
+    presence,
+    uses,
+  }: Pick<PathOptions["agents"], "refusalFor"> & { readonly presence: Presence; readonly uses: readonly ToolUse[] | undefined },
 ): Promise<Stop> {
   const stop = { outcome: inbound.request?.heartbeat === undefined ? "refused" : "silent", reason: overBudget } as const;
-  const text = route.to === null ? undefined : await refusalFor(inbound, route);
-  return text === undefined || route.to === null ? { stop } : { stop, say: { address: route.to, reply: textReply(withDone(text, uses)) } };
+  const { to } = route;
+  const sign = to === null ? undefined : await refusalFor(inbound, route);
+  if (sign === undefined || to === null) return { stop };
+  if (sign.emoji !== undefined && (await presence.react(sign.emoji))) return { stop };
+  return { stop, say: { address: to, reply: textReply(withDone(sign.text, uses)) } };
 }
 
 /** An engine's error carries its own code; an error without one is the engine's mistake. */
-function diagnose(error: unknown): { readonly code: string; readonly hint?: string; readonly path?: string } {
+function diagnose(error: unknown): { readonly code: string; readonly hint?: string; readonly path?: string; readonly detail?: string } {
   const cause = error instanceof HostError && error.code === "plugin_tap_failed" && error.cause !== undefined ? error.cause : error;
   if (typeof cause === "object" && cause !== null) {
     const { reason, code, hint, path } = cause as { reason?: unknown; code?: unknown; hint?: unknown; path?: unknown };
@@ -200,6 +207,8 @@ function diagnose(error: unknown): { readonly code: string; readonly hint?: stri
         code: stable,
         ...(typeof hint === "string" ? { hint } : {}),
         ...(reason === stable && typeof path === "string" ? { path } : {}),
+        // The name of the tap says nothing where the gateway itself refuses.
+        ...(error instanceof PluginError && error.plugin === "core" && { detail: reasonOf(cause) }),
       };
     }
   }
