@@ -48,6 +48,7 @@ import { createHooks, type Hooks, type Visit } from "../stations/index.ts";
 import { createAgentSide } from "./agents/agent-side.ts";
 import { createGatewayApprovals } from "./agents/approvals.ts";
 import { createChatCommands } from "./agents/chat-commands.ts";
+import { createGroupSilence } from "./agents/group-silence.ts";
 import { createOutboundFiles } from "./agents/outbound-files.ts";
 import { createOwnerNotices, type OwnerNotices } from "./agents/owner-notices.ts";
 import type { Base } from "./base.ts";
@@ -199,8 +200,9 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   const access = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.access;
   const botTurns = createBotTurns({ store, now, access, pathsOf: gate.pathsOf });
   const strangerIds = createStrangerIds({ now });
+  const explainSilence = createGroupSilence({ gate, receive, log });
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns, strangerIds };
-  tapCore(hooks, { ...parts, log, gate, commands, commandIn, turns, placed, waitingEvents });
+  tapCore(hooks, { ...parts, log, gate, commands, commandIn, turns, placed, waitingEvents, explainSilence });
   const confirm = (url: string) => requestPublic(url);
   const ofModels = { standings, outages, refusedTools: offered.refused };
   const ofAgents = { owner, commands, turns, stops, running, ...ofModels, activation, router, spending };

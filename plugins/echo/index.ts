@@ -15,7 +15,7 @@ function plan(turn: EngineTurn): Show {
   // Pressing an offered button has the same effect as sending its name.
   const show = parseShow(inbound.kind === "press" ? inbound.text.replace(/^callback_data: (?=show )/, "") : inbound.text);
   if (show === "list") return { ...say(showsList()), events: offeredShows };
-  if (show !== undefined) return inbound.kind === "press" ? { ...show, text: show.pressedText ?? show.text } : show;
+  if (show !== undefined) return inbound.kind === "press" && show.pressedText !== undefined ? { ...show, text: show.pressedText } : show;
   return say([inbound.text.trim() === "" ? "You sent no text." : inbound.text, ...inbound.media.map(renderFile)].join("\n"));
 }
 

@@ -53,6 +53,7 @@ export async function gatherTools(options: TurnToolsOptions, { agent, inbound, r
     notes: plugins.notes,
     context: plugins.context,
     tools: () => offered.of(all(), { turn, visit }),
-    list: () => Promise.all(offered.had(all(), turn.agentId).map(async (tool) => ({ ...tool, asks: await asksAnyway(tool, agent.tools) }))),
+    list: () =>
+      Promise.all(offered.had(all(), turn.agentId).map(async (tool) => ({ ...tool, asks: await asksAnyway(tool, agent.tools ?? {}) }))),
   };
 }

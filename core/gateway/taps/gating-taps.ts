@@ -12,6 +12,8 @@ export function tapGating(
     readonly gate: Gate;
     readonly botTurns: BotTurns;
     readonly strangerIds: StrangerIds;
+    /** Called for each message that the access rules refuse. */
+    readonly explainSilence: (inbound: Inbound, refused: Refusal) => void;
     readonly commandIn: (inbound: Inbound, visit: Visit) => CommandMatch | undefined;
     readonly accounts: Pick<Accounts, "get">;
     readonly store: Pick<Store, "findSent">;
@@ -19,6 +21,7 @@ export function tapGating(
 ): void {
   const { gate, botTurns, strangerIds, accounts, store } = options;
   const refuse = (inbound: Inbound, visit: Visit, refused: Refusal) => {
+    options.explainSilence(inbound, refused);
     const withId = options.commandIn(inbound, visit)?.name === "whoami" ? strangerIds(inbound, refused) : undefined;
     return withId ?? gate.offer(inbound, refused);
   };
