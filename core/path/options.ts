@@ -106,7 +106,7 @@ export interface PathOptions {
   /** Where files that are to be sent are kept. */
   readonly stateDirectory: string;
   readonly accounts: Pick<Accounts, "get" | "contact" | "away" | "awayFor">;
-  readonly gate: Pick<Gate, "pathsOf">;
+  readonly gate: Pick<Gate, "pathsOf" | "isOwner">;
   readonly agents: AgentSide;
   readonly reports: PathReports;
   readonly clock: { readonly now: () => number; readonly newId: () => string; readonly random: () => number };

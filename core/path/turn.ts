@@ -56,6 +56,7 @@ export async function turn(
     readonly silence: ShownTextOptions["silence"];
     readonly asSent: ShownTextOptions["asSent"];
     readonly pathsOf: PathOptions["gate"]["pathsOf"];
+    readonly isOwner: PathOptions["gate"]["isOwner"];
     readonly guardStream: PathOptions["agents"]["guardStream"];
     readonly refusalFor: PathOptions["agents"]["refusalFor"];
     readonly keepGenerated: PathOptions["agents"]["keepGenerated"];
@@ -64,7 +65,7 @@ export async function turn(
   },
 ): Promise<TurnResult | Stop> {
   const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream, refusalFor, keepGenerated } = options;
-  const { waitForModel, unitId } = options;
+  const { waitForModel, unitId, isOwner } = options;
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
@@ -76,7 +77,7 @@ export async function turn(
     const answered = await hooks.turn(inbound, route, signal, visit);
     if (answered === undefined) {
       trace.add("turn", { plugin: "core", verdict: "failed", code: "no_engine" });
-      return failed("no_engine", inbound, route);
+      return await failed("no_engine", inbound, { route, isOwner });
     }
     plugin = answered.plugin;
     if (answered.value === null || "silent" in answered.value) {
@@ -139,7 +140,9 @@ export async function turn(
     const seen = shown?.last();
     if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, stoppedNote);
     const uses = visit.get(toolCalls);
-    const failure = isRefused ? await refused(inbound, route, { refusalFor, presence, uses }) : failed(code, inbound, route, uses);
+    const failure = isRefused
+      ? await refused(inbound, route, { refusalFor, presence, uses })
+      : await failed(code, inbound, { route, isOwner, uses });
     return withShown(failure, seen, failure.say?.reply.text ?? interruptedNote);
   }
 }
@@ -169,9 +172,17 @@ function withShown(stop: Stop, seen: ReturnType<ShownText["last"]> | undefined, 
   return seen.spoken.trim() === "" ? shown : { ...shown, spoken: endedText(seen.spoken, inConversation) };
 }
 
-function failed(reason: string, inbound: Inbound, { to }: Route, uses?: readonly ToolUse[]): Stop {
+async function failed(
+  reason: string,
+  inbound: Inbound,
+  {
+    route: { to },
+    isOwner,
+    uses,
+  }: { readonly route: Route; readonly isOwner: PathOptions["gate"]["isOwner"]; readonly uses?: readonly ToolUse[] | undefined },
+): Promise<Stop> {
   const stop = { outcome: "failed", reason } as const;
-  const say = apologyTo(reason, { inbound, to, uses });
+  const say = apologyTo(reason, { inbound, to, uses, isOwner: await isOwner(inbound) });
   return say === undefined ? { stop } : { stop, say };
 }
 

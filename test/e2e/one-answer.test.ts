@@ -52,13 +52,15 @@ async function open(hooks: object = {}) {
 const mapping = { id: "report", match: { path: "report" }, messageTemplate: "Report: {{ text }}" };
 
 test.each([
-  ["the endpoint for agents", "agent", { message: "Say hello." }],
-  ["a mapping", "report", { text: "3 jobs done" }],
-])("%s leads to one message and one call; the next turn of the conversation reads of it", async (_name, path, body) => {
+  ["the endpoint for agents", "agent", { message: "Say hello." }, "Hook"],
+  // The model reads which one it is, although it has no name.
+  ["a mapping", "report", { text: "3 jobs done" }, "report"],
+])("%s leads to one message and one call; the next turn of the conversation reads of it", async (_name, path, body, hook) => {
   const { platform, host, ada, asked, counts, summary, quiet } = await open({ mappings: [mapping] });
   expect((await postHook(host.url, path, body)).ok).toBe(true);
   await quiet();
   expect(counts()).toEqual({ answers: 1, calls: 1 });
+  expect(asked(1)).toContain(`Source: webhook\\nHook: ${hook}\\n`);
   platform.act.say(ada, ada, "what was that?");
   await expect.poll(counts).toEqual({ answers: 2, calls: 2 });
   expect(asked(2)).toMatch(/summary:.*The model's answer\..*what was that\?/);
