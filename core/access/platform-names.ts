@@ -9,7 +9,7 @@ export interface MeantChannel {
   readonly explanation: string;
 }
 
-/** The channel that a word means which is no channel's id; `undefined` for other words. */
+/** The channel that the name of a platform means; `undefined` for ids of channels and other words. */
 export function channelMeant(word: string, channels: Iterable<NamedChannel>): MeantChannel | undefined {
   const all = [...channels];
   const name = word.trim().toLowerCase();

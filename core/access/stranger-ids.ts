@@ -5,7 +5,7 @@ import { idNotice } from "./refusals.ts";
 const everyMs = 60_000;
 const mostRemembered = 10_000;
 
-/** The refusals of a person who is not admitted yet. A policy that admits nobody, such as `disabled`, answers nobody either. */
+/** The refusals of a person who is not admitted yet. Where direct chats are disabled, `/whoami` gets no answer either. */
 const ofStrangers: ReadonlySet<string> = new Set(["sender_not_allowed", "pairing_required"]);
 
 /** Adds the sender's id to the refusal of `/whoami`; `undefined` if the id is not to be sent. */

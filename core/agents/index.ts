@@ -11,11 +11,11 @@ export { groupHistoryLimit, historyLimit } from "./conversation/history-limit.ts
 export { isPluginTurn } from "./conversation/plugin-turn.ts";
 export { reactionNotifications, unheardReaction } from "./conversation/reactions.ts";
 export { agentFor, movedSessions, sessionKeyFor } from "./conversation/sessions.ts";
+export { deliveredAlready } from "./conversation/summarized-replies.ts";
 export { eventQueue, followUps } from "./conversation/system-events.ts";
 export { turnMessages } from "./conversation/transcript.ts";
 export { createTurnContext, type TurnContext } from "./conversation/turn-context.ts";
 export { createWaitingEvents, type WaitingEvents } from "./conversation/waiting-events.ts";
-export { deliveredAlready } from "./heartbeat/delivered.ts";
 export { parseDuration } from "./heartbeat/duration.ts";
 export { createHeartbeat, type Heartbeat, parseHeartbeat } from "./heartbeat/heartbeat.ts";
 export { createRouter, type Router } from "./route.ts";

@@ -2,6 +2,7 @@
 import { type Command, CommanderError, Option } from "commander";
 import { programCommand } from "../contract/command.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
+import { withChannelIds } from "./channel-words.ts";
 import { addControl } from "./control/commands.ts";
 import {
   type Add,
@@ -49,7 +50,6 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** The failure of a command, as data. */
 function failureOf(thrown: unknown): { readonly ok: false; readonly error: string; readonly code: string; readonly hint?: string } {
   if (thrown instanceof HostError) {
     const { message, code, hint } = thrown;
@@ -98,9 +98,7 @@ export function createProgram(terminal: Terminal & { serve?(): void }, onExit: (
       const command = received.at(-1) as Command;
       const options = command.optsWithGlobals() as O & { readonly config?: string; readonly state?: string };
       const [run, { createContext }] = await Promise.all([load(), import("./context.ts")]);
-      const context = createContext({ terminal, looks, config: options.config, state: options.state });
-      const words = channelWords(command, options);
-      if (words.length > 0) await (await import("./channel-names.ts")).requireChannelIds(context, words);
+      const context = await withChannelIds(createContext({ terminal, looks, config: options.config, state: options.state }), command);
       onExit((await run(context, received.slice(0, -2) as unknown as A, options)) ?? 0);
     };
 
@@ -135,15 +133,6 @@ export function createProgram(terminal: Terminal & { serve?(): void }, onExit: (
       await (forHelp ? added.catch(() => {}) : added);
     },
   };
-}
-
-/** The words of a command line that name a channel. Ids of chats and senders may have one in front; `hooks` is a source of events, too. */
-function channelWords(command: Command, options: object): readonly string[] {
-  const { channel, chat, sender } = options as Readonly<Record<string, unknown>>;
-  const argument = command.registeredArguments.findIndex((each) => each.name() === "channel");
-  const before = [chat, sender].map((id) => (typeof id === "string" && id.includes(":") ? id.split(":", 1)[0] : undefined));
-  const words = [channel, command.args[argument], ...before];
-  return words.filter((word) => typeof word === "string").filter((word) => word !== "hooks");
 }
 
 /** Commands that start their own gateway. */

@@ -12,14 +12,14 @@ import {
   type TurnEvent,
 } from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
-import { type Hooks, hasActed, replyAdditions, type ToolUse, toolCalls, type Visit } from "../stations/index.ts";
+import { type Hooks, hasActed, replyAdditions, toolCalls, type Visit } from "../stations/index.ts";
 import { withAdditions } from "./additions.ts";
-import { apologyTo, withDone } from "./endings/apology.ts";
-import { type Stop, silentDecision, type Trace, textReply } from "./endings/ending.ts";
+import { type Stop, silentDecision, type Trace } from "./endings/ending.ts";
+import { failed, overBudget, refused, withShown } from "./endings/turn-ends.ts";
 import type { PathOptions } from "./options.ts";
 import { Postponed } from "./patience.ts";
 import type { Presence } from "./presence/presence.ts";
-import { createShownText, endedText, interruptedNote, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
+import { createShownText, interruptedNote, type ShownText, type ShownTextOptions, stoppedNote } from "./shown-text.ts";
 
 type ModelUsage = NonNullable<Reply["usage"]>;
 
@@ -161,50 +161,6 @@ export function traceTools(trace: Trace, visit: Visit): void {
     });
   const more = calls.length - mostTracedCalls;
   if (more > 0) trace.add("turn", { plugin: "core", verdict: "pass", code: "tool_done", detail: `${more} more calls of tools` });
-}
-
-/** Text that people have read stays, with a note that says why it ends there. */
-function withShown(stop: Stop, seen: ReturnType<ShownText["last"]> | undefined, note: string): Stop {
-  if (seen === undefined || seen.text === "") return stop;
-  const shown = { ...stop, shown: endedText(seen.text, note) };
-  // The model need not read the apology.
-  const inConversation = stop.say === undefined ? note : interruptedNote;
-  return seen.spoken.trim() === "" ? shown : { ...shown, spoken: endedText(seen.spoken, inConversation) };
-}
-
-async function failed(
-  reason: string,
-  inbound: Inbound,
-  {
-    route: { to },
-    isOwner,
-    uses,
-  }: { readonly route: Route; readonly isOwner: PathOptions["gate"]["isOwner"]; readonly uses?: readonly ToolUse[] | undefined },
-): Promise<Stop> {
-  const stop = { outcome: "failed", reason } as const;
-  const say = apologyTo(reason, { inbound, to, uses, isOwner: await isOwner(inbound) });
-  return say === undefined ? { stop } : { stop, say };
-}
-
-/** Reason of an engine's error: a budget has no room for the call. */
-const overBudget = "budget_exceeded";
-
-/** A heartbeat that a budget refuses is silent. Its events wait for the next one, as after a failure. */
-async function refused(
-  inbound: Inbound,
-  route: Route,
-  {
-    refusalFor,
-    presence,
-    uses,
-  }: Pick<PathOptions["agents"], "refusalFor"> & { readonly presence: Presence; readonly uses: readonly ToolUse[] | undefined },
-): Promise<Stop> {
-  const stop = { outcome: inbound.request?.heartbeat === undefined ? "refused" : "silent", reason: overBudget } as const;
-  const { to } = route;
-  const sign = to === null ? undefined : await refusalFor(inbound, route);
-  if (sign === undefined || to === null) return { stop };
-  if (sign.emoji !== undefined && (await presence.react(sign.emoji))) return { stop };
-  return { stop, say: { address: to, reply: textReply(withDone(sign.text, uses)) } };
 }
 
 /** An engine's error carries its own code; an error without one is the engine's mistake. */

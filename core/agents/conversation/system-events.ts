@@ -2,9 +2,9 @@
 
 import type { Inbound, Json, RawEvent, Reply, Route } from "../../contract/index.ts";
 import { type Ending, type Queue, queuePrefix } from "../../state/index.ts";
-import type { SummarizedReply } from "../heartbeat/delivered.ts";
 import { plainName } from "./envelope.ts";
 import { mainSessionKey } from "./sessions.ts";
+import type { SummarizedReply } from "./summarized-replies.ts";
 
 /** Events that fall due within this time after an immediate wake join its heartbeat. */
 const gatherMs = 250;

@@ -13,8 +13,8 @@ import type { Visit } from "../../stations/index.ts";
 import { renderTime } from "../conversation/envelope.ts";
 import { cut, eventText, renderQueued } from "../conversation/queued-events.ts";
 import { agentOfKey, mainSessionKey } from "../conversation/sessions.ts";
+import { noteSummarized } from "../conversation/summarized-replies.ts";
 import { heartbeatSession, tickEvent } from "../conversation/system-events.ts";
-import { noteSummarized } from "./delivered.ts";
 import { isActive, parseDuration } from "./duration.ts";
 
 const maxNotesChars = 32_000;

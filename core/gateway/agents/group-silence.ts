@@ -1,6 +1,6 @@
 /** Explains to an owner, in their direct chat, why the bot does not answer them in a group: an approval applies to direct chats only. */
 import type { Gate } from "../../access/index.ts";
-import type { Inbound, Refusal } from "../../contract/index.ts";
+import { type Inbound, type Refusal, reasonOf } from "../../contract/index.ts";
 import { noticeEvent } from "../../host/index.ts";
 import type { Log } from "../../log/index.ts";
 import type { Path } from "../../path/index.ts";
@@ -38,7 +38,7 @@ export function createGroupSilence({
     if (kind !== "message" || chat.kind !== "group" || !mention || !unexpected.has(refused.code)) return;
     // The refusal does not wait for it, and stands without it.
     explain(inbound, refused).catch((error: unknown) =>
-      log.warn({ error: String(error) }, "an owner could not be told why a group gets no reply"),
+      log.warn({ error: reasonOf(error) }, "the notice to an owner about a group without replies could not be sent"),
     );
   };
 }

@@ -1,6 +1,5 @@
 /** Decides which agents, models, channels and sessions a hook run may use. */
 
-import { channelMeant, type NamedChannel } from "../../access/index.ts";
 import { agentIds, agentSettings, defaultAgentId, type GatewayConfig, resolveModel } from "../../config/index.ts";
 import { knownChannelIds } from "./channel-ids.ts";
 import { FieldProblem } from "./fields.ts";
@@ -17,7 +16,7 @@ export interface HookPolicies {
     readonly available: (id: string) => boolean;
     /** The ids of the installed and enabled channels. */
     readonly list: () => readonly string[];
-    /** For a word that is no channel but the name of a platform: which channel it means, as a sentence. */
+    /** Which channel a word means that is the name of a platform, as a sentence; `undefined` for other words. */
     readonly meant: (word: string) => string | undefined;
   };
 }
@@ -36,12 +35,13 @@ export function hookPolicies(
   config: () => GatewayConfig,
   installed: {
     /** The channels that plugins provide. */
-    readonly channels: () => Iterable<NamedChannel>;
+    readonly channels: () => Iterable<string>;
     /** Whether a channel is installed and enabled. */
     readonly available: (id: string) => boolean;
+    readonly meant: HookPolicies["channels"]["meant"];
   },
 ): HookPolicies {
-  const channels = () => [...installed.channels()].map(({ id }) => id);
+  const channels = () => [...installed.channels()];
   return {
     agents: { exists: (id) => agentIds(config()).includes(id), defaultId: () => defaultAgentId(config()) },
     models: { allowed: (model, agentId) => resolveModel(model, agentSettings(config(), agentId).models) !== undefined },
@@ -49,7 +49,7 @@ export function hookPolicies(
       known: (id) => knownChannelIds.has(id) || channels().includes(id),
       available: installed.available,
       list: () => channels().filter(installed.available),
-      meant: (word) => channelMeant(word, installed.channels())?.explanation,
+      meant: installed.meant,
     },
   };
 }

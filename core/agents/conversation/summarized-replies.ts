@@ -1,4 +1,4 @@
-/** Summaries of replies that were delivered to the chat of the heartbeat: its reader knows them, so they alone are no reason for a turn. */
+/** Summaries of replies that were delivered to the chat of the heartbeat. Its reader knows them, so they alone start no turn. */
 import type { Address, Route, Silent } from "../../contract/index.ts";
 import type { Store, StoredEvent } from "../../state/index.ts";
 import { carried, type Visit } from "../../stations/index.ts";
