@@ -18,11 +18,12 @@ export function createGroupSilence({
   readonly receive: Path["receive"];
   readonly log: Pick<Log, "warn">;
 }): (inbound: Inbound, refused: Refusal) => void {
-  async function explain(inbound: Inbound, { detail = "", hint = "" }: Refusal): Promise<void> {
+  async function explain(inbound: Inbound, { code, detail = "", hint = "" }: Refusal): Promise<void> {
     if (!(await gate.isOwner(inbound))) return;
     const { channel, account, chat, sender } = inbound;
     const group = chat.title === undefined ? `the group ${chat.id}` : `the group ${escapeMarkdown(chat.title)}`;
-    const text = `You wrote to me in ${group}, and I do not answer there. An approval applies to direct chats only. ${detail} ${hint}`;
+    const why = code === "group_sender_not_allowed" ? "An approval applies to direct chats only. " : "";
+    const text = `You wrote to me in ${group}, and I do not answer there. ${why}${detail} ${hint}`;
     await receive(
       noticeEvent({
         // On most platforms the direct chat with a person has the id of the person.
