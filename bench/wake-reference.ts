@@ -32,7 +32,7 @@ registerWebhooks(server.app, {
   first: async () => null,
   body: async () => null,
   budgetOf: () => undefined,
-  channels: { known: () => false, available: () => false, list: () => [], hasLastRecipient: async () => false },
+  channels: { known: () => false, available: () => false, list: () => [], meant: () => undefined, hasLastRecipient: async () => false },
   agents: { exists: () => true, defaultId: () => "main" },
   models: { allowed: () => true },
   mappings: () => table,

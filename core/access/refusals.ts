@@ -171,6 +171,9 @@ export const pairingFull = ({ channel, sender }: Inbound, refusal: Refusal): Ref
   hint: `Approve or deny them: ${programCommand} pairing list ${channel}`,
 });
 
+/** What a stranger reads after `/whoami`. */
+export const idNotice = ({ id }: InboundSender): string => `Your id: \`${id}\``;
+
 /** What a stranger reads who writes again before the approval. */
 export const pairingWaits =
   "I wait for the owner's approval. When you are approved, I answer the last message that you wrote within the hour.";

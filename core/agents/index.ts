@@ -11,6 +11,7 @@ export { groupHistoryLimit, historyLimit } from "./conversation/history-limit.ts
 export { isPluginTurn } from "./conversation/plugin-turn.ts";
 export { reactionNotifications, unheardReaction } from "./conversation/reactions.ts";
 export { agentFor, movedSessions, sessionKeyFor } from "./conversation/sessions.ts";
+export { deliveredAlready } from "./conversation/summarized-replies.ts";
 export { eventQueue, followUps } from "./conversation/system-events.ts";
 export { turnMessages } from "./conversation/transcript.ts";
 export { createTurnContext, type TurnContext } from "./conversation/turn-context.ts";
@@ -25,7 +26,7 @@ export { createApprovals } from "./tools/approvals.ts";
 export { createOfferedTools, type OfferedTools, type OwnTool } from "./tools/offered-tools.ts";
 export type { RefusedTool, RefusedTools } from "./tools/refused-tools.ts";
 export { createSkills } from "./tools/skills.ts";
-export { acknowledgement, createRefusedAcknowledgements } from "./turn/acknowledgement.ts";
+export { acknowledgement, createRefusedAcknowledgements, refusalReaction } from "./turn/acknowledgement.ts";
 export { createFactsOfAnswers, type FactsOfAnswers } from "./turn/answer-facts.ts";
 export { createDescribe } from "./turn/description.ts";
 export { type AgentTurns, type AgentTurnsOptions, createAgentTurns } from "./turn/engine.ts";

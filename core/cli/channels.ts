@@ -1,9 +1,11 @@
 /** `channels status`: the accounts of chat platforms, and what the platforms report about them. */
+import { channelMeant } from "../access/platform-names.ts";
 import { settingPath } from "../access/setting-path.ts";
 import { type AccountChange, accountKey, accountsNamespace } from "../channels/account-states.ts";
 import type { ProbeReport } from "../channels/connection/probe.ts";
 import { reasonOfStatus } from "../channels/connection/status-detail.ts";
 import { renderProblem } from "../config/problem.ts";
+import type { CheckedConfig } from "../config/reading/load.ts";
 import type { GatewayDescription } from "../gateway/gateway.ts";
 import { visibleLine } from "../log/visible.ts";
 import type { ChannelStatus } from "../sdk/contract.ts";
@@ -12,7 +14,7 @@ import type { CommandContext } from "./context.ts";
 import type { Style, Terminal } from "./output/terminal.ts";
 import { renderAgo } from "./output/times.ts";
 import { waitingLine } from "./output/waiting-line.ts";
-import { readDeclarations } from "./plugins/declarations.ts";
+import { readDeclarations, readyPlugins } from "./plugins/declarations.ts";
 
 interface AccountView {
   readonly channel: string;
@@ -201,4 +203,14 @@ function whyUnprobed(
   if (key === "*") return "means every group, so there is none to check";
   if (misnamed.includes(key)) return `is not a group id, so it matches no group: write the group's id as the key of ${path}`;
   return asked ? "was not checked: too many groups, or the channel cannot check this" : "was not checked";
+}
+
+/** Which channel a word means that is the name of a platform, as a sentence; `undefined` for other words. */
+export async function channelMeantIn(context: CommandContext, loaded: CheckedConfig, word: string): Promise<string | undefined> {
+  const declared = await readDeclarations(loaded, await context.stateDirectory(), { note() {} });
+  const meant = channelMeant(
+    word,
+    readyPlugins(declared).flatMap(({ channel }) => channel ?? []),
+  );
+  return meant && `${meant.explanation}: write ${meant.id} in place of ${word}`;
 }

@@ -11,8 +11,16 @@ import { type CheckedConfig, checkDamaged } from "../config/reading/load.ts";
 import { locateState } from "../config/reading/locate.ts";
 import { renderJsonSchema } from "../config/showing/json-schema.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
-import { accountProblems, channelsOf, optionProblems, sectionProblems, unknownChannels } from "../gateway/config-problems.ts";
+import {
+  accountProblems,
+  channelDefinitions,
+  channelsOf,
+  optionProblems,
+  sectionProblems,
+  unknownChannels,
+} from "../gateway/config-problems.ts";
 import { hookProblems } from "../gateway/hook-problems.ts";
+import { withMisnamed } from "../gateway/misnamed-channels.ts";
 import { findStore } from "../host/find-store.ts";
 import { isEmbedded } from "../stores/place.ts";
 import type { Synced } from "../stores/shared-config.ts";
@@ -187,17 +195,22 @@ export async function pluginProblems(
     const accounts = definition.channel === undefined ? [] : await accountProblems(definition.channel, checked, env);
     return [...optionProblems(definition, checked.checkable), ...(await sectionProblems(definition, checked, now)), ...accounts];
   });
-  return [
+  const ready = readyPlugins(declared);
+  const found = [
     ...(await Promise.all(own)).flat(),
     ...storeProblems(checked),
-    ...unknownChannels(checked.checkable, channelsOf(readyPlugins(declared))),
-    ...(await hookProblems(readyPlugins(declared), checked, env)),
+    ...unknownChannels(checked.checkable, channelsOf(ready)),
+    ...(await hookProblems(ready, checked, env)),
     ...unknown.map((id): Problem => {
       const nearest = nearestOf(id, known);
       const hint = nearest === undefined ? "Name its folder in plugins.load." : `Did you mean ${nearest}?`;
       return { severity: "warning", path: `plugins.entries.${id}`, message: "there is no such plugin", hint };
     }),
-  ].map((problem) => ({ ...checked.locate(problem.path), ...problem }));
+  ];
+  return withMisnamed(checked.written, channelDefinitions(ready), found).map((problem) => ({
+    ...checked.locate(problem.path),
+    ...problem,
+  }));
 }
 
 /** The plugin of the store is found by its name, so a wrong one is noticed without loading it. */

@@ -15,7 +15,12 @@ if (supported) {
   process.exitCode = await runCommandLine(process.argv.slice(2));
 } else {
   // Written here, because in the repository an old Node cannot read the table of errors.
+  const words = process.argv.slice(2);
+  const typed = words.every((word) => /^[\w./:=@-]+$/.test(word)) ? words.map((word) => ` ${word}`).join("") : " ...";
+  // npm puts the Node that it fetches in front of the search path. In a clone, it has it already.
+  const isInstalled = import.meta.url.includes("/dist/");
+  const way = isInstalled ? `npx -y -p node@26 -- service-gateway${typed}` : `npm run -s service --${typed}`;
   process.stderr.write(`error: Node ${process.versions.node} is too old: this program needs Node 24.16 or later in the 24 line, or 26.1 or later.
-       Install a current Node, or run the program through npm, which installs the right version.\n`);
+       Install a current Node from https://nodejs.org/en/download, or let npm bring one: ${way}\n`);
   process.exitCode = 1;
 }

@@ -2,6 +2,7 @@
 import { type Command, CommanderError, Option } from "commander";
 import { programCommand } from "../contract/command.ts";
 import { HostError, reasonOf } from "../contract/errors.ts";
+import { withChannelIds } from "./channel-words.ts";
 import { addControl } from "./control/commands.ts";
 import {
   type Add,
@@ -49,7 +50,6 @@ export async function runCommandLine(argv: readonly string[]): Promise<number> {
   }
 }
 
-/** The failure of a command, as data. */
 function failureOf(thrown: unknown): { readonly ok: false; readonly error: string; readonly code: string; readonly hint?: string } {
   if (thrown instanceof HostError) {
     const { message, code, hint } = thrown;
@@ -98,7 +98,7 @@ export function createProgram(terminal: Terminal & { serve?(): void }, onExit: (
       const command = received.at(-1) as Command;
       const options = command.optsWithGlobals() as O & { readonly config?: string; readonly state?: string };
       const [run, { createContext }] = await Promise.all([load(), import("./context.ts")]);
-      const context = createContext({ terminal, looks, config: options.config, state: options.state });
+      const context = await withChannelIds(createContext({ terminal, looks, config: options.config, state: options.state }), command);
       onExit((await run(context, received.slice(0, -2) as unknown as A, options)) ?? 0);
     };
 

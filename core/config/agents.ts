@@ -96,7 +96,7 @@ export type DmScope = "main" | "per-peer" | "per-channel-peer" | "per-account-ch
 
 /** The part of the configuration that concerns agents. The whole configuration is assignable to it. */
 export interface AgentsView {
-  readonly agents?: { readonly defaults?: AgentFields; readonly list?: readonly ListedAgent[] };
+  readonly agents?: { readonly defaults?: AgentFields & { readonly timezone?: string }; readonly list?: readonly ListedAgent[] };
   readonly bindings?: readonly Binding[];
   readonly session?: { readonly dmScope?: DmScope };
   readonly models?: {

@@ -34,7 +34,16 @@ export const configSchema = Type.Object(
     plugins: pluginsSchema,
   },
   annotate(
-    { synonyms: { mcp: "agents.defaults.mcpServers", mcpServers: "agents.defaults.mcpServers" } },
+    {
+      synonyms: {
+        mcp: "agents.defaults.mcpServers",
+        mcpServers: "agents.defaults.mcpServers",
+        agent: "agents.defaults",
+        cron: "schedules",
+        tools: "agents.defaults.tools",
+        logging: "log",
+      },
+    },
     { title: "service configuration", description: "Configuration of the gateway.", default: {} },
   ),
 );

@@ -18,6 +18,7 @@ import { type Json, reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelDefinition, PluginDefinition } from "../sdk/contract.ts";
 import { hookProblems } from "./hook-problems.ts";
+import { withMisnamed } from "./misnamed-channels.ts";
 
 /** Problems that the plugin's own schema finds in its options. */
 export function optionProblems({ id, options }: PluginDefinition, config: GatewayConfig): readonly Problem[] {
@@ -109,7 +110,8 @@ export async function unopenedChannels(
   env: Environment,
 ): Promise<readonly Problem[]> {
   const ids = channels.map(({ id }) => id);
-  return [...(await offAccountProblems(channels, checked, env)), ...unknownChannels(checked.checkable, ids)];
+  const found = [...(await offAccountProblems(channels, checked, env)), ...unknownChannels(checked.checkable, ids)];
+  return withMisnamed(checked.written, channels, found);
 }
 
 /** All problems of a configuration that only the active plugins can find. */
@@ -123,12 +125,18 @@ export async function pluginProblems(
     ...(await sectionProblems(plugin, checked, now)),
     ...(plugin.channel === undefined ? [] : await accountProblems(plugin.channel, checked, env)),
   ]);
-  return [
+  const found = [
     ...(await Promise.all(own)).flat(),
     ...unknownChannels(checked.checkable, channelsOf(plugins)),
     ...(await hookProblems(plugins, checked, env)),
-  ].map((problem) => ({ ...checked.locate(problem.path), ...problem }));
+  ];
+  return withMisnamed(checked.written, channelDefinitions(plugins), found).map((problem) => ({
+    ...checked.locate(problem.path),
+    ...problem,
+  }));
 }
+
+export const channelDefinitions = (plugins: readonly PluginDefinition[]) => plugins.flatMap(({ channel }) => channel ?? []);
 
 export const channelsOf = (plugins: readonly PluginDefinition[]): readonly string[] => plugins.flatMap(({ channel }) => channel?.id ?? []);
 

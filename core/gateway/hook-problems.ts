@@ -1,5 +1,6 @@
 /** Compiles the mappings of a configuration as a gateway would, from the files alone, to find their problems. */
 
+import { channelMeant } from "../access/index.ts";
 import { readAccounts } from "../channels/index.ts";
 import { type CheckedConfig, createSecrets, type Environment, type GatewayConfig, type Problem } from "../config/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
@@ -34,7 +35,11 @@ export async function compileHooks(
     if (accounts.some(({ settings }) => ignoreBroken || settings !== undefined)) available.add(id);
   });
   await Promise.all(read);
-  const policies = hookPolicies(() => config, { channels: () => channels.keys(), available: (id) => available.has(id) });
+  const policies = hookPolicies(() => config, {
+    channels: () => channels.keys(),
+    available: (id) => available.has(id),
+    meant: (word) => channelMeant(word, channels.values())?.explanation,
+  });
   const { hooks } = config;
   const table = compileMappings({
     ...policies,

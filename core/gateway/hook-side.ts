@@ -1,5 +1,6 @@
 /** What the hook server needs: the current mappings, transforms, results of runs. */
 
+import { channelMeant } from "../access/index.ts";
 import type { GatewayConfig, LoadedConfig, Problem, Secrets } from "../config/index.ts";
 import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
@@ -47,6 +48,11 @@ export function createHookSide(parts: {
   const policies = hookPolicies(parts.config, {
     channels: () => runtime.registry.channels.keys(),
     available: (id) => runtime.accounts.of(id).length > 0,
+    meant: (word) =>
+      channelMeant(
+        word,
+        [...runtime.registry.channels.values()].map(({ definition }) => definition),
+      )?.explanation,
   });
   const transforms = createTransforms({
     root: () => resolveTransformsRoot({ configDirectory: loaded().directory, transformsDir: settings().transformsDir }),

@@ -1,5 +1,5 @@
 /** The moving parts of one gateway, created once and wired here: stations, agents, accounts, path. */
-import { createBotTurns, createGate, createPairing, placeSettings } from "../access/index.ts";
+import { createBotTurns, createGate, createPairing, createStrangerIds, placeSettings } from "../access/index.ts";
 import { type ActionRunner, createActionRunner, createActionTools, createEnds, createReplyTools } from "../actions/index.ts";
 import {
   type Activation,
@@ -48,6 +48,7 @@ import { createHooks, type Hooks, type Visit } from "../stations/index.ts";
 import { createAgentSide } from "./agents/agent-side.ts";
 import { createGatewayApprovals } from "./agents/approvals.ts";
 import { createChatCommands } from "./agents/chat-commands.ts";
+import { createGroupSilence } from "./agents/group-silence.ts";
 import { createOutboundFiles } from "./agents/outbound-files.ts";
 import { createOwnerNotices, type OwnerNotices } from "./agents/owner-notices.ts";
 import type { Base } from "./base.ts";
@@ -199,8 +200,10 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   });
   const access = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.access;
   const botTurns = createBotTurns({ store, now, access, pathsOf: gate.pathsOf });
-  const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns };
-  tapCore(hooks, { ...parts, log, gate, commands, commandIn, turns, placed, waitingEvents });
+  const strangerIds = createStrangerIds({ now });
+  const explainSilence = createGroupSilence({ gate, receive, log });
+  const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns, strangerIds };
+  tapCore(hooks, { ...parts, log, gate, commands, commandIn, turns, placed, waitingEvents, explainSilence });
   const confirm = (url: string) => requestPublic(url);
   const ofModels = { standings, outages, refusedTools: offered.refused };
   const ofAgents = { owner, commands, turns, stops, running, ...ofModels, activation, router, spending, approvals };

@@ -40,8 +40,8 @@ export interface AgentSide {
     readonly reason: string;
     readonly detail: string;
   }): Promise<{ readonly detail: string; readonly known: boolean; readonly wait: Wait } | undefined>;
-  /** What a person reads whose turn a budget refused; `undefined` if nothing, because they have read it today. */
-  refusalFor(inbound: Inbound, route: Route): Promise<string | undefined>;
+  /** How a person learns that a budget refused their turn; `undefined` if no person waits. */
+  refusalFor(inbound: Inbound, route: Route): Promise<RefusalSign | undefined>;
   /** The files of a reply, just before it is rendered; called only if there are any. */
   readonly completeReply: CompleteReply;
   /** Stores a large file that a model has generated; a small one stays as it is. Never rejects. */
@@ -86,6 +86,13 @@ export interface AgentSide {
   silence(reply: Reply, inbound: Inbound): string | null;
 }
 
+export interface RefusalSign {
+  /** Sent where the reaction cannot be set. */
+  readonly text: string;
+  /** Set on the message in place of a text. */
+  readonly emoji?: string;
+}
+
 /** What the path says of its work. */
 interface PathReports {
   readonly log: Log;
@@ -101,7 +108,7 @@ export interface PathOptions {
   /** Where files that are to be sent are kept. */
   readonly stateDirectory: string;
   readonly accounts: Pick<Accounts, "get" | "contact" | "away" | "awayFor">;
-  readonly gate: Pick<Gate, "pathsOf">;
+  readonly gate: Pick<Gate, "pathsOf" | "isOwner">;
   readonly agents: AgentSide;
   readonly reports: PathReports;
   readonly clock: { readonly now: () => number; readonly newId: () => string; readonly random: () => number };

@@ -12,14 +12,14 @@ import {
   type TurnEvent,
 } from "../contract/index.ts";
 import { renderReasoning } from "../reply/index.ts";
-import { type Hooks, hasActed, replyAdditions, type ToolUse, toolCalls, type Visit } from "../stations/index.ts";
+import { type Hooks, hasActed, replyAdditions, toolCalls, type Visit } from "../stations/index.ts";
 import { withAdditions } from "./additions.ts";
-import { apologyTo, withDone } from "./endings/apology.ts";
-import { type Stop, silentDecision, type Trace, textReply } from "./endings/ending.ts";
+import { type Stop, silentDecision, type Trace } from "./endings/ending.ts";
+import { failed, overBudget, refused, withShown } from "./endings/turn-ends.ts";
 import type { PathOptions } from "./options.ts";
 import { Postponed } from "./patience.ts";
 import type { Presence } from "./presence/presence.ts";
-import { createShownText, endedText, endNotes, type ShownText, type ShownTextOptions } from "./shown-text.ts";
+import { createShownText, endNotes, type ShownText, type ShownTextOptions } from "./shown-text.ts";
 
 type ModelUsage = NonNullable<Reply["usage"]>;
 
@@ -56,6 +56,7 @@ export async function turn(
     readonly silence: ShownTextOptions["silence"];
     readonly asSent: ShownTextOptions["asSent"];
     readonly pathsOf: PathOptions["gate"]["pathsOf"];
+    readonly isOwner: PathOptions["gate"]["isOwner"];
     readonly guardStream: PathOptions["agents"]["guardStream"];
     readonly refusalFor: PathOptions["agents"]["refusalFor"];
     readonly keepGenerated: PathOptions["agents"]["keepGenerated"];
@@ -64,7 +65,7 @@ export async function turn(
   },
 ): Promise<TurnResult | Stop> {
   const { hooks, trace, visit, presence, signal, now, silence, asSent, pathsOf, guardStream, refusalFor, keepGenerated } = options;
-  const { waitForModel, unitId } = options;
+  const { waitForModel, unitId, isOwner } = options;
   const began = now();
   let plugin = "core";
   let shown: ShownText | undefined;
@@ -76,7 +77,7 @@ export async function turn(
     const answered = await hooks.turn(inbound, route, signal, visit);
     if (answered === undefined) {
       trace.add("turn", { plugin: "core", verdict: "failed", code: "no_engine" });
-      return failed("no_engine", inbound, route);
+      return await failed("no_engine", inbound, { route, isOwner });
     }
     plugin = answered.plugin;
     if (answered.value === null || "silent" in answered.value) {
@@ -113,7 +114,7 @@ export async function turn(
     return { reply };
   } catch (error) {
     if (isOfState(error)) throw error;
-    const { code, hint, path } = diagnose(error);
+    const { code, hint, path, detail = reasonOf(error) } = diagnose(error);
     if (error instanceof PluginError) plugin = error.plugin;
     // After a reaction or a message by a tool, many models write nothing more. The person has seen what the agent did.
     const additions = visit.get(replyAdditions);
@@ -123,14 +124,14 @@ export async function turn(
       trace.add("turn", { plugin, verdict: "pass", code: "done", detail, ...usageOf(found) });
       return { reply: withAdditions(replyOf(found), additions, { inbound, silence: () => null }) };
     }
-    const wait = await waitForModel({ unitId, inbound, route, visit, reason: code, detail: reasonOf(error) });
+    const wait = await waitForModel({ unitId, inbound, route, visit, reason: code, detail });
     if (wait !== undefined) throw new Postponed("waits_for_model", { ...wait, ...(hint !== undefined && { hint }) });
     const isRefused = code === overBudget;
     trace.add("turn", {
       plugin: code === "stopped" || isRefused ? "core" : plugin,
       verdict: isRefused ? "refused" : "failed",
       code,
-      detail: reasonOf(error),
+      detail,
       ...(path === undefined ? {} : { path }),
       ...(hint === undefined ? {} : { hint }),
       ...usageOf(found),
@@ -139,7 +140,9 @@ export async function turn(
     const seen = shown?.last();
     if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, endNotes.stopped);
     const uses = visit.get(toolCalls);
-    const failure = isRefused ? await refused(inbound, route, { refusalFor, uses }) : failed(code, inbound, route, uses);
+    const failure = isRefused
+      ? await refused(inbound, route, { refusalFor, presence, uses })
+      : await failed(code, inbound, { route, isOwner, uses });
     return withShown(failure, seen, failure.say?.reply.text ?? endNotes.interrupted);
   }
 }
@@ -160,37 +163,8 @@ export function traceTools(trace: Trace, visit: Visit): void {
   if (more > 0) trace.add("turn", { plugin: "core", verdict: "pass", code: "tool_done", detail: `${more} more calls of tools` });
 }
 
-/** Text that people have read stays, with a note that says why it ends there. */
-function withShown(stop: Stop, seen: ReturnType<ShownText["last"]> | undefined, note: string): Stop {
-  if (seen === undefined || seen.text === "") return stop;
-  const shown = { ...stop, shown: endedText(seen.text, note) };
-  // The model need not read the apology.
-  const inConversation = stop.stop.outcome === "silent" ? note : endNotes.failed;
-  return seen.spoken.trim() === "" ? shown : { ...shown, spoken: endedText(seen.spoken, inConversation) };
-}
-
-function failed(reason: string, inbound: Inbound, { to }: Route, uses?: readonly ToolUse[]): Stop {
-  const stop = { outcome: "failed", reason } as const;
-  const say = apologyTo(reason, { inbound, to, uses });
-  return say === undefined ? { stop } : { stop, say };
-}
-
-/** Reason of an engine's error: a budget has no room for the call. */
-const overBudget = "budget_exceeded";
-
-/** A heartbeat that a budget refuses is silent. Its events wait for the next one, as after a failure. */
-async function refused(
-  inbound: Inbound,
-  route: Route,
-  { refusalFor, uses }: Pick<PathOptions["agents"], "refusalFor"> & { readonly uses: readonly ToolUse[] | undefined },
-): Promise<Stop> {
-  const stop = { outcome: inbound.request?.heartbeat === undefined ? "refused" : "silent", reason: overBudget } as const;
-  const text = route.to === null ? undefined : await refusalFor(inbound, route);
-  return text === undefined || route.to === null ? { stop } : { stop, say: { address: route.to, reply: textReply(withDone(text, uses)) } };
-}
-
 /** An engine's error carries its own code; an error without one is the engine's mistake. */
-function diagnose(error: unknown): { readonly code: string; readonly hint?: string; readonly path?: string } {
+function diagnose(error: unknown): { readonly code: string; readonly hint?: string; readonly path?: string; readonly detail?: string } {
   const cause = error instanceof HostError && error.code === "plugin_tap_failed" && error.cause !== undefined ? error.cause : error;
   if (typeof cause === "object" && cause !== null) {
     const { reason, code, hint, path } = cause as { reason?: unknown; code?: unknown; hint?: unknown; path?: unknown };
@@ -200,6 +174,8 @@ function diagnose(error: unknown): { readonly code: string; readonly hint?: stri
         code: stable,
         ...(typeof hint === "string" ? { hint } : {}),
         ...(reason === stable && typeof path === "string" ? { path } : {}),
+        // The name of the tap says nothing where the gateway itself refuses.
+        ...(error instanceof PluginError && error.plugin === "core" && { detail: reasonOf(cause) }),
       };
     }
   }

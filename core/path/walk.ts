@@ -32,7 +32,10 @@ export async function walkStations(ground: Ground, walk: Walk): Promise<Said> {
   }
   const route = await routeOf(ground, walk, inbound);
   if (isStop(route)) {
-    const apology = route.stop.outcome === "failed" ? apologyTo(route.stop.reason, { inbound, to: placeOf(inbound) }) : undefined;
+    const apology =
+      route.stop.outcome === "failed"
+        ? apologyTo(route.stop.reason, { inbound, to: placeOf(inbound), isOwner: await ground.gate.isOwner(inbound) })
+        : undefined;
     return await say(ground, walk, { ending: route.stop, sayings: await notice(ground, walk, apology), inbound });
   }
   // A command such as `/stop` never waits for a turn.
@@ -101,9 +104,9 @@ async function answer(
   // The session before the slot: a turn that has a slot and waits for its session would keep the others from ending.
   if (walk.place !== undefined) addHold(visit, walk.place);
   addHold(visit, { pause: () => walk.slot.pause(), resume: () => walk.slot.take() });
-  const { pathsOf } = gate;
+  const { pathsOf, isOwner } = gate;
   const ofAgents = { silence, asSent, guardStream, refusalFor, waitForModel, keepGenerated, unitId: unit.id };
-  const asking = { hooks, trace, visit, presence, now: clock.now, pathsOf, ...ofAgents, signal };
+  const asking = { hooks, trace, visit, presence, now: clock.now, pathsOf, isOwner, ...ofAgents, signal };
   const result = await turn(inbound, route, asking).catch(async (error: unknown) => {
     await presence.close();
     throw error;
@@ -133,7 +136,7 @@ async function answer(
   const kept = reason === "formatting_failed" ? undefined : agents.keptReply(inbound, reply);
   const ending = { outcome, reason, ...place, ...(kept === undefined ? {} : { reply: kept }) };
   // The model has replied and is not called again; the sender learns that the reply could not be sent.
-  const owed = outcome === "failed" ? apologyTo(reason, { inbound, to: route.to }) : undefined;
+  const owed = outcome === "failed" ? apologyTo(reason, { inbound, to: route.to, isOwner: await isOwner(inbound) }) : undefined;
   const apology = await notice({ accounts: { get: account } }, walk, owed);
   return await say(ground, walk, { ending, sayings: [...apology, ...sayings], inbound, route, reply, presence });
 }
@@ -161,7 +164,8 @@ async function sayGivenUp(ground: Ground, walk: Walk, ending: Ending, found: Awa
   if (found === undefined) return await say(ground, walk, { ending, sayings: [] });
   const { to } = found.route;
   const previews = unit.preview !== undefined && to !== null && isAt(unit.preview, to) ? unit.preview.messageIds : [];
-  const apology = apologyTo(ending.reason, { inbound: found.inbound, to, uses: visit.get(toolCalls) });
+  const isOwner = await ground.gate.isOwner(found.inbound);
+  const apology = apologyTo(ending.reason, { inbound: found.inbound, to, uses: visit.get(toolCalls), isOwner });
   return await say(ground, walk, { ending, sayings: await notice(ground, walk, apology, { previews, place: to }), ...found });
 }
 

@@ -1162,6 +1162,11 @@ export interface ChannelIdentity {
 export interface ChannelDefinition<O extends TObject = TObject> {
   /** Also the config key: `channels.<id>`. */
   readonly id: string;
+  /**
+   * The name of the platform, such as `Telegram`, if people would look for another key than the id. A configuration or a request that names the
+   * channel so, or by a prefix of its `identity`, is refused with a sentence that names the id.
+   */
+  readonly platform?: string;
   /** The channel's own semantic version, such as `1.0.0`. */
   readonly version: string;
   /** The range of SDK versions it was written for, such as `^0.1.0`. */

@@ -108,8 +108,10 @@ export interface SourcedTool extends ToolOutline<Json> {
 export interface ToolOffer {
   /** In an order that stays the same: providers can cache a prompt only up to its first change. */
   readonly tools: readonly SourcedTool[];
-  /** Sentences for the instructions, such as which of its servers is away. */
+  /** Sentences for the instructions, such as which of its servers is away. People read them in `/tools`. */
   readonly notes?: readonly string[];
+  /** Sentences for the instructions that only a model needs, such as the time zone of the sender. */
+  readonly context?: readonly string[];
   /** The turn cannot be done without something that is missing: it fails as `tool_source_down`, with this reason and the operator's hint. */
   readonly refused?: { readonly reason: string; readonly hint?: string };
 }

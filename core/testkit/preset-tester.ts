@@ -77,7 +77,7 @@ export const presetTester: PresetTester = {
 function compile({ presets = [] }: PluginDefinition) {
   const text = JSON.stringify({ hooks: { presets: presets.map(({ id }) => id) } });
   const { config, problems } = checkConfig({ text, file: "preset.json", env: {} });
-  const policies = hookPolicies(() => config, { channels: () => [], available: () => false });
+  const policies = hookPolicies(() => config, { channels: () => [], available: () => false, meant: () => undefined });
   const table = compileMappings({
     ...policies,
     hooks: config.hooks,

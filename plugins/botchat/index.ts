@@ -9,6 +9,7 @@ import { checkOptions, signsInAs } from "./token.ts";
 
 export default defineChannel({
   id: "botchat",
+  platform: "Telegram",
   version: "1.0.0",
   host: "^0.1.0",
   codes,

@@ -15,7 +15,8 @@ function plan(turn: EngineTurn): Show {
   // Pressing an offered button has the same effect as sending its name.
   const show = parseShow(inbound.kind === "press" ? inbound.text.replace(/^callback_data: (?=show )/, "") : inbound.text);
   if (show === "list") return { ...say(showsList()), events: offeredShows };
-  return show ?? say([inbound.text.trim() === "" ? "You sent no text." : inbound.text, ...inbound.media.map(renderFile)].join("\n"));
+  if (show !== undefined) return inbound.kind === "press" && show.pressedText !== undefined ? { ...show, text: show.pressedText } : show;
+  return say([inbound.text.trim() === "" ? "You sent no text." : inbound.text, ...inbound.media.map(renderFile)].join("\n"));
 }
 
 interface Pace {
@@ -33,7 +34,7 @@ async function* stream(type: "reasoning" | "text", text: string, delayMs: number
 
 /** Adds the offer with buttons. It is used only for replies that a person reads, not for heartbeats and webhooks. */
 function withOffer(show: Show): Show {
-  const text = `${show.text ?? ""}\n\n_I repeat your words until a model is configured. I can also show what this chat can do:_`;
+  const text = `${show.text ?? ""}\n\n_I repeat your words until a model is configured. I can also show what this chat can do; write \`show\` to see these buttons again._`;
   return { ...show, text, events: offeredShows };
 }
 

@@ -8,6 +8,8 @@ export interface Show {
   readonly summary: string;
   /** Text, streamed at the pace of an answer. */
   readonly text?: string;
+  /** Its text after the press of a button, if it differs. */
+  readonly pressedText?: string;
   readonly reasoning?: string;
   /** Events after the text. */
   readonly events?: () => readonly TurnEvent[];
@@ -95,7 +97,7 @@ export const shows: readonly Show[] = [
   {
     name: "album",
     summary: "three pictures in one",
-    text: "Yellow, orange and green.",
+    text: "Yellow, lime and green.",
     events: () => [255, 180, 90].map((red, index) => ({ type: "media", media: { data: picture(red), fileName: `disc-${index + 1}.png` } })),
   },
   {
@@ -104,12 +106,17 @@ export const shows: readonly Show[] = [
     text: "[[audio_as_voice]]",
     events: () => [{ type: "media", media: { data: sound(), fileName: "silence.mp3" } }],
   },
-  { name: "reply", summary: "an answer that replies to your message", text: "[[reply_to_current]] This replies to your message." },
+  {
+    name: "reply",
+    summary: "an answer that replies to a message",
+    text: "[[reply_to_current]] This replies to your message.",
+    pressedText: "[[reply_to_current]] This replies to the message with the button.",
+  },
   {
     name: "reasoning",
     summary: "thoughts before the answer",
     reasoning: "Two and two: one, two, and again one, two. That is four.",
-    text: "It is **four**.",
+    text: "It is **four**. I thought before I said so: send `/reasoning on`, and ask for it again to read my thoughts.",
   },
   { name: "slow", summary: "five seconds of silence first", waitMs: 5_000, text: "Here I am. Thank you for waiting." },
   { name: "silence", summary: "no answer at all", text: "NO_REPLY" },

@@ -5,7 +5,7 @@ import { plain, ServerFault } from "./fault.ts";
 import type { Doubt } from "./fingerprints.ts";
 import { isOffered } from "./offer.ts";
 import type { Accepting } from "./serving.ts";
-import { definitionOf, type ServerSettings, serversIn, shownAddress, shownPlace } from "./settings.ts";
+import { definitionOf, type ServerSettings, serversIn, shownAddress, shownCommand, shownPlace } from "./settings.ts";
 import type { ServerView } from "./view.ts";
 
 const failed = (...lines: readonly string[]): CliAnswer => ({ lines, data: null, failed: true });
@@ -45,7 +45,9 @@ export async function listServers(call: CliCall): Promise<CliAnswer> {
     const rows = found.map(({ name, settings, agents }) => [
       name,
       "not running",
-      settings.command ?? shownAddress(settings.url ?? ""),
+      settings.command === undefined
+        ? shownAddress(settings.url ?? "")
+        : shownCommand({ command: settings.command, ...(settings.args && { args: settings.args }) }),
       agents.join(", "),
     ]);
     const data = found.map(({ name, settings, agents }) => ({ name, path: settings.path, agents, state: "not_running" }));

@@ -24,7 +24,8 @@ export function approvalReason(used: Pick<UsedServer, "name" | "settings">, tool
   if (doubt === "new") return `The server ${used.name} has added this tool since its tools were accepted.`;
   if (doubt === "unknown") return `It could not be looked up whether this tool of the server ${used.name} was accepted.`;
   if (approve === "always") return `Every tool of the server ${used.name} needs approval.`;
-  if (approve === "writes") return tool.readOnly ? false : `The server ${used.name} does not call this tool read-only.`;
+  if (approve === "writes")
+    return tool.readOnly ? false : `It may change something: the server ${used.name} does not say that this tool only reads.`;
   return approve !== "never" && namesTool(approve, tool.name) && `${used.settings.path}.approve names this tool.`;
 }
 

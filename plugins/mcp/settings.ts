@@ -116,10 +116,33 @@ export function shownAddress(address: string): string {
   const url = URL.parse(address);
   if (url === null) return "an invalid address";
   const path = url.pathname.split("/").map((part) => (harmlessPart.test(part) ? part : "***"));
-  return `${url.origin}${path.join("/")}`;
+  const origin = url.origin === "null" ? `${url.protocol}//${url.host}` : url.origin;
+  return `${origin}${path.join("/")}`;
+}
+
+const secretName = /key|token|secret|passw|auth|credential/i;
+/** Long, with letters and digits, as keys are. */
+const likeKey = /^(?=.*\d)(?=.*[a-z])[\w.+/=-]{24,}$/i;
+const mostShown = 120;
+
+/** An argument without what may be a key: secrets belong into `env`, and people write them here all the same. */
+function shownArgument(argument: string, before: string | undefined): string {
+  const [, option, value] = /^(-{1,2}[\w-]+)=(.*)$/s.exec(argument) ?? [];
+  if (option !== undefined && value !== undefined)
+    return secretName.test(option) ? `${option}=***` : `${option}=${shownArgument(value, undefined)}`;
+  if (before?.startsWith("-") && !before.includes("=") && secretName.test(before) && !argument.startsWith("-")) return "***";
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(argument)) return shownAddress(argument);
+  if (likeKey.test(argument) && !argument.includes("/")) return "***";
+  return /\s/.test(argument) ? JSON.stringify(argument) : argument;
+}
+
+/** The command with its arguments: many servers have the same command, such as `npx`. */
+export function shownCommand({ command, args = [] }: { readonly command: string; readonly args?: readonly string[] }): string {
+  const shown = [command, ...args.map((argument, index) => shownArgument(argument, args[index - 1]))].join(" ");
+  return shown.length <= mostShown ? shown : `${shown.slice(0, mostShown - 1)}…`;
 }
 
 /** The address or the command, in a form that may be shown. */
 export function shownPlace(definition: Definition): string {
-  return definition.kind === "stdio" ? definition.command : shownAddress(definition.url);
+  return definition.kind === "stdio" ? shownCommand(definition) : shownAddress(definition.url);
 }

@@ -116,5 +116,5 @@ export async function offerTools(
   const offset = /\((UTC[^)]*)\)$/.exec(sayTime(host.now(), timezone))?.[1];
   const note = `The time zone of the sender is ${timezone}${offset === undefined ? "" : `, ${offset} now`}; the times in square brackets are in UTC. Times without a zone mean the sender's.`;
   // The texts of reminders are those of this chat, and the rest is the plugin's own.
-  return { tools: tools.map((tool) => ({ ...tool, words: "own" as const })), notes: [note] };
+  return { tools: tools.map((tool) => ({ ...tool, words: "own" as const })), context: [note] };
 }

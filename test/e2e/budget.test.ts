@@ -72,7 +72,8 @@ describe("a limit of a day", () => {
     });
     await host.say("fifth", { from: "7" });
     const told = "I have used up what I may spend today. Please write again tomorrow; the owner of this bot can raise the limit.";
-    expect(textsTo("7")).toEqual(["heard second", "heard third", told]);
+    // The channel has no reactions.
+    expect(textsTo("7")).toEqual(["heard second", "heard third", told, "Nothing is left for today."]);
     await expect.poll(() => textsTo("owner")).toHaveLength(3);
     expect(textsTo("owner").at(-1)).toMatch(
       /^The budget of all agents is used up: 45 of 50 tokens today .* \/budget add 50000 tokens today as an owner\.$/,
@@ -80,7 +81,7 @@ describe("a limit of a day", () => {
     expect(await host.say("/usage")).toMatchObject({ outcome: "answered" });
     expect(textsTo("owner").at(-1)).toBe("**Budget**\n- all agents, today: 45 of 50 tokens (90 %)");
     await host.say("/usage", { from: "7" });
-    expect(textsTo("7").at(-1)).toBe("There is no budget here that you can see.");
+    expect(textsTo("7").at(-1)).toBe("Your messages, today: 30 tokens. There is no budget here that you can see.");
   });
 
   test("is raised by an owner until the end of the day, and begins anew then", async () => {
@@ -190,9 +191,10 @@ describe("a limit of a day", () => {
     expect(await host.deliver("agent", { message: "long" })).toMatchObject({ status: 202, ended: [{ reason: "budget_exceeded" }] });
     expect(await host.deliver("agent", { message: "short" })).toMatchObject({ status: 202, ended: [{ outcome: "silent" }] });
     for (const text of ["long", "long", "short"]) await host.say(text, { from: "7" });
+    const again = "This needs more than I may still spend, too.";
     const large =
       "Replying to this needs more than I may still spend. A shorter message may fit, or a new conversation: `/new` leaves out what was said before.";
-    expect(textsTo("7")).toEqual([large, "well"]);
+    expect(textsTo("7")).toEqual([large, again, "well"]);
     await host.say("hello");
     await host.say("long");
     await expect.poll(() => textsTo("owner")).toContainEqual(large);
@@ -204,7 +206,7 @@ describe("a limit of a day", () => {
     expect(host.outbox().some(({ text }) => text.includes("is used up"))).toBe(false);
   });
 
-  test("of a month is told to a person once each day", async () => {
+  test("of a month is told to a person once an hour", async () => {
     const { host, textsTo } = await open({ budget: { perMonthTokens: 20, timezone: "UTC" } });
     const isEndOfMonth = new Date().getUTCDate() > 26;
     if (isEndOfMonth) await host.advance(5 * day);
@@ -212,7 +214,8 @@ describe("a limit of a day", () => {
     await host.advance(day);
     for (const text of ["4", "5"]) await host.say(text, { from: "7" });
     const told = "I have used up what I may spend this month. The owner of this bot can raise the limit.";
-    expect(textsTo("7")).toEqual(["heard 1", told, told]);
+    const short = "Nothing is left for this month.";
+    expect(textsTo("7")).toEqual(["heard 1", told, short, told, short]);
   });
 
   test("answers a webhook with 429, and lets a heartbeat wait silently with its events", async () => {

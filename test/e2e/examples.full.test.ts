@@ -14,7 +14,7 @@ import { createOpenAiServer, type OpenAiServer } from "../openai-server/index.ts
 import { startImapServer } from "../support/mail/imap-server.ts";
 import { expect, inOwnTest, onTestFinished } from "../support/own-test.ts";
 import { freePort } from "../support/ports.ts";
-import { answered, answers, botToken, openPlatform, people, type Running, restart } from "./room.ts";
+import { answered, answers, botToken, openPlatform, people, type Running, restart, writeConfig } from "./room.ts";
 
 aroundEach(inOwnTest);
 
@@ -60,6 +60,7 @@ async function startExample(
     settings = {},
   }: {
     readonly ready?: readonly string[];
+    /** The reader writes `/whoami` first, and puts the id of the answer into the file. */
     readonly greet?: boolean;
     /** Addresses of stand-ins, by the path of their setting. */
     readonly settings?: Readonly<Record<string, unknown>>;
@@ -78,8 +79,8 @@ async function startExample(
   let text = readFileSync(file, "utf8")
     .replaceAll("-1001234567890", String(kitchen))
     .replaceAll("-1009876543210", String(workshop))
-    .replaceAll("123456789", String(ada))
     .replaceAll("987654321", String(bela));
+  if (!greet) text = text.replaceAll("123456789", String(ada));
   const set = (path: readonly string[], value: unknown) => {
     text = applyEdits(text, modify(text, [...path], value, {}));
   };
@@ -91,10 +92,11 @@ async function startExample(
   if ((parse(text) as { models?: unknown }).models !== undefined) set(["models", "providers", "local", "baseUrl"], model.url);
   writeFileSync(file, text);
   const gateway = await restart({ home, file, env: environment });
-  // A bot may only write to people who have written to it.
   if (greet) {
     platform.act.say(ada, ada, "/whoami");
-    await answered(platform, ada, String(ada));
+    await answered(platform, ada, "Your id:");
+    writeConfig(file, text.replaceAll("123456789", /Your id: (\d+)/.exec(spoken(platform, ada))?.[1] ?? ""));
+    await gateway.until(/the configuration was reloaded/);
   }
   return {
     platform,
@@ -187,6 +189,8 @@ describe.concurrent("the manual", () => {
     const { platform, model, gateway, ada } = await startExample("mail", { greet: true, settings });
     const watched = async () => (await run(["webhooks", "imap", "status", "--config", gateway.file], { home: gateway.home })).out;
     await expect.poll(watched, { interval: 100 }).toMatch(/work .* ok/);
+    platform.act.say(ada, ada, "hello");
+    await answered(platform, ada, "hello");
     const mail = (from: string, text: string) => `From: ${from}\r\nTo: ada@example.org\r\nSubject: Lamps\r\n\r\n${text}\r\n`;
     await server.deliver(mail("eve@elsewhere.example", "Buy our lamps!"));
     await server.deliver(mail("Bela <bela@example.org>", "The lamps are here."));

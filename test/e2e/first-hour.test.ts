@@ -92,6 +92,27 @@ test("the gateway's token approves a code over HTTP; a page that acts for one pe
   await answered(platform, ada, "You are approved");
 });
 
+test("an owner is not told to contact the owner", async () => {
+  const server = await createOpenAiServer();
+  onTestFinished(() => server.close());
+  const platform = await open(
+    {
+      agents: { defaults: { model: "local/small", heartbeat: { every: "0" } } },
+      models: { providers: { local: { api: "openai-compatible", baseUrl: server.url } } },
+      plugins: { entries: { ai: { options: { retries: 0 } } } },
+    },
+    { allowFrom: ["*", "1001"] },
+  );
+  const [ada = 0, bela = 0] = people(platform);
+  for (const person of [ada, bela]) {
+    server.script(refuse(401, "bad key"));
+    platform.act.say(person, person, "hello");
+    await answered(platform, person, "not set up correctly");
+  }
+  expect(answers(platform, ada)[0]).toMatch(/ why last names the reason; sending your message again does not help\.$/);
+  expect(answers(platform, bela)[0]).toContain("Please contact the owner of this bot;");
+});
+
 test("a failed answer says what its reader can do, not what the operator can see", async () => {
   const server = await createOpenAiServer();
   onTestFinished(() => server.close());

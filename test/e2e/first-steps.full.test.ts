@@ -73,6 +73,7 @@ describe.runIf(available)("the first steps", () => {
     });
     page.on("pageerror", (error) => problems.push(error.message));
     await page.goto(address);
+    await page.getByText(/^You are Ada\. Bela and Chen are other people/).waitFor();
     const log = page.getByRole("log");
     const shown = async () => (await log.textContent()) ?? "";
 
@@ -85,6 +86,8 @@ describe.runIf(available)("the first steps", () => {
     // No terminal is needed from here on.
     await page.getByRole("button", { name: "Approve this code" }).click();
     await expect.poll(shown).toContain("You are approved");
+    await page.reload();
+    expect(await page.getByRole("button", { name: "Approved", exact: true }).isDisabled(), "a used code is not offered again").toBe(true);
     await write(page, "Who are you?");
     await page.getByRole("button", { name: "show album" }).click();
     await expect.poll(() => log.locator(".album img").count()).toBe(3);

@@ -79,7 +79,7 @@ test("what may be sent arrives as what it is, what may not is told, and the oper
   expect(await says("show media", 1)).toMatchObject([{ caption: "A yellow disc.", photo: expect.anything() }]);
   const album = await says("show album", 3);
   expect(album.map(({ photo, caption }) => [photo !== undefined, caption])).toEqual([
-    [true, "Yellow, orange and green."],
+    [true, "Yellow, lime and green."],
     [true, undefined],
     [true, undefined],
   ]);

@@ -149,32 +149,33 @@ test("each task of an operator's day is done with the commands of the page, whic
     },
     2: async () => {
       act.say(ada, kitchen, "@e2e_bot hello", { entities: [{ type: "mention", offset: 0, length: 8 }] });
-      await idle(3);
+      // With the notice to the owner about the group.
+      await idle(4);
     },
     3: async () => {
       act.say(ada, workshop, "draft a letter");
-      await idle(4);
+      await idle(5);
     },
     4: async () => {
       act.block(ada, true);
       await postHook(url, "notify", { text: "the build is red" }, hookToken);
-      await idle(6);
+      await idle(7);
     },
     5: async () => {
       act.block(ada, false);
       // "last" is about the refusal, so that the end of the block has to be over.
-      await idle(7);
+      await idle(8);
       await postHook(url, "build", { number: 7 }, "a-wrong-token");
     },
     6: async () => {
       await postHook(url, "build", { number: 7 }, hookToken);
-      await idle(8);
+      await idle(9);
     },
     12: async () => {
       const model = await createOpenAiServer({ port: modelPort });
       act.say(ada, ada, "good evening");
       await answered(platform, ada, "good evening");
-      await idle(10);
+      await idle(11);
       await model.close();
     },
     15: () => postHook(url, "wake", { text: "backup done", mode: "next-heartbeat" }, hookToken),

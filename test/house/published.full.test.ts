@@ -222,9 +222,16 @@ describe.concurrent("the published package", () => {
     );
   }, 120_000);
 
-  test.runIf(isOld)("tells an older Node in one sentence what it needs", () => {
-    const { status, stdout, stderr } = spawnSync(hostNode, [main(), "gateway"], { encoding: "utf8", env: {} });
-    expect([status, stdout]).toEqual([1, ""]);
-    expect(stderr).toMatch(/^error: Node \S+ is too old: this program needs Node 24\.16 or later[^\n]*\.\n {7}[^\n]+\n$/);
+  test.runIf(isOld)("tells an older Node in one sentence what it needs, and how to start with a newer one", () => {
+    const said = (program: string, ...args: readonly string[]) => {
+      const { status, stdout, stderr } = spawnSync(hostNode, [program, ...args], { encoding: "utf8", env: {} });
+      expect([status, stdout]).toEqual([1, ""]);
+      expect(stderr).toMatch(/^error: Node \S+ is too old: this program needs Node 24\.16 or later[^\n]*\.\n {7}[^\n]+\n$/);
+      expect(stderr).toContain("https://nodejs.org/en/download");
+      return stderr;
+    };
+    expect(said(main(), "status", "--json")).toMatch(/npx -y -p node@26 -- service-gateway status --json\n$/);
+    expect(said(main(), "message", "send", "--message", "two words")).toMatch(/-- service-gateway \.\.\.\n$/);
+    expect(said(join(root, "core", "cli", "main.js"), "status")).toMatch(/npm run -s service -- status\n$/);
   });
 });

@@ -34,16 +34,26 @@ function balanceLine({ limit, used }: Balance): string {
 }
 
 export function budgetCommands(options: {
-  readonly spending: Pick<Spending, "balances" | "add">;
+  readonly spending: Pick<Spending, "balances" | "add" | "today">;
   readonly isOwner: (inbound: Inbound) => boolean | Promise<boolean>;
 }): readonly CommandDefinition[] {
   const { spending, isOwner } = options;
 
-  async function usage({ inbound, route }: CommandCall): Promise<string> {
+  /** Where no budget says it. */
+  async function usedToday({ inbound, route }: CommandCall, owner: boolean): Promise<string> {
+    const { tokens, usd } = await spending.today(askerOf(inbound, route), owner ? "everyone" : "asker");
+    const cost = usd > 0 ? `, ${renderAmount(usd, "usd")}` : "";
+    const whose = owner ? "All agents" : "Your messages";
+    return `${whose}, today: ${renderAmount(tokens, "tokens")}${cost}. There is no budget here${owner ? "" : " that you can see"}.`;
+  }
+
+  async function usage(call: CommandCall): Promise<string> {
+    const { inbound, route } = call;
     const balances = await spending.balances(askerOf(inbound, route));
     // Only owners may see what others spend.
-    const shown = (await isOwner(inbound)) ? balances : balances.filter(({ limit }) => limit.scope === "sender");
-    return shown.length === 0 ? "There is no budget here that you can see." : ["**Budget**", ...shown.map(balanceLine)].join("\n");
+    const owner = await isOwner(inbound);
+    const shown = owner ? balances : balances.filter(({ limit }) => limit.scope === "sender");
+    return shown.length === 0 ? await usedToday(call, owner) : ["**Budget**", ...shown.map(balanceLine)].join("\n");
   }
 
   async function budget({ args, inbound, route }: CommandCall): Promise<string> {
@@ -57,7 +67,7 @@ export function budgetCommands(options: {
   }
 
   return [
-    { name: "usage", summary: "what is used of the budget", role: "allowed", control: true, run: usage },
+    { name: "usage", summary: "what is used today, and of the budget", role: "allowed", control: true, run: usage },
     {
       name: "budget",
       summary: "add to a budget for today or this month",

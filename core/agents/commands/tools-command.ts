@@ -24,7 +24,10 @@ export function toolsCommand(turns: Pick<AgentTurns, "tools">): CommandDefinitio
     async run({ inbound, route }) {
       try {
         const found = await turns.tools(inbound, route);
-        const lines = found.list().map(({ name, description }) => `- \`${name}\`: ${escapeMarkdown(firstSentence(description))}`);
+        const lines = (await found.list()).map(
+          ({ name, description, asks }) =>
+            `- \`${name}\`${asks ? " (asks an owner first)" : ""}: ${escapeMarkdown(firstSentence(description))}`,
+        );
         const notes = found.notes.length === 0 ? [] : ["", ...found.notes.map(escapeMarkdown)];
         return lines.length === 0 ? ["I have no tools here.", ...notes].join("\n") : ["**Tools**", ...lines, ...notes].join("\n");
       } catch (error) {

@@ -1,9 +1,10 @@
 /** Session events that no person wrote: how they are built and how they wait for a heartbeat. */
 
-import type { Inbound, RawEvent, Reply, Route } from "../../contract/index.ts";
+import type { Inbound, Json, RawEvent, Reply, Route } from "../../contract/index.ts";
 import { type Ending, type Queue, queuePrefix } from "../../state/index.ts";
 import { plainName } from "./envelope.ts";
 import { mainSessionKey } from "./sessions.ts";
+import type { SummarizedReply } from "./summarized-replies.ts";
 
 /** Events that fall due within this time after an immediate wake join its heartbeat. */
 const gatherMs = 250;
@@ -39,6 +40,8 @@ export function hookSummaryEvent(run: {
   readonly status: string;
   readonly text: string;
   readonly wakeMode: "now" | "next-heartbeat";
+  /** The reply of the run, if it is delivered. */
+  readonly reply?: SummarizedReply | undefined;
   readonly now: number;
 }): RawEvent {
   const lane = mainSessionKey(run.agentId);
@@ -48,7 +51,7 @@ export function hookSummaryEvent(run: {
     lane,
     authority: "hook",
     gather: heartbeatGather(lane, run.wakeMode === "now" ? run.now + gatherMs : null),
-    body: { text: hookSummary(run), mode: run.wakeMode },
+    body: { text: hookSummary(run), mode: run.wakeMode, ...(run.reply !== undefined && { reply: run.reply as unknown as Json }) },
   };
 }
 
@@ -76,6 +79,7 @@ export function followUps(
     status: ending.outcome === "failed" ? ending.reason : "ok",
     text: reply?.text ?? "",
     wakeMode: inbound.request?.wakeMode ?? "now",
+    reply: ending.outcome === "answered" && route.to !== null ? { event: unitId, to: route.to } : undefined,
     now,
   });
   return [{ ...event, dedupeKey: `summary:${unitId}` }];

@@ -9,9 +9,11 @@ import { type Authority, type Inbound, type RawEvent, reasonOf } from "../../con
 import { readInside } from "../../media/workspace-file.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { StoredEvent } from "../../state/index.ts";
+import type { Visit } from "../../stations/index.ts";
 import { renderTime } from "../conversation/envelope.ts";
 import { cut, eventText, renderQueued } from "../conversation/queued-events.ts";
 import { agentOfKey, mainSessionKey } from "../conversation/sessions.ts";
+import { noteSummarized } from "../conversation/summarized-replies.ts";
 import { heartbeatSession, tickEvent } from "../conversation/system-events.ts";
 import { isActive, parseDuration } from "./duration.ts";
 
@@ -25,6 +27,7 @@ const defaultPrompt =
   "This is a heartbeat. No person wrote to you. Read the notes and events below, act on them, and report what people should know. If nothing needs attention, answer HEARTBEAT_OK.";
 
 export interface HeartbeatContext {
+  readonly visit: Visit;
   readonly config: AgentsView;
   /** The configuration's directory, to which a relative workspace path is resolved. */
   readonly directory: string;
@@ -38,7 +41,7 @@ function leastAuthority(events: readonly StoredEvent[]): Authority {
 }
 
 /** The notes in `HEARTBEAT.md`; empty when there are none, or only headings and comments. */
-async function readNotes(workspace: string | undefined, { directory, log }: HeartbeatContext): Promise<string> {
+async function readNotes(workspace: string | undefined, { directory, log }: Pick<HeartbeatContext, "directory" | "log">): Promise<string> {
   if (workspace === undefined) return "";
   const folder = workspace === "~" || workspace.startsWith("~/") ? join(homedir(), workspace.slice(1)) : resolve(directory, workspace);
   const file = join(folder, "HEARTBEAT.md");
@@ -68,6 +71,7 @@ async function readHeartbeat(
   const withText = events.filter((event) => eventText(event) !== "");
   const notes = await readNotes(agent.workspace, context);
   if (withText.length === 0 && notes === "") return null;
+  noteSummarized(events, context.visit, { hasNotes: notes !== "" });
   const at = events.at(-1)?.acceptedAt ?? leader.acceptedAt;
   const target = agent.heartbeat.target ?? "last";
   const blocks = [

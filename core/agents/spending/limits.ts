@@ -47,6 +47,13 @@ const keys = {
 
 type LimitKey = keyof typeof keys;
 
+/** The zone of an agent's days: that of its budget, of the top-level budget, of the agents; `undefined` is the host's. */
+export function dayZone(config: AgentsView, agentId: string): string | undefined {
+  return budgetOf(config, agentId).settings.timezone ?? totalZone(config);
+}
+
+const totalZone = ({ budget, agents }: AgentsView): string | undefined => budget?.timezone ?? agents?.defaults?.timezone;
+
 function limitsOf(
   budget: BudgetSettings,
   { agentId, pathOf, zone }: { readonly agentId?: string; readonly pathOf: (key: LimitKey) => string; readonly zone: string | undefined },
@@ -72,8 +79,8 @@ function readLimits(config: AgentsView, agentId: string): Limits {
   const total = config.budget ?? {};
   const own = budgetOf(config, agentId);
   const periodic = [
-    ...limitsOf(own.settings, { agentId, pathOf: own.pathOf, zone: total.timezone }),
-    ...limitsOf(total, { pathOf: (key) => `budget.${key}`, zone: undefined }),
+    ...limitsOf(own.settings, { agentId, pathOf: own.pathOf, zone: totalZone(config) }),
+    ...limitsOf(total, { pathOf: (key) => `budget.${key}`, zone: totalZone(config) }),
   ];
   const runs: readonly RunLimit[] = [
     ...(own.settings.perRunTokens === undefined ? [] : [{ tokens: own.settings.perRunTokens, path: own.pathOf("perRunTokens") }]),

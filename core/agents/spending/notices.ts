@@ -1,10 +1,9 @@
-/** Notifies the owner once for each limit and period, and each person once a day. Both survive a restart. */
-import { reasonOf } from "../../contract/index.ts";
+/** Notifies the owner once for each limit and period, and each person once an hour. Both survive a restart. */
+import { type Json, reasonOf } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
 import type { Store } from "../../state/index.ts";
 import type { Balance } from "./applied.ts";
 import { budgetNamespace, scopeOf } from "./grants.ts";
-import type { Span } from "./periods.ts";
 import { noticeOf, tooLargeNotice } from "./wording.ts";
 
 export interface NoticeOptions {
@@ -21,8 +20,8 @@ export interface Notices {
   reached(balance: Balance, of: { readonly sender?: string | undefined }): Promise<void>;
   /** Reports that a limit which is not used up has refused a call for its size. Never rejects. */
   tooLarge(balance: Balance, needed: number): Promise<void>;
-  /** Whether this is the first refusal of its kind in the day, for these words. */
-  isFirst(day: Span, who: readonly string[]): Promise<boolean>;
+  /** Whether this is the first refusal of its kind in an hour, for these words. It stays so for the event, which may run again. */
+  isFirst(who: readonly string[], refused: { readonly event: string; readonly at: number }): Promise<boolean>;
 }
 
 const logged = {
@@ -38,6 +37,7 @@ interface Notice {
   readonly of?: readonly string[];
 }
 
+const hourMs = 60 * 60_000;
 /** Longer than the longest period, so that a clock that is set back repeats nothing. */
 const rememberedMs = 40 * 24 * 3_600_000;
 
@@ -85,19 +85,10 @@ export function createNotices({ store, notifyOwner, log }: NoticeOptions): Notic
     },
     reached: (balance, { sender }) => state(balance, true, sender),
     tooLarge: (balance, needed) => safely(notify(balance, { kind: "too large", text: tooLargeNotice(balance, needed) })),
-    async isFirst({ start, end }, who) {
-      let first = false;
-      const key = `refused:${JSON.stringify([...who, start])}`;
-      await store.update(
-        budgetNamespace,
-        key,
-        (value) => {
-          first = value === null;
-          return first ? true : undefined;
-        },
-        { expiresAt: end },
-      );
-      return first;
+    async isFirst(who, { event, at }) {
+      const key = `refused:${JSON.stringify(who)}`;
+      const add = (value: Json | null) => (value === null ? event : undefined);
+      return (await store.update(budgetNamespace, key, add, { expiresAt: at + hourMs })) === event;
     },
   };
 }

@@ -2,18 +2,18 @@
 import type { AgentsView } from "../../config/index.ts";
 import { type Inbound, type Route, reasonOf } from "../../contract/index.ts";
 import type { PluginLog } from "../../sdk/contract.ts";
-import type { ModelCalls, Store } from "../../state/index.ts";
+import type { ModelCalls, Spent, Store } from "../../state/index.ts";
 import { type AppliedLimit, type Balance, balancesOf, createApplied, usedOf } from "./applied.ts";
 import { type Asker, askerOf, isOfPerson } from "./asker.ts";
 import { createGrants } from "./grants.ts";
-import { createLimits, type Unit } from "./limits.ts";
+import { createLimits, dayZone, type Unit } from "./limits.ts";
 import { createMeter, type Meter } from "./meter.ts";
 import { createNotices, type NoticeOptions } from "./notices.ts";
 import { createPeriods, type Period } from "./periods.ts";
 import { createPrices } from "./prices.ts";
 import { createBudgetRoom } from "./room.ts";
 import { createRunningCalls } from "./running-calls.ts";
-import { exceeded, refusal } from "./wording.ts";
+import { exceeded, refusal, shortRefusal } from "./wording.ts";
 
 export interface Spending {
   /** Counts the calls of one turn, or of one description of an image. */
@@ -25,8 +25,10 @@ export interface Spending {
    * may now. `undefined` without a promise if there is no limit.
    */
   usedUpUntil(asker: Asker): Promise<{ readonly until: number } | undefined> | undefined;
-  /** What a person reads whose message was refused, once a day; `undefined` otherwise. */
-  tell(inbound: Inbound, route: Route): Promise<string | undefined>;
+  /** What a person reads whose message was refused: the whole sentence once an hour, a short one in between. `undefined` for others. */
+  tell(inbound: Inbound, route: Route): Promise<{ readonly text: string; readonly isShort?: true } | undefined>;
+  /** What has been used today of models, with a budget or without: by the person who asks, or by everyone. */
+  today(asker: Asker, whose: "everyone" | "asker"): Promise<Spent>;
   /** The limits that apply, and what is used of them. */
   balances(asker: Asker): Promise<readonly Balance[]>;
   /** Adds to the limits of an agent and of all agents in the current period. Resolves with the limits that it raised. */
@@ -138,15 +140,21 @@ export function createSpending(options: SpendingOptions): Spending {
       if (nearest === undefined) return undefined;
       const { limit } = nearest;
       const [settled = nearest] = await running.settled([limit]);
-      if (nearest.used > settled.used && settled.used < limit.warnAt * limit.total) return refusal.busy;
+      if (nearest.used > settled.used && settled.used < limit.warnAt * limit.total) return { text: refusal.busy };
       const isLarge = !room.isUsedUp(settled, route.agentId);
       const { channel, account, sender } = inbound;
       const who = [channel, account, sender.id, ...(isLarge ? ["large"] : [])];
-      if (!(await notices.isFirst(spanOf("day", now(), limit.timezone), who))) return undefined;
-      if (isLarge) return refusal.large;
-      return limit.scope === "sender" ? refusal.sender : refusal[limit.period];
+      const kind = isLarge ? "large" : limit.scope === "sender" ? "sender" : limit.period;
+      const isWhole = await notices.isFirst(who, { event: inbound.id, at: now() });
+      return isWhole ? { text: refusal[kind] } : { text: shortRefusal[kind], isShort: true };
     },
     balances,
+    async today({ agentId, channel, sender }, whose) {
+      const since = spanOf("day", now(), dayZone(config(), agentId)).start;
+      const own = channel === undefined || sender === undefined ? {} : { sender: { channel, id: sender } };
+      const [spent = { tokens: 0, usd: 0 }] = await store.spent([{ since, ...(whose === "asker" ? own : {}) }]);
+      return spent;
+    },
     async add(asker, { amount, unit, period }) {
       const isMeant = (limit: AppliedLimit) => limit.scope !== "sender" && limit.unit === unit && limit.period === period;
       for (const limit of (await applied(asker)).filter(isMeant)) await grants.add({ limit, span: limit.span }, amount);

@@ -97,3 +97,11 @@ export const refusal = {
   day: "I have used up what I may spend today. Please write again tomorrow; the owner of this bot can raise the limit.",
   month: "I have used up what I may spend this month. The owner of this bot can raise the limit.",
 } as const;
+
+/** The same within the hour, where the message gets no reaction instead. */
+export const shortRefusal = {
+  large: "This needs more than I may still spend, too.",
+  sender: "Nothing is left for today.",
+  day: "Nothing is left for today.",
+  month: "Nothing is left for this month.",
+} as const;

@@ -59,6 +59,14 @@ async function askedReason(
   return needed !== false || isNamed(approve, name) ? {} : undefined;
 }
 
+/** Whether an owner is asked whatever the arguments are. A tool that cannot say so without them is said to ask. */
+export async function asksAnyway(tool: OwnedTool, settings: CallsOf["settings"]): Promise<boolean> {
+  return await askedReason(tool, {}, settings).then(
+    (asked) => asked !== undefined,
+    () => true,
+  );
+}
+
 /** Of another plugin, described differently or with other parameters, it is another tool. */
 const definitionOf = ({ plugin, description, parameters }: OwnedTool): string =>
   createHash("sha256")

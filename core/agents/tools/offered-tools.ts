@@ -20,8 +20,10 @@ const mostSchemaCharacters = 32 * 1_024;
 /** What plugins offer for one turn. */
 export interface PluginTools {
   readonly tools: readonly OwnedTool[];
-  /** Sentences for the instructions. */
+  /** Sentences for the instructions, and for people who list the tools. */
   readonly notes: readonly string[];
+  /** Sentences for the instructions only. */
+  readonly context: readonly string[];
 }
 
 export interface OfferedTools {
@@ -46,7 +48,7 @@ export interface OwnTool extends Omit<EngineTool, "run">, Pick<SourcedTool, "rea
   run(args: Json, signal: AbortSignal, key: string): Promise<Json>;
 }
 
-const none: PluginTools = { tools: [], notes: [] };
+const none: PluginTools = { tools: [], notes: [], context: [] };
 
 /** The gateway's own tools check their arguments themselves. */
 export const ownTool = ({ run, ...tool }: OwnTool): OwnedTool => ({
@@ -96,7 +98,8 @@ export function createOfferedTools({
       log.warn({ plugin, source: id, error: reasonOf(thrown) }, "a source of tools failed; the turn begins without its tools");
       return none;
     }
-    const { tools, notes = [], refused } = offered;
+    const { tools, notes, context, refused } = offered;
+    const sentences = (given: readonly string[] = []) => given.filter((each) => typeof each === "string").map(cleanExternal);
     if (refused !== undefined) {
       const { reason, hint } = refused;
       throw new EngineError("tool_source_down", { detail: reason, ...(hint !== undefined && { hint }) });
@@ -109,7 +112,8 @@ export function createOfferedTools({
     });
     return {
       tools: usable.map((tool) => ({ words: "outside", ...tool, ...described(tool), plugin })),
-      notes: notes.filter((note) => typeof note === "string").map(cleanExternal),
+      notes: sentences(notes),
+      context: sentences(context),
     };
   }
 
@@ -160,7 +164,11 @@ export function createOfferedTools({
         return [{ ...tool, words, plugin, schema: parameters, parameters: JSON.parse(JSON.stringify(parameters)) } as OwnedTool];
       });
       const sources = await Promise.all(registry.toolSources.map(({ plugin, definition }) => offerOf(plugin, definition, turn)));
-      return { tools: [...own, ...sources.flatMap(({ tools }) => tools)], notes: sources.flatMap(({ notes }) => notes) };
+      return {
+        tools: [...own, ...sources.flatMap(({ tools }) => tools)],
+        notes: sources.flatMap(({ notes }) => notes),
+        context: sources.flatMap(({ context }) => context),
+      };
     },
     had,
     refused,

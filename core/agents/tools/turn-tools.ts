@@ -4,7 +4,7 @@ import type { AgentSettings } from "../../config/index.ts";
 import type { Inbound, Route } from "../../contract/index.ts";
 import type { EngineTool, ToolTurn } from "../../sdk/contract.ts";
 import type { Visit } from "../../stations/index.ts";
-import type { OwnedTool } from "./called-tool.ts";
+import { asksAnyway, type OwnedTool } from "./called-tool.ts";
 import { type OfferedTools, type OwnTool, ownTool } from "./offered-tools.ts";
 import { type Skill, type Skills, skillTools } from "./skills.ts";
 
@@ -17,14 +17,22 @@ export interface TurnToolsOptions {
 }
 
 /** The tools of one turn. */
+/** A tool as people read of it. */
+export interface ListedTool extends Pick<OwnedTool, "plugin" | "name" | "description"> {
+  /** An owner is asked before each call. */
+  readonly asks: boolean;
+}
+
 export interface TurnTools {
   readonly skills: readonly Skill[];
-  /** Sentences of the sources of tools, for the instructions. */
+  /** Sentences of the sources of tools, for the instructions and for people. */
   readonly notes: readonly string[];
+  /** The same for the instructions only. */
+  readonly context: readonly string[];
   /** As the engine calls them. */
   tools(): readonly EngineTool[];
   /** As people read them. */
-  list(): readonly Pick<OwnedTool, "plugin" | "name" | "description">[];
+  list(): Promise<readonly ListedTool[]>;
 }
 
 export interface ToolsAt {
@@ -43,7 +51,9 @@ export async function gatherTools(options: TurnToolsOptions, { agent, inbound, r
   return {
     skills,
     notes: plugins.notes,
+    context: plugins.context,
     tools: () => offered.of(all(), { turn, visit }),
-    list: () => offered.had(all(), turn.agentId),
+    list: () =>
+      Promise.all(offered.had(all(), turn.agentId).map(async (tool) => ({ ...tool, asks: await asksAnyway(tool, agent.tools ?? {}) }))),
   };
 }

@@ -24,6 +24,18 @@ export function acknowledgement(
   return emoji === "" ? null : { emoji, removeAfter: messages.removeAckAfterReply };
 }
 
+/** Says "not now": another reaction than the one that says "seen". `undefined` where the account sets no reactions. */
+export function refusalReaction(
+  config: GatewayConfig,
+  inbound: Inbound,
+  route: Route,
+  options: Readonly<Record<string, unknown>> | undefined,
+): string | undefined {
+  if (inbound.kind !== "message" || options?.reactionLevel === "off") return undefined;
+  const usual = acknowledgement(config, inbound, route, options)?.emoji;
+  return ["😴", "🥱"].find((emoji) => emoji !== usual);
+}
+
 /** The configuration path of the emoji that the platform rejected, or the path where one can be set. */
 function acknowledgementPath(
   { messages, agents }: GatewayConfig,

@@ -54,7 +54,7 @@ export interface TurnInput {
 }
 
 /** An engine that uses only the current message calls no tools either. */
-const noTools: TurnTools = { skills: [], notes: [], tools: () => [], list: () => [] };
+const noTools: TurnTools = { skills: [], notes: [], context: [], tools: () => [], list: async () => [] };
 
 const defaultTimeoutSeconds = 600;
 /** Bounds the prompt where no history limit is configured. */
@@ -147,7 +147,7 @@ export function createTurnInput(options: TurnInputOptions): (inbound: Inbound, r
           placePrompts: place?.systemPrompt,
           acting: options.acting?.(inbound, route),
           skills: gathered.skills,
-          notes: gathered.notes,
+          notes: [...gathered.notes, ...gathered.context],
         });
         return instructions;
       },

@@ -2,21 +2,27 @@
 import { chmodSync, statSync } from "node:fs";
 import { isSecretFault, judgeSecret } from "../../config/checking/weak-secret.ts";
 import { showConfigValue } from "../../config/editing/values.ts";
+import { renderPath } from "../../config/path.ts";
 import type { Problem } from "../../config/problem.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
 import { createSecrets } from "../../config/secrets.ts";
 import { programCommand } from "../../contract/command.ts";
 import { reasonOf } from "../../contract/errors.ts";
+import { channelDefinitions } from "../../gateway/config-problems.ts";
+import { misnamedChannels } from "../../gateway/misnamed-channels.ts";
 import { pluginProblems } from "../config.ts";
 import { renderClock, renderDuration } from "../output/times.ts";
-import { declaredSchemas } from "../plugins/declarations.ts";
+import { declaredSchemas, readyPlugins } from "../plugins/declarations.ts";
 import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 import { ignoredOf } from "./people.ts";
+import { replaceChannelName } from "./repairs.ts";
 
 export async function checkConfiguration(patient: Patient): Promise<readonly Finding[]> {
   const { loaded, declared, context } = patient;
   const problems = [...loaded.problems, ...(await pluginProblems(declared, loaded, context))];
+  const misnamed = misnamedChannels(loaded.written, channelDefinitions(readyPlugins(declared)));
+  const repairOf = (path: string) => misnamed.find((one) => renderPath(one.path) === path);
   // The check of the allowlists reports these, with the accounts they concern.
   const reported = ignoredOf(patient);
   const found = problems
@@ -26,12 +32,14 @@ export async function checkConfiguration(patient: Patient): Promise<readonly Fin
     .filter(({ severity, path, message }) => !(severity === "warning" && tokenPaths.includes(path) && isSecretFault(message)))
     .map(({ severity, path, message, hint, line, section }): Finding => {
       const off = section === undefined ? "" : `; ${section} is off until then`;
+      const named = repairOf(path);
       return {
         check: "configuration",
         verdict: severity === "error" ? "fail" : "warn",
         reason: `${path === "" ? loaded.file : path}${line === undefined ? "" : ` (line ${line})`}: ${message}${off}`,
         path,
         ...(hint === undefined ? {} : { fix: hint }),
+        ...(named === undefined ? {} : { repair: replaceChannelName(patient, named) }),
       };
     });
   return orOk(found, "configuration", loaded.found ? `${loaded.file} is valid` : `there is no ${loaded.file}; the defaults apply`);

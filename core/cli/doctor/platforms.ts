@@ -8,7 +8,7 @@ import { visibleLine } from "../../log/visible.ts";
 import { type Finding, orOk } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 import { pathsOf, ready, ruleOf } from "./people.ts";
-import { renameGroup } from "./repairs.ts";
+import { renameEntry } from "./repairs.ts";
 
 const nameOf = ({ channel, account }: { readonly channel: string; readonly account: string }): string => `${channel}:${account}`;
 
@@ -120,7 +120,7 @@ function misnamedGroup(
   const reason = `${JSON.stringify(visibleLine(key, 80))} in ${parentOf(path)} is not a group id, so it matches no group`;
   const base = { check: "groups", verdict: "warn", path } as const;
   if (id === undefined) return { ...base, reason, fix: "Use the group's id. The refusal of a message there contains it." };
-  return { ...base, reason: `${reason}; its current id is ${id}`, fix: `Use ${id} instead.`, repair: renameGroup(patient, { path, id }) };
+  return { ...base, reason: `${reason}; its current id is ${id}`, fix: `Use ${id} instead.`, repair: renameEntry(patient, { path, id }) };
 }
 
 const parentOf = (path: string): string => renderPath((parsePath(path) ?? []).slice(0, -1));

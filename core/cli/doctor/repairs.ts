@@ -1,6 +1,7 @@
 /** The repairs of `--fix` in the configuration file. Each is one edit of the syntax tree, checked before it is written. */
 import { type EditOptions, editConfig, renameConfigKey } from "../../config/editing/edit.ts";
-import { getPath, parsePath } from "../../config/path.ts";
+import { getPath, parsePath, renderPath } from "../../config/path.ts";
+import type { MisnamedChannel } from "../../gateway/misnamed-channels.ts";
 import { pluginProblems } from "../config.ts";
 import type { Repair } from "./finding.ts";
 import type { Patient } from "./patient.ts";
@@ -28,7 +29,18 @@ export function replaceEntry(
   };
 }
 
-export function renameGroup(patient: Patient, { path, id }: { readonly path: string; readonly id: string }): Repair {
+/** Writes the channel's id in place of the name of its platform. */
+export function replaceChannelName(patient: Patient, { path, isKey, write }: MisnamedChannel): Repair {
+  const at = renderPath(path);
+  if (isKey) return renameEntry(patient, { path: at, id: write });
+  return {
+    what: `write ${JSON.stringify(write)} as ${at}`,
+    edits: true,
+    run: async () => void (await editConfig(patient.loaded.file, path, write, editOptions(patient))),
+  };
+}
+
+export function renameEntry(patient: Patient, { path, id }: { readonly path: string; readonly id: string }): Repair {
   return {
     what: `write ${id} as the key of ${path}`,
     edits: true,

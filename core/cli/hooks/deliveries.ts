@@ -5,7 +5,7 @@ import { HostError } from "../../contract/errors.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { EventReport } from "../../state/report.ts";
 import type { Store } from "../../state/store.ts";
-import { type RefusedHook, refusalsKey, refusalsNamespace } from "../../webhooks/endpoint/refusals.ts";
+import { type RefusedHook, readRefusals } from "../../webhooks/endpoint/refusals.ts";
 import { type Repeated, readRepeated } from "../../webhooks/endpoint/repetitions.ts";
 import { readShownChallenges } from "../../webhooks/endpoint/shown-challenges.ts";
 import { type KeptHook, readKept } from "../../webhooks/mapping/kept.ts";
@@ -34,11 +34,13 @@ export async function listDeliveries(context: CommandContext, _: readonly [], op
   const store = await context.openState();
   try {
     const deliveries = await collect(store, options);
-    const refused = options.failed === true ? await refusedRequests(store) : [];
+    // Requests that never became events: the sender was refused, or the content was not understood.
+    const all = await readRefusals(store);
+    const refused = options.failed === true ? all.slice(-options.limit) : [];
     const challenges = await readShownChallenges(store, context.now());
     if (options.json === true)
       context.terminal.json({ deliveries: deliveries.map(dataOf), ...(options.failed === true ? { refused } : {}) });
-    else show(deliveries, refused, { context, options });
+    else show(deliveries, { shown: refused, count: all.length, last: all.at(-1) }, { context, options });
     if (options.json !== true && challenges.length > 0) {
       const hooks = [...new Set(challenges.map(({ hook }) => visibleLine(hook, 40)))].join(", ");
       context.terminal.line(`Tests of ${hooks} contain values to copy: \`${programCommand} hooks challenges\` shows them.`);
@@ -67,11 +69,6 @@ async function collect(store: Store, { failed = false, limit }: Options): Promis
   );
 }
 
-/** Requests that never became events: the sender was refused, or the content was not understood. */
-async function refusedRequests(store: Store): Promise<readonly RefusedHook[]> {
-  return ((await store.get(refusalsNamespace, refusalsKey)) ?? []) as unknown as readonly RefusedHook[];
-}
-
 function dataOf({ report, kept, repeated }: Delivery) {
   const { id, kind, acceptedAt, state, outcome, reason, settledAt, attempts } = report;
   return {
@@ -90,13 +87,11 @@ function dataOf({ report, kept, repeated }: Delivery) {
 
 function show(
   deliveries: readonly Delivery[],
-  refused: readonly RefusedHook[],
+  { shown, count, last }: { readonly shown: readonly RefusedHook[]; readonly count: number; readonly last: RefusedHook | undefined },
   { context: { terminal, now }, options }: { readonly context: CommandContext; readonly options: Options },
 ): void {
   const { style } = terminal;
-  if (deliveries.length === 0)
-    terminal.line(options.failed === true ? "No delivery was refused or failed." : "No webhook has been received yet.");
-  else {
+  if (deliveries.length > 0) {
     terminal.table([
       ["when", "delivery", "hook", "end", "took", "attempts"].map((cell) => style("dim", cell)),
       ...deliveries.map(({ report, kept, repeated }) => [
@@ -108,12 +103,28 @@ function show(
         String(report.attempts),
       ]),
     ]);
+  } else if (options.failed !== true) terminal.line("No webhook has been accepted yet.");
+  else terminal.line(count === 0 ? "No request was refused, and no delivery failed." : "No accepted delivery was refused or failed.");
+  if (shown.length > 0) {
+    terminal.line();
+    terminal.line(style("bold", "Refused on arrival"));
+    terminal.table([
+      ["when", "hook", "from", "refused with"].map((cell) => style("dim", cell)),
+      ...shown
+        .toReversed()
+        .map((one) => [
+          renderClock(one.at),
+          one.subPath === "" ? "" : visibleLine(one.subPath, 40),
+          one.client,
+          `${style("red", `${one.status} ${one.code}`)} ${style("dim", visibleLine(one.detail, 200))}`,
+        ]),
+    ]);
+    if (count > shown.length) terminal.line(style("dim", `${count} are stored; --limit shows more.`));
+  } else if (last !== undefined) {
+    const requests = count === 1 ? "1 request was" : `${count} requests were`;
+    const when = `${count === 1 ? "" : "the last one "}${renderAgo(last.at, now())}`;
+    terminal.line(style("dim", `${requests} refused on arrival, ${when}; \`${programCommand} hooks deliveries --failed\` lists them.`));
   }
-  const last = refused.at(-1);
-  if (last === undefined) return;
-  const count = refused.length === 1 ? "1 request was" : `The last ${refused.length} requests were`;
-  const what = `${count} refused on arrival, ${renderAgo(last.at, now())} with ${last.status} ${last.code}`;
-  terminal.line(style("dim", `${what}; \`${programCommand} logs\` and \`${programCommand} why last\` say more.`));
 }
 
 function endOf({ state, outcome, reason }: EventReport, style: CommandContext["terminal"]["style"]): string {

@@ -2,14 +2,13 @@
 import { describeProblem } from "../../http/problem.ts";
 import { visibleLine } from "../../log/visible.ts";
 import type { Store } from "../../state/store.ts";
-import { type RefusedHook, refusalsKey, refusalsNamespace } from "../../webhooks/endpoint/refusals.ts";
+import { newestRefusal, type RefusedHook } from "../../webhooks/endpoint/refusals.ts";
 import type { Terminal } from "../output/terminal.ts";
 import { renderAgo, renderClock } from "../output/times.ts";
 
 /** The newest refused request after `since` (epoch milliseconds). */
 export async function refusedSince(store: Store, since: number): Promise<RefusedHook | null> {
-  const kept = (await store.get(refusalsNamespace, refusalsKey)) as unknown as readonly RefusedHook[] | null;
-  const newest = kept?.at(-1);
+  const newest = await newestRefusal(store);
   return newest !== undefined && newest.at > since ? newest : null;
 }
 

@@ -19,7 +19,8 @@ const budgetOf = (description: string) =>
             { expects: "an IANA time zone such as Europe/Berlin, or UTC" },
             {
               pattern: "^[A-Za-z][A-Za-z0-9_+-]*(/[A-Za-z0-9_+-]+)*$",
-              description: "Time zone in which days and months begin. Default: the host's.",
+              description:
+                "Time zone in which days and months begin. Default: that of the top-level budget, else agents.defaults.timezone, else the host's.",
             },
           ),
         ),

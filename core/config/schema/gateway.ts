@@ -74,7 +74,7 @@ export const gatewaySchema = Type.Object(
       description: "How long a stop waits for running turns, in seconds.",
     }),
   },
-  { default: {}, description: "The process and its HTTP server." },
+  annotate({ synonyms: { bind: "host" } }, { default: {}, description: "The process and its HTTP server." }),
 );
 
 export const stateSchema = Type.Object(

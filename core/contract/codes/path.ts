@@ -31,6 +31,11 @@ export const pathCodes = {
   done: { meaning: "The turn ended with a reply.", hint: "" },
   heartbeat_ok: { meaning: "The agent replied HEARTBEAT_OK: it found nothing to report.", hint: "", outcome: "silent" },
   no_reply: { meaning: "The agent chose not to reply.", hint: "", outcome: "silent" },
+  delivered_already: {
+    meaning: "The chat of the heartbeat has the replies that its events sum up, so no model was called.",
+    hint: "",
+    outcome: "silent",
+  },
   dropped: { meaning: "An operator ended the event while it waited: `{command} events drop`.", hint: "", outcome: "silent" },
   empty_reply: {
     meaning: "The reply contains nothing that can be shown.",

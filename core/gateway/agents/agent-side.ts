@@ -15,6 +15,7 @@ import {
   type OfferedTools,
   pressedCommand,
   type Router,
+  refusalReaction,
   type Spending,
   type TurnContext,
   turnMessages,
@@ -96,7 +97,12 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
       const wait = await options.outages.wait({ eventId: unitId, models, away, detail, patienceHours });
       return wait && { detail: wait.detail, known: wait.known, wait };
     },
-    refusalFor: options.spending.tell,
+    async refusalFor(inbound, route) {
+      const told = await options.spending.tell(inbound, route);
+      if (told?.isShort !== true) return told;
+      const emoji = refusalReaction(config(), inbound, route, optionsOf(inbound));
+      return { text: told.text, ...(emoji !== undefined && { emoji }) };
+    },
     completeReply: (reply, route, closing) => turns.after(route, closing, (signal) => options.files.complete(reply, route, signal)),
     keepGenerated: options.files.keep,
     ackReaction: (inbound, route) => acknowledgement(config(), inbound, route, optionsOf(inbound)),

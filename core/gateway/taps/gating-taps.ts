@@ -1,5 +1,5 @@
 /** Decides who is admitted, and which command a message is. */
-import type { BotTurns, Gate } from "../../access/index.ts";
+import type { BotTurns, Gate, StrangerIds } from "../../access/index.ts";
 import { type CommandMatch, reactionNotifications, unheardReaction, usedCommand } from "../../agents/index.ts";
 import type { Accounts } from "../../channels/index.ts";
 import type { Inbound, Refusal } from "../../contract/index.ts";
@@ -11,12 +11,20 @@ export function tapGating(
   options: {
     readonly gate: Gate;
     readonly botTurns: BotTurns;
+    readonly strangerIds: StrangerIds;
+    /** Called for each message that the access rules refuse. */
+    readonly explainSilence: (inbound: Inbound, refused: Refusal) => void;
     readonly commandIn: (inbound: Inbound, visit: Visit) => CommandMatch | undefined;
     readonly accounts: Pick<Accounts, "get">;
     readonly store: Pick<Store, "findSent">;
   },
 ): void {
-  const { gate, botTurns, accounts, store } = options;
+  const { gate, botTurns, strangerIds, accounts, store } = options;
+  const refuse = (inbound: Inbound, visit: Visit, refused: Refusal) => {
+    options.explainSilence(inbound, refused);
+    const withId = options.commandIn(inbound, visit)?.name === "whoami" ? strangerIds(inbound, refused) : undefined;
+    return withId ?? gate.offer(inbound, refused);
+  };
   hooks.tap(
     "core",
     "gating",
@@ -26,7 +34,7 @@ export function tapGating(
         return counting === undefined ? decide(refused) : counting.then((used) => decide(refused ?? used));
       };
       const decide = (refused: Refusal | undefined) => {
-        if (refused !== undefined) return gate.offer(inbound, refused);
+        if (refused !== undefined) return refuse(inbound, visit, refused);
         const command = options.commandIn(inbound, visit);
         if (command === undefined) return undefined;
         visit.set(usedCommand, command);

@@ -25,7 +25,7 @@ export function tapIngress(
   hooks.tap("core", "ingress", (_event, gathered, visit) => {
     const absent = gathered.flatMap(absentOf);
     if (absent.length > 0) visit.set(notes, absent);
-    return parseHeartbeat(gathered, { config: config(), directory, log });
+    return parseHeartbeat(gathered, { config: config(), directory, log, visit });
   });
   hooks.tap("core", "ingress", (event) => (event.source === "hooks" ? parseHookEvent(event) : undefined));
   hooks.tap("core", "ingress", (event, gathered) => {

@@ -1,6 +1,7 @@
 /** Replies in place of the model if there is a command, a text to deliver or a reaction to note; otherwise the agent takes its turn. */
-import { type AgentTurns, type Commands, firstMessage, usedCommand, type WaitingEvents } from "../../agents/index.ts";
+import { type AgentTurns, type Commands, deliveredAlready, firstMessage, usedCommand, type WaitingEvents } from "../../agents/index.ts";
 import type { TurnEvent } from "../../contract/index.ts";
+import type { Store } from "../../state/index.ts";
 import type { Hooks } from "../../stations/index.ts";
 
 /** A message of a kind that the platform has added since: silence would look like a fault. */
@@ -12,6 +13,7 @@ export function tapTurn(
     readonly commands: Pick<Commands, "run">;
     readonly turns: Pick<AgentTurns, "turn">;
     readonly waitingEvents: Pick<WaitingEvents, "add">;
+    readonly store: Pick<Store, "event">;
   },
 ): void {
   const { commands, turns } = options;
@@ -29,6 +31,7 @@ export function tapTurn(
   );
   hooks.tap("core", "turn", (inbound) => (inbound.request?.deliverOnly === true ? say(inbound.text) : undefined), { order: "early" });
   hooks.tap("core", "turn", (inbound) => (inbound.unreadable === true ? say(unreadable) : undefined), { order: "early" });
+  hooks.tap("core", "turn", (_inbound, route, _signal, visit) => deliveredAlready(visit, route, options.store), { order: "early" });
   // A reaction gets no reply: the next turn of its session mentions it.
   hooks.tap(
     "core",

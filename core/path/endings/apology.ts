@@ -1,15 +1,14 @@
 /** What a person reads if their message ends `failed`. The reason is for the operator, in the trace. */
-import type { Address, Inbound } from "../../contract/index.ts";
+import { type Address, type Inbound, programCommand } from "../../contract/index.ts";
 import type { ToolUse } from "../../stations/index.ts";
 import { type Stop, textReply } from "./ending.ts";
 
 /** The model has replied and only the delivery failed, so the sender can ask for the reply again. */
 const undelivered =
   "Sorry, I have an answer, but it could not be delivered, or not all of it. Ask me to repeat it, or to answer in another form.";
-const again = "Please send your message again. If it fails again, ask the owner of this bot.";
+const again = "Please send your message again. If it fails again, {ask}.";
 const unexplained = `Sorry, something went wrong and I could not answer. ${again}`;
-const notSetUp =
-  "Sorry, I cannot answer: my model is not set up correctly. Please contact the owner of this bot; sending your message again does not help.";
+const notSetUp = "Sorry, I cannot answer: my model is not set up correctly. {contact}; sending your message again does not help.";
 /** Everyone who may write may choose the model of a conversation, also one that does not exist. */
 const unknownModel = `${notSetUp} If you chose the model with /model, /model default resets it.`;
 const tryLater = "Sorry, the model does not answer at the moment. Please try again later.";
@@ -28,9 +27,9 @@ const remedies: ReadonlyMap<string, string> = new Map([
   // The reason may be a tool, a setting or the history, so the person must not look for it in their words.
   [
     "model_refused",
-    "Sorry, the server of my model did not accept the request. Your message need not be the reason. Please contact the owner of this bot; /new starts a new conversation, which may help.",
+    "Sorry, the server of my model did not accept the request. Your message need not be the reason. {contact}; /new starts a new conversation, which may help.",
   ],
-  ["model_quota", "Sorry, the model's quota is used up. Please try again later, or contact the owner of this bot."],
+  ["model_quota", "Sorry, the model's quota is used up. Please try again later, or {turnTo}."],
   ["budget_run_exceeded", `Sorry, this needs more than I may spend on one answer. ${askLess}`],
   ["budget_unpriced", notSetUp],
   ["model_unauthorized", notSetUp],
@@ -61,6 +60,20 @@ const remediesAfterTools: ReadonlyMap<string, string> = new Map([
   ["model_empty", "Sorry, the model gave an empty answer twice, so I could not finish."],
   ["attempts_exhausted", "Sorry, I was interrupted three times while I worked on your message."],
 ]);
+
+/** Whom to turn to. An owner is not sent to the owner. */
+const help = {
+  person: { ask: "ask the owner of this bot", contact: "Please contact the owner of this bot", turnTo: "contact the owner of this bot" },
+  owner: {
+    ask: `\`${programCommand} why last\` names the reason`,
+    contact: `\`${programCommand} why last\` names the reason`,
+    turnTo: `see \`${programCommand} why last\``,
+  },
+} as const;
+
+/** Fills in whom to turn to. */
+const addressed = (text: string, isOwner: boolean): string =>
+  text.replace(/\{(ask|contact|turnTo)\}/g, (_, word: keyof (typeof help)["person"]) => help[isOwner ? "owner" : "person"][word]);
 
 const mostNamed = 10;
 
@@ -93,7 +106,7 @@ const personal: ReadonlySet<Inbound["kind"]> = new Set(["message", "edit", "pres
 
 /**
  * `undefined` if no person asked (a heartbeat, a hook), or if the reply had no destination. `answered`: only the delivery of the reply
- * failed. `uses`: the tools that the turn called.
+ * failed. `uses`: the tools that the turn called. `isOwner`: the person is an owner.
  */
 export function apologyTo(
   reason: string,
@@ -102,17 +115,20 @@ export function apologyTo(
     to,
     answered = false,
     uses = [],
+    isOwner = false,
   }: {
     readonly inbound: Inbound;
     readonly to: Address | null;
     readonly answered?: boolean;
     readonly uses?: readonly ToolUse[] | undefined;
+    readonly isOwner?: boolean;
   },
 ): Stop["say"] {
   if (to === null || !isPersonal(inbound)) return undefined;
   const text = remedies.get(reason) ?? (answered ? undelivered : unexplained);
-  if (doneBefore(uses) === "") return { address: to, reply: textReply(text) };
-  return { address: to, reply: textReply(withDone(remediesAfterTools.get(reason) ?? remedies.get(reason) ?? unfinished, uses)) };
+  if (doneBefore(uses) === "") return { address: to, reply: textReply(addressed(text, isOwner)) };
+  const afterTools = remediesAfterTools.get(reason) ?? remedies.get(reason) ?? unfinished;
+  return { address: to, reply: textReply(withDone(addressed(afterTools, isOwner), uses)) };
 }
 
 /** A person waits for the reply. */

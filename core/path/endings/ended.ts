@@ -70,7 +70,9 @@ function wordsOf(deciding: Decision | undefined): { readonly detail?: string; re
 export function createUnreadLine(log: Log): (ended: Pick<Ended, "unit" | "end" | "deciding">) => void {
   return ({ unit, end: { outcome, reason }, deciding }) => {
     const line = { event: unit.id, lane: unit.lane, outcome, reason, waiting: unit.events.length };
-    log.warn({ ...line, ...wordsOf(deciding) }, "the events of a heartbeat were not read; they wait for the next turn of their session");
+    // A reader who knows the events misses nothing.
+    const level = reason === "delivered_already" ? "debug" : "warn";
+    log[level]({ ...line, ...wordsOf(deciding) }, "the events of a heartbeat were not read; they wait for the next turn of their session");
   };
 }
 

@@ -6,10 +6,13 @@ import { type Ending, isQueueKey, type Store, type Unit } from "../../state/inde
 import { logLeftOut } from "../../stations/index.ts";
 import { exhausted } from "./exhausted.ts";
 
+/** Ends of a heartbeat that read nothing. */
+const unreadReasons: ReadonlySet<string> = new Set(["stopped", "budget_exceeded", "delivered_already"]);
+
 /** Only a turn that finished removes events from a queue; a failed model call, a refusal or `/stop` does not. */
 export function isUnread({ outcome, reason }: Ending, inbound: Inbound, reply: Reply | undefined): boolean {
   if (inbound.request?.heartbeat === undefined || reply !== undefined || reason === exhausted) return false;
-  return outcome !== "silent" || reason === "stopped" || reason === "budget_exceeded";
+  return outcome !== "silent" || unreadReasons.has(reason);
 }
 
 /** A unit of a queue has nothing else to end: it waits again unchanged. */

@@ -22,6 +22,8 @@ interface Place {
 export interface Acknowledgement {
   /** The reply has arrived, or none will come. */
   done(): void;
+  /** Another reaction takes the place of this one. Resolves when this one can no longer come later. */
+  giveWay(): Promise<void>;
 }
 
 export interface Acknowledgements {
@@ -91,14 +93,22 @@ export function createAcknowledgements(options: {
         return (await react()) || stood;
       }
       if (!removeAfter) {
-        void react();
-        return { done() {} };
+        const reacted = react();
+        return { done() {}, giveWay: async () => void (await reacted) };
       }
       const reacted = reactAndKeep();
       // Without a record, the reaction could not be removed after a crash, so none is set.
       reacted.catch(onError);
+      let isOver = false;
       return {
+        async giveWay() {
+          isOver = true;
+          waiting.abort();
+          await reacted.catch(() => {});
+          await store.delete(namespace, unitId);
+        },
         done() {
+          if (isOver) return;
           // A reaction that still waits for rate limits would come too late; a call in progress ends before its removal begins.
           waiting.abort();
           void reacted

@@ -29,6 +29,8 @@ export interface Presence {
    * synchronously if there is no preview.
    */
   close(): readonly string[] | Promise<readonly string[]>;
+  /** Puts a reaction on the message in place of the one that says "seen". Resolves with false if there can be none. */
+  react(emoji: string): Promise<boolean>;
   /** The reply has arrived, or none will come: the reaction that says "seen" is no longer needed. */
   done(): void;
 }
@@ -49,7 +51,15 @@ interface PresenceOptions {
 }
 
 /** For turns whose reply goes nowhere, or only at the end. */
-export const noPresence: Presence = { shows: false, show() {}, failed() {}, progress() {}, close: () => [], done() {} };
+export const noPresence: Presence = {
+  shows: false,
+  show() {},
+  failed() {},
+  progress() {},
+  close: () => [],
+  react: async () => false,
+  done() {},
+};
 
 /** Shows typing, from a moment after the beginning until nothing has happened for long, or the platform rejects it. */
 class Typing {
@@ -106,6 +116,7 @@ export class LivePresence implements Presence {
   readonly #options: PresenceOptions;
   readonly #typing: Typing | undefined;
   readonly #acknowledgement: Acknowledgement | undefined;
+  readonly #canReact: boolean;
   #preview: ChannelPreview | undefined;
 
   constructor({ capabilities, connection }: LiveAccount, address: Address, options: PresenceOptions) {
@@ -117,6 +128,7 @@ export class LivePresence implements Presence {
     this.#options = options;
     this.shows = waits && capabilities.edits === true && connection.preview !== undefined;
     this.#typing = waits && capabilities.typing && connection.typing !== undefined ? new Typing(connection, address, options) : undefined;
+    this.#canReact = capabilities.reactions === true;
     this.#acknowledgement = trigger !== undefined && capabilities.reactions ? acknowledge?.(trigger) : undefined;
   }
 
@@ -150,6 +162,19 @@ export class LivePresence implements Presence {
     } catch (error) {
       this.failed(error);
       return this.#options.resume;
+    }
+  }
+
+  async react(emoji: string): Promise<boolean> {
+    const { trigger, onError } = this.#options;
+    if (trigger === undefined || !this.#canReact || this.#connection.react === undefined) return false;
+    await this.#acknowledgement?.giveWay();
+    try {
+      await this.#connection.react(trigger, emoji, this.#address);
+      return true;
+    } catch (error) {
+      onError(error, "refusal");
+      return false;
     }
   }
 

@@ -9,6 +9,7 @@ import { findInjection } from "../../untrusted/index.ts";
 import { SignatureProblem } from "../signature/signature-faults.ts";
 import { NotTaken, RecordedProblem } from "./answer-delivery.ts";
 import type { RefusedHook } from "./refusals.ts";
+import { createUnauthorizedLog } from "./unauthorized-log.ts";
 
 /** One request on its way through the checks. */
 export interface Call {
@@ -43,10 +44,11 @@ export interface Answers {
 const internal = new HttpProblem("internal", "The request failed; the gateway's log says why.");
 
 export function createAnswers(deps: AnswerDeps): Answers {
+  const unauthorized = createUnauthorizedLog(deps.log);
   const answers: Answers = {
     refuse(call, problem) {
       // A failure that is in the inbox was logged when it was put there.
-      if (!(problem instanceof RecordedProblem)) reportRefusal(deps, call, problem);
+      if (!(problem instanceof RecordedProblem)) reportRefusal({ ...deps, unauthorized }, call, problem);
       sendProblem(call.reply, problem);
     },
     drop(call, problem) {
@@ -74,8 +76,12 @@ export function createAnswers(deps: AnswerDeps): Answers {
 
 const explanationOf = ({ detail, path, hint }: SignatureProblem | NotTaken) => ({ detail, path, hint });
 
-/** Failures of unauthenticated clients are logged at debug level only, because a flood of them must not fill the log. */
-function reportRefusal(deps: AnswerDeps, call: Call, problem: HttpProblem): void {
+/** Each failure of an unauthenticated client is logged at debug level only, because a flood of them must not fill the log. */
+function reportRefusal(
+  deps: AnswerDeps & { readonly unauthorized: (refused: RefusedHook) => void },
+  call: Call,
+  problem: HttpProblem,
+): void {
   const stranger = problem.status === 401 || problem.status === 429 || problem.code === "method_not_allowed";
   const refused: RefusedHook = {
     at: deps.now(),
@@ -87,6 +93,7 @@ function reportRefusal(deps: AnswerDeps, call: Call, problem: HttpProblem): void
     ...(problem instanceof SignatureProblem || problem instanceof NotTaken ? explanationOf(problem) : {}),
   };
   deps.onRefused?.(refused);
+  if (problem.code === "unauthorized" || problem.status === 429) deps.unauthorized(refused);
   const { code, status, detail, subPath, client } = refused;
   deps.log[stranger ? "debug" : "info"]({ code, status, detail, hook: subPath, client }, "a hook request was refused");
 }

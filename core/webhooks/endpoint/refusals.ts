@@ -18,32 +18,68 @@ export interface RefusedHook {
   readonly hint?: string;
 }
 
-const kept = 50;
+/** The newest ones lie apart, so that a single refusal writes little. The older ones are written each time that many have come. */
+const newest = 50;
+const mostKept = 1_000;
 const windowMs = 1_000;
 /** Single refusals are written at once: a user who asks why a request was refused asks right away. */
 const atOnce = 10;
-export const refusalsNamespace = "hooks";
-export const refusalsKey = "refused";
+const namespace = "hooks";
+const newestKey = "refused";
+const olderKey = "refused-before";
 
 export interface Refusals {
   add(refused: RefusedHook): void;
 }
 
+type List = readonly RefusedHook[];
+
+const listOf = (value: Json | null): List => (Array.isArray(value) ? (value as unknown as List) : []);
+
+/** Both lists, each request once, oldest first. */
+function merged(older: List, newer: List): List {
+  const known = new Map([...older, ...newer].map((one) => [JSON.stringify(one), one]));
+  return [...known.values()].sort((one, other) => one.at - other.at).slice(-mostKept);
+}
+
+/** The newest refused requests, at most 1,000, oldest first. */
+export async function readRefusals(store: Pick<Store, "get">): Promise<List> {
+  const [older, newer] = await Promise.all([store.get(namespace, olderKey), store.get(namespace, newestKey)]);
+  return merged(listOf(older), listOf(newer));
+}
+
+/** The newest refused request. */
+export async function newestRefusal(store: Pick<Store, "get">): Promise<RefusedHook | undefined> {
+  return listOf(await store.get(namespace, newestKey)).at(-1);
+}
+
 /**
- * Adds to the stored list, which earlier runs and other nodes wrote too. In a flood it is written once a second. It is not flushed: losing
- * the last ones in a power cut does no harm.
+ * Adds to the stored lists, which earlier runs and other nodes wrote too. In a flood they are written once a second, and of each second only
+ * the newest are kept. They are not flushed: losing the last ones in a power cut does no harm.
  */
-export function createRefusals({ store }: { readonly store: Pick<Store, "update"> }): Refusals {
-  let unwritten: readonly RefusedHook[] = [];
+export function createRefusals({ store }: { readonly store: Pick<Store, "get" | "update"> }): Refusals {
+  let unwritten: List = [];
   let writes = 0;
   let busy: Promise<unknown> = Promise.resolve();
+  /** How many were added since the older ones were written; an earlier run may have left some. */
+  let sinceOlder = newest;
+
+  async function add(added: List): Promise<void> {
+    sinceOlder += added.length;
+    if (sinceOlder > newest) {
+      sinceOlder = added.length;
+      const before = listOf(await store.get(namespace, newestKey));
+      if (before.length > 0) await store.update(namespace, olderKey, (value) => merged(listOf(value), before) as unknown as Json);
+    }
+    await store.update(namespace, newestKey, (value) => [...listOf(value), ...added].slice(-newest) as unknown as Json);
+  }
+
   const write = () => {
-    const added = unwritten as unknown as readonly Json[];
+    const added = unwritten;
     unwritten = [];
     writes += 1;
     if (writes === 1) setTimeout(endWindow, windowMs).unref();
-    const change = (value: Json | null): Json => [...(Array.isArray(value) ? value : []), ...added].slice(-kept);
-    busy = busy.then(() => store.update(refusalsNamespace, refusalsKey, change)).catch(() => {});
+    busy = busy.then(() => add(added)).catch(() => {});
   };
   const endWindow = () => {
     writes = 0;
@@ -51,7 +87,7 @@ export function createRefusals({ store }: { readonly store: Pick<Store, "update"
   };
   return {
     add(refused) {
-      unwritten = [...unwritten.slice(-(kept - 1)), refused];
+      unwritten = [...unwritten.slice(-(newest - 1)), refused];
       if (writes < atOnce) write();
     },
   };

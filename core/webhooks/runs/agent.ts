@@ -60,10 +60,13 @@ export async function parseAgent(fields: Fields, deps: AgentDeps, asker: Asker):
   };
 }
 
+/** The name of a run without one. */
+const unnamed = "Hook";
+
 function readName(fields: Fields): string {
   const name = cleanHookName(readString(fields, "name", { maxLength: 4_096, allowBlank: true }) ?? "");
   if (name.length > 200) throw new FieldProblem("invalid_payload", "name", "name must have at most 200 characters.");
-  return name === "" ? "Hook" : name;
+  return name === "" ? unnamed : name;
 }
 
 function readSessionKey(fields: Fields): string | undefined {
@@ -84,7 +87,11 @@ async function checkDelivery(
 ): Promise<void> {
   const { channel, to, deliver } = ask;
   if (channel === "last") return;
-  if (!channels.known(channel)) throw new FieldProblem("channel_unknown", "channel", `channel must be ${choicesOf(channels)}.`);
+  if (!channels.known(channel)) {
+    const meant = channels.meant(channel);
+    const must = `channel must be ${choicesOf(channels)}.`;
+    throw new FieldProblem("channel_unknown", "channel", meant === undefined ? must : `${meant}: ${must}`);
+  }
   if (!channels.available(channel)) {
     throw new FieldProblem(
       "channel_unavailable",
@@ -114,7 +121,9 @@ export function agentEvent(
 ): RawEvent {
   const { message, request } = asked;
   const { dedupeKey, wrapped = true, instructions, origin, kept } = options;
-  const content = wrapped ? wrapExternal({ text: message, source: "webhook", metadata: { Hook: request.name } }) : message;
+  // The id of its mapping says more than the name of a run that has none.
+  const hook = request.name === unnamed && typeof kept?.mapping === "string" ? kept.mapping : request.name;
+  const content = wrapped ? wrapExternal({ text: message, source: "webhook", metadata: { Hook: hook } }) : message;
   const event: RawEvent = {
     source: "hooks",
     kind: "agent",

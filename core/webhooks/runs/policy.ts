@@ -1,4 +1,5 @@
 /** Decides which agents, models, channels and sessions a hook run may use. */
+
 import { agentIds, agentSettings, defaultAgentId, type GatewayConfig, resolveModel } from "../../config/index.ts";
 import { knownChannelIds } from "./channel-ids.ts";
 import { FieldProblem } from "./fields.ts";
@@ -15,6 +16,8 @@ export interface HookPolicies {
     readonly available: (id: string) => boolean;
     /** The ids of the installed and enabled channels. */
     readonly list: () => readonly string[];
+    /** Which channel a word means that is the name of a platform, as a sentence; `undefined` for other words. */
+    readonly meant: (word: string) => string | undefined;
   };
 }
 
@@ -35,6 +38,7 @@ export function hookPolicies(
     readonly channels: () => Iterable<string>;
     /** Whether a channel is installed and enabled. */
     readonly available: (id: string) => boolean;
+    readonly meant: HookPolicies["channels"]["meant"];
   },
 ): HookPolicies {
   const channels = () => [...installed.channels()];
@@ -45,6 +49,7 @@ export function hookPolicies(
       known: (id) => knownChannelIds.has(id) || channels().includes(id),
       available: installed.available,
       list: () => channels().filter(installed.available),
+      meant: installed.meant,
     },
   };
 }

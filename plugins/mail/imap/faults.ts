@@ -37,6 +37,12 @@ export function faultOf(error: unknown, host: string): SourceError {
       `${host} offers no encryption by STARTTLS.`,
       "Set tls to true and port to 993, or correct host and port. Nothing was sent.",
     );
+  if (code !== undefined && /^ClosedAfterConnect|^EConnectionClosed$|^NoConnection$|^ECONNRESET$/.test(code))
+    return new SourceError(
+      "outage",
+      `${host} closed the connection without an answer.`,
+      "Check host, port and tls: a server closes a connection that is not encrypted as it expects. It also closes too many connections of one mailbox.",
+    );
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
     return new SourceError("outage", `The name ${host} cannot be resolved.`, "Check host and the network.");
   if (code === "ECONNREFUSED") return new SourceError("outage", `${host} refused the connection.`, "Check host and port.");

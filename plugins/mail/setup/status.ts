@@ -10,6 +10,19 @@ export interface ConfiguredMailbox {
   readonly enabled: boolean;
 }
 
+/** As the other commands say it: `22 s ago`. */
+function ago(ms: number): string {
+  const seconds = Math.max(0, Math.round(ms / 1_000));
+  const [size, unit] = (
+    [
+      [86_400, "d"],
+      [3_600, "h"],
+      [60, "min"],
+    ] as const
+  ).find(([least]) => seconds >= least) ?? [1, "s"];
+  return seconds < 2 ? "just now" : `${Math.floor(seconds / size)} ${unit} ago`;
+}
+
 export function showStatus(call: CliCall, source: string, configured: readonly ConfiguredMailbox[]): Promise<CliAnswer> {
   return answered(async () => {
     const account = textOf(call, "account");
@@ -29,7 +42,8 @@ export function showStatus(call: CliCall, source: string, configured: readonly C
         account === undefined ? `No mailbox is configured: ${call.program} webhooks ${source} setup` : `There is no mailbox ${account}.`;
       return { lines: [none], data, ...(account === undefined ? {} : { failed: true }) };
     }
-    const time = (at: number | undefined) => (at === undefined ? "" : `${new Date(at).toISOString().slice(0, 19)}Z`);
+    const now = call.now();
+    const time = (at: number | undefined) => (at === undefined ? "" : ago(now - at));
     const rows = mailboxes.map(({ account: name, where, enabled }) => {
       const { state, reason = "", fix = "", lastMail, lastSync } = watched.find((one) => one.account === name) ?? {};
       const shown = state ?? (enabled ? (gateway === undefined ? "configured" : "not read") : "off");

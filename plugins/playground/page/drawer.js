@@ -116,7 +116,7 @@ export function createDrawer() {
   function showFaults(list) {
     faults.replaceChildren(
       list.length === 0
-        ? el("p", { class: "empty-note" }, "No faults wait. The next calls are answered as they should be.")
+        ? el("p", { class: "empty-note" }, "No fault is set. All calls of the bot are answered normally.")
         : el(
             "ul",
             {},

@@ -35,6 +35,7 @@ export function createLog(model, actions) {
       if (today !== day) nodes.push(keep(next, `day ${today}`, "", () => el("p", { class: "day" }, today)));
       const first = today !== day || before === undefined || before.from.id !== message.from.id || message.date - before.date > 300;
       const reactions = room.reactions.get(message.message_id);
+      const approved = room.approved.has(message.message_id);
       const draw = () =>
         renderMessage(message, {
           mine: message.from.id === model.me,
@@ -45,9 +46,10 @@ export function createLog(model, actions) {
           me: model.me,
           nameOf: model.nameOf,
           approves: model.approves && room.bot !== undefined,
+          approved,
           actions,
         });
-      nodes.push(keep(next, message.message_id, [...album, album.length, reactions, first], draw));
+      nodes.push(keep(next, message.message_id, [...album, album.length, reactions, first, approved], draw));
       day = today;
       before = message;
     }
@@ -104,8 +106,19 @@ export function createLog(model, actions) {
     const text =
       room.bot === undefined
         ? `Nothing has been said here. The bot hears mentions, replies and commands.`
-        : "Nothing has been said here yet.";
-    return el("div", { class: "empty" }, avatar(titleOf(model, room), room.bot ?? room.chat.id, "large"), el("p", {}, text), start);
+        : "This is a chat platform for trying the gateway, on this machine only. The bot is your gateway; nothing that you write here reaches a real platform.";
+    const intro = room.bot === undefined ? undefined : el("p", {}, peopleText());
+    return el("div", { class: "empty" }, avatar(titleOf(model, room), room.bot ?? room.chat.id, "large"), el("p", {}, text), intro, start);
+  }
+
+  /** Who the others are: a visitor plays all of them. */
+  function peopleText() {
+    const others = model.people.filter(({ id }) => id !== model.me).map((person) => person.first_name);
+    const who =
+      others.length === 0
+        ? ""
+        : ` ${new Intl.ListFormat("en-GB").format(others)} are other people, whom you can play too: choose one above the chats.`;
+    return `You are ${model.person()?.first_name}.${who} The bot answers those whom you have approved.`;
   }
 
   function toEnd() {

@@ -6,7 +6,7 @@ import { renderText } from "./text.js";
  * `actions` contains reply, edit, remove, react, pickReaction, press, approve, command and jump. `album` contains the messages shown
  * together with this one.
  */
-export function renderMessage(message, { mine, first, group, album, reactions, me, nameOf, approves, actions }) {
+export function renderMessage(message, { mine, first, group, album, reactions, me, nameOf, approves, approved, actions }) {
   if (isService(message)) return service(message);
   const sender = message.from.first_name;
   const others = group && !mine;
@@ -24,7 +24,7 @@ export function renderMessage(message, { mine, first, group, album, reactions, m
       { class: "stack" },
       fitted(el("div", { class: "bubble" }, bubble(message, { others, first, sender, album, actions })), message, album),
       message.reply_markup ? keyboard(message, actions) : undefined,
-      approves && message.from.is_bot && pairingCommand.test(message.text ?? "") ? approval(message, actions) : undefined,
+      approves && message.from.is_bot && pairingCommand.test(message.text ?? "") ? approval(message, approved, actions) : undefined,
       reactionRow(message, reactions, me, nameOf, actions),
     ),
     tools(message, mine, actions),
@@ -55,12 +55,18 @@ function service(message) {
 /** Matches the command in a pairing text. The platform uses the same pattern. */
 const pairingCommand = /pairing approve [a-z0-9_-]{1,64} [A-Z2-9]{8}/;
 
-function approval(message, actions) {
+function approval(message, approved, actions) {
+  const attributes = {
+    class: "key",
+    type: "button",
+    disabled: approved ? true : undefined,
+    onclick: (event) => actions.approve(message, event.currentTarget),
+  };
   return el(
     "div",
     { class: "keyboard", role: "group", "aria-label": "For the operator" },
-    el("button", { class: "key", type: "button", onclick: (event) => actions.approve(message, event.currentTarget) }, "Approve this code"),
-    el("p", { class: "explained" }, "On this page you are the operator too."),
+    el("button", attributes, approved ? "Approved" : "Approve this code"),
+    approved ? undefined : el("p", { class: "explained" }, "On this page you are the operator too."),
   );
 }
 

@@ -121,6 +121,7 @@ function readRoom(room) {
     ...room,
     forum: room.chat.is_forum === true,
     messages: new Map(room.messages.map((message) => [message.message_id, message])),
+    approved: new Set(room.approved),
     reactions: new Map(room.reactions.map(([id, all]) => [id, new Map(all)])),
   };
 }

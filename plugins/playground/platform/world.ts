@@ -25,6 +25,8 @@ export interface Room {
   readonly members: Map<number, MemberStatus>;
   readonly messages: Map<number, Message>;
   readonly reactions: Map<number, Reactions>;
+  /** Messages whose pairing code was approved on the page. */
+  readonly approved: Set<number>;
   readonly topics: Map<number, Topic>;
   /** False until the person has written, because the bot may not write first. */
   started: boolean;
@@ -194,6 +196,7 @@ function createDirect(key: string, bot: Bot, person: Person): Room {
     ]),
     messages: new Map(),
     reactions: new Map(),
+    approved: new Set(),
     topics: new Map(),
     started: false,
     blocked: false,
@@ -209,6 +212,7 @@ function createGroup(seed: GroupSeed): Room {
     members: new Map(),
     messages: new Map(),
     reactions: new Map(),
+    approved: new Set(),
     topics: new Map(forum ? [[1, { id: 1, name: "General", closed: false }]] : []),
     started: true,
     blocked: false,

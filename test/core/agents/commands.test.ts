@@ -61,7 +61,7 @@ function setup(
           state.stopped.push(to);
           return state.runs;
         },
-        tools: async () => ({ list: () => [], notes: [] }),
+        tools: async () => ({ list: async () => [], notes: [] }),
       },
       isOwner: (inbound) => inbound.sender.id === "1",
       stopElsewhere: async () => state.elsewhere,

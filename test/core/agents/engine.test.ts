@@ -40,6 +40,7 @@ const withoutBudget: Spending = {
   usedUpUntil: () => undefined,
   tell: async () => undefined,
   balances: async () => [],
+  today: async () => ({ tokens: 0, usd: 0 }),
   add: async () => [],
 };
 

@@ -9,6 +9,7 @@ import { createHeartbeat, parseHeartbeat } from "../../../core/agents/heartbeat/
 import type { AgentsView, HeartbeatSettings } from "../../../core/config/agents.ts";
 import type { Inbound, RawEvent } from "../../../core/contract/types.ts";
 import type { StoredEvent } from "../../../core/state/store.ts";
+import { Visit } from "../../../core/stations/visit.ts";
 
 const at = Date.UTC(2026, 10, 20, 14, 9);
 const main = "agent:main:main";
@@ -47,7 +48,7 @@ afterEach(async () => {
 });
 
 function parse(events: readonly StoredEvent[], config: AgentsView = {}) {
-  return parseHeartbeat(events, { config, directory, log: { warn: (fields) => warnings.push(fields) } });
+  return parseHeartbeat(events, { config, directory, visit: new Visit(), log: { warn: (fields) => warnings.push(fields) } });
 }
 
 async function parsed(events: readonly StoredEvent[], config?: AgentsView): Promise<Inbound> {

@@ -120,9 +120,9 @@ describe("config", () => {
 
   test.each([
     [
-      '{ "channels": { "telegram": { "botToken": "1:a" } } }',
+      '{ "channels": { "matrix": { "botToken": "1:a" } } }',
       "warning",
-      /channels\.telegram: no enabled plugin provides this channel\. Load its plugin with plugins\.load\. Available channels: botchat\./,
+      /channels\.matrix: no enabled plugin provides this channel\. Load its plugin with plugins\.load\. Available channels: botchat\./,
     ],
     ['{ "channels": { "botchta": {} } }', "warning", /channels\.botchta: no enabled plugin provides this channel\. Did you mean botchat\?/],
     [

@@ -150,7 +150,7 @@ describe("hooks deliveries", () => {
     );
   });
 
-  test("--failed has those that failed in their mapping, and tells of requests that were refused on arrival", async () => {
+  test("--failed has those that failed in their mapping, and the requests that were refused on arrival", async () => {
     expect((await send("shaped", { fail: true })).status).toBe(500);
     await fetch(`${host.url}/hooks/wake`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
     // Refusals are written behind their answers, once a second.
@@ -160,7 +160,10 @@ describe("hooks deliveries", () => {
     const { deliveries } = await json("deliveries", "--failed");
     expect(deliveries[0]).toMatchObject({ hook: "shaped", path: "shaped", outcome: "failed", reason: "mapping_failed" });
     expect(deliveries.every(({ outcome }: { outcome: string }) => outcome === "failed" || outcome === "refused")).toBe(true);
-    expect((await hooks("deliveries", "--failed")).out).toMatch(/refused on arrival, .* with 401 unauthorized/);
+    expect((await hooks("deliveries", "--failed")).out).toMatch(
+      /\nRefused on arrival\n.*\n.* wake +127\.0\.0\.1 +401 unauthorized The hook token is missing or wrong\.\n$/,
+    );
+    expect((await hooks("deliveries")).out).toMatch(/1 request was refused on arrival, .*`.* hooks deliveries --failed` lists them\./);
   });
 
   test("a limit out of bounds is wrong usage", async () => {

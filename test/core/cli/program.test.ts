@@ -113,7 +113,7 @@ describe("the command line", () => {
     const { code, out, err } = await run(["status"], { home: temporaryHome(), nodeArgs: ["--import", old] });
     expect(code).toBe(1);
     expect(out).toBe("");
-    expect(err).toMatch(/^error: Node 20\.20\.2 is too old: [^\n]+\.\n {7}Install [^\n]+\.\n$/);
+    expect(err).toMatch(/^error: Node 20\.20\.2 is too old: [^\n]+\.\n {7}Install [^\n]+\n$/);
   });
 
   test("the version names the program's and Node's", async () => {

@@ -118,6 +118,7 @@ export async function startHooks(
       known: (id) => ["whatsapp", "chat-a", "chat-b"].includes(id),
       available: (id) => id.startsWith("chat-"),
       list: () => ["chat-a", "chat-b"],
+      meant: () => undefined,
       hasLastRecipient: async (id) => id === "chat-b",
     },
     agents: { exists: (id) => ["main", "ops"].includes(id), defaultId: () => "main" },

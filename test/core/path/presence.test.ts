@@ -41,7 +41,7 @@ describe("the acknowledging reaction", () => {
     const calls: string[] = [];
     const acknowledge = (messageId: string) => {
       calls.push(messageId);
-      return { done: () => void calls.push("done") };
+      return { done: () => void calls.push("done"), giveWay: async () => {} };
     };
     const { presence } = open({}, { acknowledge });
     expect(calls).toEqual(["7"]);
@@ -50,7 +50,7 @@ describe("the acknowledging reaction", () => {
   });
 
   test("is set on nothing where the answer goes elsewhere", () => {
-    const acknowledge = vi.fn(() => ({ done() {} }));
+    const acknowledge = vi.fn(() => ({ done() {}, giveWay: async () => {} }));
     open({}, { trigger: undefined, acknowledge }).presence.done();
     expect(acknowledge).not.toHaveBeenCalled();
   });

@@ -19,7 +19,12 @@ function compile(hooks: object): MappingTable {
     presets: new Map([["uptime", uptime]]),
     agents: { exists: (id) => ["main", "ops"].includes(id), defaultId: () => "main" },
     models: { allowed: (model) => model === "local/small" },
-    channels: { known: (id) => ["slack", "chat"].includes(id), available: (id) => id === "chat", list: () => ["chat"] },
+    channels: {
+      known: (id) => ["slack", "chat"].includes(id),
+      available: (id) => id === "chat",
+      list: () => ["chat"],
+      meant: () => undefined,
+    },
     secret(value, path) {
       if (typeof value === "string") return value;
       throw new HostError("secret_unavailable", { path, reason: "the environment variable NOPE is not set" });

@@ -1,6 +1,7 @@
 import { afterEach, expect, test, vi } from "vitest";
 import type { Json } from "../../../core/contract/types.ts";
-import { createRefusals, type RefusedHook } from "../../../core/webhooks/endpoint/refusals.ts";
+import { createRefusals, type RefusedHook, readRefusals } from "../../../core/webhooks/endpoint/refusals.ts";
+import { createUnauthorizedLog } from "../../../core/webhooks/endpoint/unauthorized-log.ts";
 import { type HookServer, startHooks } from "../http/fixture.ts";
 
 let hooks: HookServer | undefined;
@@ -63,21 +64,60 @@ test("a wrong secret of a path names the setting of that path, not the hook toke
 test("refused requests are added to the stored ones, at once while they are few, and once a second in a flood", async () => {
   vi.useFakeTimers();
   const refusal = (at: number): RefusedHook => ({ at, code: "not_found", status: 404, detail: "", subPath: "a", client: "" });
-  let stored = [refusal(1)] as unknown as Json;
+  const stored = new Map<string, Json>([["refused", [refusal(1)] as unknown as Json]]);
   let writes = 0;
-  const update = async (_: string, __: string, change: (value: Json | null) => Json | null | undefined) => {
+  const get = async (_: string, key: string) => stored.get(key) ?? null;
+  const update = async (_: string, key: string, change: (value: Json | null) => Json | null | undefined) => {
     writes += 1;
-    stored = change(stored) ?? null;
-    return stored;
+    stored.set(key, change(stored.get(key) ?? null) ?? null);
+    return stored.get(key) ?? null;
   };
-  const refusals = createRefusals({ store: { update } });
-  const times = () => (stored as unknown as readonly RefusedHook[]).map(({ at }) => at);
+  const refusals = createRefusals({ store: { get, update } });
+  const times = async () => (await readRefusals({ get })).map(({ at }) => at);
   refusals.add(refusal(2));
   refusals.add(refusal(3));
   await vi.advanceTimersByTimeAsync(0);
-  expect(times()).toEqual([1, 2, 3]);
+  expect(await times()).toEqual([1, 2, 3]);
+  writes = 0;
   for (let at = 4; at <= 1_000; at += 1) refusals.add(refusal(at));
   await vi.advanceTimersByTimeAsync(1_000);
-  expect(writes).toBe(11);
-  expect(times()).toEqual(Array.from({ length: 50 }, (_, index) => 951 + index));
+  expect(writes).toBeLessThan(12);
+  // The first ones were written at once; of the flood, the newest 50 of the second.
+  expect(await times()).toEqual([
+    ...Array.from({ length: 11 }, (_, index) => 1 + index),
+    ...Array.from({ length: 50 }, (_, index) => 951 + index),
+  ]);
+});
+
+test("the newest 1,000 stay, also over a restart, and each once", async () => {
+  const refusal = (at: number): RefusedHook => ({ at, code: "not_found", status: 404, detail: "", subPath: "a", client: "" });
+  const stored = new Map<string, Json>();
+  const get = async (_: string, key: string) => stored.get(key) ?? null;
+  const update = async (_: string, key: string, change: (value: Json | null) => Json | null | undefined) => {
+    stored.set(key, change(stored.get(key) ?? null) ?? null);
+    return stored.get(key) ?? null;
+  };
+  for (let run = 0; run < 120; run += 1) {
+    // A run ends with fewer than the newest list has room for.
+    const refusals = createRefusals({ store: { get, update } });
+    for (let index = 0; index < 9; index += 1) refusals.add(refusal(run * 9 + index));
+    await new Promise(setImmediate);
+  }
+  expect((await readRefusals({ get })).map(({ at }) => at)).toEqual(Array.from({ length: 1_000 }, (_, index) => 80 + index));
+});
+
+test("wrong and missing tokens are one line a minute, with their number", async () => {
+  vi.useFakeTimers();
+  const lines: object[] = [];
+  const say = createUnauthorizedLog({ warn: (fields: object) => void lines.push(fields) });
+  const refused = (subPath: string): RefusedHook => ({ at: 0, code: "unauthorized", status: 401, detail: "", subPath, client: "10.0.0.7" });
+  for (const path of ["a", "b", "c"]) say(refused(path));
+  await vi.advanceTimersByTimeAsync(60_000);
+  await vi.advanceTimersByTimeAsync(300_000);
+  say(refused("d"));
+  expect(lines).toEqual([
+    { code: "unauthorized", count: 1, hook: "a", client: "10.0.0.7" },
+    { code: "unauthorized", count: 2, hook: "c", client: "10.0.0.7" },
+    { code: "unauthorized", count: 1, hook: "d", client: "10.0.0.7" },
+  ]);
 });

@@ -137,7 +137,7 @@ describe("the fixed requests", () => {
     expect(textOf(await ask("show markdown"))).toMatch(/\*\*Bold\*\*[\s\S]*- \[x\][\s\S]*> A quotation/);
     expect(textOf(await ask("show code"))).toContain("```ts\n");
     expect(textOf(await ask("show long")).length).toBeGreaterThan(2 * 4_096);
-    expect(textOf(await ask("show reply"))).toContain("[[reply_to_current]]");
+    expect(textOf(await ask("show reply"))).toBe("[[reply_to_current]] This replies to your message.");
     expect(textOf(await ask("show silence"))).toBe("NO_REPLY");
   });
 
@@ -156,7 +156,9 @@ describe("the fixed requests", () => {
   });
 
   test("reasoning comes before the answer", async () => {
-    expect((await ask("show reasoning")).map((event) => event.type)).toEqual(["reasoning", "text", "done"]);
+    const events = await ask("show reasoning");
+    expect(events.map((event) => event.type)).toEqual(["reasoning", "text", "done"]);
+    expect(textOf(events), "who does not see the thoughts reads how to").toContain("`/reasoning on`");
   });
 
   test("an error is thrown with a reason and a hint", async () => {

@@ -82,6 +82,7 @@ test("a running gateway picks a new mailbox up by itself, reads back as far as -
     timeout: 60_000,
     interval: 200,
   });
+  expect((await imap("status")).out).toMatch(/ok +(?:just now|\d+ s ago) +(?:just now|\d+ s ago)\s*$/m);
   const deliveries = (await run(["hooks", "deliveries", "--json"], { home })).out;
   expect(JSON.parse(deliveries)).toMatchObject({ deliveries: [expect.objectContaining({ hook: "imap" })] });
   expect(await imap("run")).toMatchObject({ code: 1, out: expect.stringContaining("A gateway (process ") });

@@ -1,6 +1,7 @@
 /** `service webhooks imap setup` and `teardown`, against a real IMAP server. */
 import { spawn } from "node:child_process";
 import { existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { type AddressInfo, createServer } from "node:net";
 import { join } from "node:path";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from "vitest";
@@ -41,6 +42,19 @@ const outcomes = (out: string): readonly string[] => {
   const { steps } = JSON.parse(out) as { readonly steps: readonly { readonly step: string; readonly outcome: string }[] };
   return steps.map(({ step, outcome }) => `${step}: ${outcome}`);
 };
+
+test("a server that closes the connection is told apart from other failures", async () => {
+  const closing = createServer((socket) => socket.end());
+  await new Promise<void>((listening) => closing.listen(0, "127.0.0.1", listening));
+  onTestFinished(() => void closing.close());
+  writeFileSync(join(home, "password"), "secret-of-ada\n", { mode: 0o600 });
+  const { port } = closing.address() as AddressInfo;
+  const to = ["--user", "ada", "--host", "127.0.0.1", "--port", String(port), "--tls", "false", "--password-file", join(home, "password")];
+  const { code, out, err } = await imap("setup", ...to, "--dry-run");
+  expect(code).toBe(1);
+  expect(`${out}${err}`).toContain("127.0.0.1 closed the connection without an answer.");
+  expect(`${out}${err}`).toContain("Check host, port and tls");
+});
 
 if (!hasDovecot)
   console.warn("Dovecot is not installed (Debian: dovecot-imapd): the setup of mailboxes is not tested against a real server.");

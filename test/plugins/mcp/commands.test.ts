@@ -11,7 +11,17 @@ test("the commands say what works, what does not and why, before the gateway run
   const home = temporaryHome();
   const servers = {
     files: program([], { approve: "writes", env: { KEY: { env: "FILES_KEY" } }, tools: { deny: ["wait"] } }),
-    lost: { command: "no-such-mcp-server" },
+    lost: {
+      command: "no-such-mcp-server",
+      args: [
+        "-y",
+        "@acme/server",
+        "--api-key",
+        "key-in-the-arguments",
+        "--token=token-in-the-arguments",
+        "postgres://ada:password-in-it@db/x",
+      ],
+    },
     far: { url: "http://127.0.0.1:9/mcp?api_key=key-in-the-address" },
   };
   mkdirSync(join(home, ".service"));
@@ -37,12 +47,13 @@ test("the commands say what works, what does not and why, before the gateway run
   expect(idle).toContain("No gateway is running.");
   expect(idle).toContain("http://127.0.0.1:9/mcp ");
   expect(idle).not.toContain("key-in-the-address");
+  expect(idle).toContain("no-such-mcp-server -y @acme/server --api-key *** --token=*** postgres://db/x");
 
   const gateway = startGateway(["gateway"], { home, env });
   await gateway.until(/the gateway is up/);
   await gateway.until(/an MCP server is ready/);
   const listed = await mcp("list");
-  expect(listed.out).toMatch(/^files +ready +4 of 5 tools +\S+ +fake 1\.2\.3 +main$/m);
+  expect(listed.out).toMatch(/^files +ready +4 of 5 tools +\S+ .+ fake 1\.2\.3 +main$/m);
   expect(listed.out).toMatch(/^lost: the command no-such-mcp-server is not on PATH\. Install it/m);
   expect(JSON.parse((await mcp("tools", "files", "--json")).out)).toContainEqual(
     expect.objectContaining({ server: "files", name: "files__get-env", asks: true, offered: true }),

@@ -20,9 +20,11 @@ export async function approvePairing(core: Core, approve: Approve | undefined, a
   if (approve === undefined) throw new Error("this playground has no gateway that could approve; use the command in the message");
   const { person, message } = isRecord(asked) ? asked : {};
   const rooms = [...core.world.rooms.values()].filter((room) => room.bot !== undefined && room.chat.id === person);
-  const sent = rooms.flatMap((room) => room.messages.get(Number(message)) ?? []).find(({ from }) => from.is_bot);
-  const [, channel, code, account] = pattern.exec(sent?.text ?? "") ?? [];
-  if (channel === undefined || code === undefined) throw new Error("there is no pairing code in this message");
+  const room = rooms.find(({ messages }) => messages.get(Number(message))?.from.is_bot === true);
+  const [, channel, code, account] = pattern.exec(room?.messages.get(Number(message))?.text ?? "") ?? [];
+  if (room === undefined || channel === undefined || code === undefined) throw new Error("there is no pairing code in this message");
   await approve({ channel, code, sender: String(person), ...(account === undefined ? {} : { account }) });
+  room.approved.add(Number(message));
+  core.emit({ type: "room", room: room.key });
   return {};
 }

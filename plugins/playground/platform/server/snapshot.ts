@@ -38,6 +38,7 @@ function roomState(room: Room): unknown {
     blocked: room.blocked,
     topics: [...room.topics.values()],
     messages: [...room.messages.values()].slice(-shownMessages),
+    approved: [...room.approved],
     reactions: [...room.reactions].map(([id, all]) => [id, [...all].map(([userId, list]) => [userId, list.map((one) => one.emoji)])]),
   };
 }

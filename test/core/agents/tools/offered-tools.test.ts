@@ -109,6 +109,26 @@ test("of two tools with one name the second is left out, and the log says so", a
   expect(await ask(host, "roll_dice")).toBe('"first"');
 });
 
+test("people read which tools ask an owner, and nothing that only a model needs", async () => {
+  const host = await hostWith(({ tool, toolSource }) => {
+    tool({ ...dice, needsApproval: true, run: () => "rolled" });
+    toolSource({
+      id: "attic",
+      offer: () => ({
+        tools: [
+          { ...dice, name: "fetch", parameters: { type: "object" }, needsApproval: async () => "It may change something.", run: () => "" },
+          { ...dice, name: "look", parameters: { type: "object" }, needsApproval: () => false, run: () => "" },
+        ],
+        context: ["The sender is in the attic."],
+      }),
+    });
+  });
+  expect(await ask(host, "instructions")).toContain("The sender is in the attic.");
+  const listed = await ask(host, "/tools");
+  expect(listed).toMatch(/- `roll_dice` \(asks an owner first\): .*\n- `fetch` \(asks an owner first\): .*\n- `look`: /);
+  expect(listed).not.toContain("The sender is in the attic.");
+});
+
 test("a source tells what is missing, and refuses a turn that cannot do without it", async () => {
   let down = false;
   const host = await hostWith(({ toolSource }) =>
