@@ -5,7 +5,6 @@
  */
 import Type, { type Static } from "typebox";
 import { agentsSchema, bindingsSchema } from "./schema/agents.ts";
-import { annotate } from "./schema/annotations.ts";
 import { totalBudgetSchema } from "./schema/budget.ts";
 import { channelsSchema } from "./schema/channels.ts";
 import { commandsSchema, messagesSchema, sessionSchema } from "./schema/chat.ts";
@@ -13,7 +12,6 @@ import { gatewaySchema, logSchema, stateSchema } from "./schema/gateway.ts";
 import { hooksSchema } from "./schema/hooks.ts";
 import { modelsSchema } from "./schema/models.ts";
 import { pluginsSchema } from "./schema/plugins.ts";
-import { schedulesSchema } from "./schema/schedules.ts";
 
 export const configSchema = Type.Object(
   {
@@ -30,13 +28,9 @@ export const configSchema = Type.Object(
     bindings: bindingsSchema,
     models: modelsSchema,
     budget: totalBudgetSchema,
-    schedules: schedulesSchema,
     plugins: pluginsSchema,
   },
-  annotate(
-    { synonyms: { mcp: "agents.defaults.mcpServers", mcpServers: "agents.defaults.mcpServers" } },
-    { title: "service configuration", description: "Configuration of the gateway.", default: {} },
-  ),
+  { title: "service configuration", description: "Configuration of the gateway.", default: {} },
 );
 
 type DeepReadonly<T> = T extends readonly (infer E)[]

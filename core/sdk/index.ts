@@ -41,3 +41,4 @@ export {
   type TurnEvent,
   Type,
 } from "./contract.ts";
+export { secretReference } from "./marked-options.ts";

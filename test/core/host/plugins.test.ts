@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkConfig } from "../../../core/config/reading/load.ts";
+import { readSection } from "../../../core/config/section-settings.ts";
 import type { Isolate } from "../../../core/host/isolated.ts";
 import { createLoader } from "../../../core/host/load.ts";
 import { createPlugins, type PluginsOptions } from "../../../core/host/plugins.ts";
@@ -47,8 +48,8 @@ async function bringUp(
     takeDuty: async () => true,
     handIn: async () => ({ eventId: "e", duplicate: false }),
     presets: { settings: () => undefined, secret: String },
-    section: () => undefined,
-    sectionNames: () => ({ agents: [], channels: [] }),
+    sectionOf: (section) => readSection(section, () => checked.config),
+    onDeclared: () => {},
     timezone: () => "UTC",
     config: () => checked.config,
     configDirectory: directory,

@@ -1,6 +1,5 @@
 /** MCP servers of agents. The shape is that of other programs, so that an entry can be pasted. */
-import Type from "typebox";
-import { annotate, secretSchema } from "./annotations.ts";
+import { secretReference, Type } from "service-gateway/sdk";
 
 const names = (description: string) => Type.Optional(Type.Array(Type.String({ minLength: 1 }), { description }));
 
@@ -12,44 +11,39 @@ const toolsSchema = Type.Object(
   { additionalProperties: false, description: "Which tools of the server are offered." },
 );
 
-const approveSchema = Type.Union(
-  [Type.Enum(["never", "writes", "always"]), Type.Array(Type.String({ minLength: 1 }))],
-  annotate(
-    { expects: 'never, writes, always, or a list of names of tools such as ["delete_*"]' },
-    {
-      default: "writes",
-      description:
-        "Before which tools an owner is asked: never; writes: those that the server does not call read-only; always; or names of tools.",
-    },
-  ),
-);
+const approveSchema = Type.Union([Type.Enum(["never", "writes", "always"]), Type.Array(Type.String({ minLength: 1 }))], {
+  expects: 'never, writes, always, or a list of names of tools such as ["delete_*"]',
+  default: "writes",
+  description:
+    "Before which tools an owner is asked: never; writes: those that the server does not call read-only; always; or names of tools.",
+});
 
 const serverSchema = Type.Object(
   {
     command: Type.Optional(Type.String({ minLength: 1, description: "Program that speaks MCP on its standard streams." })),
     args: Type.Optional(Type.Array(Type.String(), { description: "Its arguments." })),
     env: Type.Optional(
-      Type.Record(Type.String(), secretSchema("One variable."), {
+      Type.Record(Type.String(), secretReference({ description: "One variable." }), {
         description: "Its environment, beside HOME, LOGNAME, PATH, SHELL, TERM and USER of the gateway.",
       }),
     ),
     cwd: Type.Optional(
-      Type.String(
-        annotate(
-          { expects: "an absolute path, or one that begins with ~/" },
-          { pattern: "^(/|~/|~$)", description: "Directory that it runs in. Default: that of the gateway." },
-        ),
-      ),
+      Type.String({
+        pattern: "^(/|~/|~$)",
+        expects: "an absolute path, or one that begins with ~/",
+        description: "Directory that it runs in. Default: that of the gateway.",
+      }),
     ),
     url: Type.Optional(
-      Type.String(
-        annotate(
-          { expects: "an http or https address" },
-          { pattern: "^https?://[^\\s/]", description: "Address of an MCP server over HTTP, instead of a command." },
-        ),
-      ),
+      Type.String({
+        pattern: "^https?://[^\\s/]",
+        expects: "an http or https address",
+        description: "Address of an MCP server over HTTP, instead of a command.",
+      }),
     ),
-    headers: Type.Optional(Type.Record(Type.String(), secretSchema("One header."), { description: "Headers of each request." })),
+    headers: Type.Optional(
+      Type.Record(Type.String(), secretReference({ description: "One header." }), { description: "Headers of each request." }),
+    ),
     type: Type.Optional(
       Type.Enum(["stdio", "http", "streamable-http", "sse"], {
         description: "How it is reached. Default: stdio with a command, http (Streamable HTTP) with an address; sse is the older protocol.",
@@ -70,15 +64,15 @@ const serverSchema = Type.Object(
       description: "true: while it is down, turns of the agent fail instead of running without it.",
     }),
   },
-  annotate(
-    {
-      whole: true,
-      synonyms: { baseUrl: "url", serverUrl: "url", httpUrl: "url", cmd: "command", transport: "type", timeout: "timeoutSeconds" },
-    },
-    { description: "One MCP server: command, or url." },
-  ),
+  {
+    whole: true,
+    synonyms: { baseUrl: "url", serverUrl: "url", httpUrl: "url", cmd: "command", transport: "type", timeout: "timeoutSeconds" },
+    description: "One MCP server: command, or url.",
+  },
 );
 
-export const mcpServersSchema = Type.Record(Type.String(), serverSchema, {
+export const serversSchema = Type.Record(Type.String(), serverSchema, {
   description: "MCP servers whose tools the agent may use, by name.",
 });
+
+export type Servers = Type.Static<typeof serversSchema>;
