@@ -43,7 +43,7 @@ export { watchConfig } from "./reading/watch.ts";
 export { accessSchema } from "./schema/channels.ts";
 export { mappingSchema } from "./schema/hooks.ts";
 export type { GatewayConfig } from "./schema.ts";
-export { nodeOf } from "./schema-node.ts";
+export { isMap, nodeOf } from "./schema-node.ts";
 export { createSecrets, type Environment, expandPath, type Secrets } from "./secrets.ts";
 export { namesOf, type PlacedSettings, placesOf, readSection, secretPath } from "./section-settings.ts";
 export { isSecretName } from "./showing/redact.ts";

@@ -7,7 +7,9 @@ import {
   type Environment,
   type GatewayConfig,
   getPath,
+  isMap,
   namesOf,
+  nodeOf,
   type Problem,
   parsePath,
   placesOf,
@@ -51,15 +53,16 @@ export async function sectionProblems(
 type SectionProblem = Awaited<ReturnType<NonNullable<NonNullable<PluginDefinition["section"]>["check"]>>>[number];
 
 function placedProblem(
-  { of }: NonNullable<PluginDefinition["section"]>,
+  { of, schema }: NonNullable<PluginDefinition["section"]>,
   place: string,
   { path, message, hint, warning }: SectionProblem,
 ): Problem {
   const below = (keys: readonly string[]) => renderPath([...(parsePath(place) ?? [place]), ...keys]);
   const problem = { path: below(path), message, hint };
   if (warning === true) return { severity: "warning", ...problem };
-  // An agent runs without what has an error in its own section.
-  return { severity: "error", ...problem, ...(of === undefined && { section: below(path.slice(0, 1)) }) };
+  // The entries of a map do not depend on each other, so the plugin leaves out the wrong one.
+  const isEntry = of === undefined && path.length > 0 && isMap(nodeOf(schema));
+  return { severity: "error", ...problem, ...(isEntry && { section: below(path.slice(0, 1)) }) };
 }
 
 const isNothing = (settings: unknown): boolean => typeof settings === "object" && settings !== null && Object.keys(settings).length === 0;

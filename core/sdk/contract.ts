@@ -573,11 +573,11 @@ interface SectionDefinition<S extends TSchema> {
    * others in effect.
    */
   readonly schema: S;
-  /** Names that other programs have for the same thing: who writes one of them at the top is told the right key. */
+  /** Keys at the top of the file that mean this section, such as those of other programs: the warning about them names the right key. */
   readonly otherNames?: readonly string[];
   /**
    * Finds what the schema cannot: `config validate` shows it, and an edit that causes an error is not written. In a running gateway the
-   * last valid settings stay in effect. At a start the plugin receives the settings as they are, and leaves out what it cannot use.
+   * last valid settings stay in effect; at a start the plugin receives the settings as they are, and leaves out what it cannot use.
    */
   check?(settings: Static<NoInfer<S>>, around: SectionSurroundings): readonly SectionProblem[] | Promise<readonly SectionProblem[]>;
 }

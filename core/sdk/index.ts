@@ -2,7 +2,6 @@
 export { escapeMarkdown } from "../reply/index.ts";
 export {
   type Address,
-  type CheckDefinition,
   type CliAnswer,
   type CliCall,
   type CliCommand,

@@ -3,7 +3,7 @@ import { definePlugin } from "service-gateway/sdk";
 import { mcpCli } from "./cli.ts";
 import { codes } from "./codes.ts";
 import { mcpRoutes } from "./routes.ts";
-import { serversSchema } from "./section.ts";
+import { checkServers, serversSchema } from "./section.ts";
 import { hasServers } from "./settings.ts";
 
 type Serving = import("./serving.ts").Serving;
@@ -21,7 +21,7 @@ export default definePlugin({
     of: "agents",
     schema: serversSchema,
     otherNames: ["mcp"],
-    check: async (servers) => (await import("./check.ts")).checkServers(servers),
+    check: checkServers,
   },
   setup(host) {
     const section = host.section("mcpServers");

@@ -1,8 +1,7 @@
 /** What `mcpServers` of the agents configures. The host has checked each value against its schema and added the defaults. */
 import { createHash } from "node:crypto";
 import type { PluginHost } from "service-gateway/sdk";
-import { serverProblem } from "./check.ts";
-import type { Servers, serversSchema } from "./section.ts";
+import { type Servers, serverProblem, type serversSchema } from "./section.ts";
 
 /** A server, and its place in the configuration. */
 export type ServerSettings = Servers[string] & { readonly path: string };

@@ -182,7 +182,7 @@ function sectionOf(at: readonly Segment[], sections: Sections = {}): string | un
   const [key = ""] = at;
   const declared = Object.hasOwn(sections, key) ? sections[key] : undefined;
   if (declared === undefined) return undefined;
-  // Nobody but its plugin knows whether a part of a section may be missing. The entries of a map do not depend on each other.
+  // Only its plugin knows whether a part of a section may be missing. The entries of a map do not depend on each other.
   if (!isMap(nodeOf(declared))) return String(key);
   return at.length > 1 ? renderPath(at.slice(0, 2)) : undefined;
 }

@@ -143,6 +143,6 @@ test.concurrent("a gateway with the embedded store loads no other store, nothing
   const files = listsIn(err).flat();
   expect([code, files.some((file) => file.endsWith("/core/stores/open.ts"))]).toEqual([0, true]);
   const ofMcp = files.flatMap((file) => /(?:plugins\/|@ai-sdk\/)mcp\/.*/.exec(file)?.[0] ?? []);
-  expect(ofMcp.sort()).toEqual(["check", "cli", "codes", "index", "routes", "section", "settings"].map((name) => `plugins/mcp/${name}.ts`));
+  expect(ofMcp.sort()).toEqual(["cli", "codes", "index", "routes", "section", "settings"].map((name) => `plugins/mcp/${name}.ts`));
   expect(files.filter((file) => /\/plugins\/store-|\/stores\/plugin-store|\/node_modules\/pg/.test(file))).toEqual([]);
 });

@@ -1,8 +1,8 @@
 /** Reads the plans for the command line: from the running gateway, or from the configuration and the store if there is none. */
 import type { CliCall, Json } from "service-gateway/sdk";
-import { type Agenda, createAgenda } from "./agenda.ts";
-import type { schedulesSchema } from "./section.ts";
-import { type PlanView, viewsOf } from "./view.ts";
+import { type Agenda, createAgenda } from "../agenda.ts";
+import type { schedulesSchema } from "../section.ts";
+import { type PlanView, viewsOf } from "../view.ts";
 
 const notHere = () => Promise.reject(new Error("no gateway is running"));
 
