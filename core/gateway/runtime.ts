@@ -168,7 +168,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     reports: { log, redact: options.redact, onBegin },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
-      ...{ config, accounts, optionsOf, gate, router, turns, offered, context, facts, describe, files, spending, outages, log, now },
+      ...{ config, accounts, optionsOf, gate, turns, offered, context, facts, describe, files, spending, outages, log, now },
       redact: options.redact,
     }),
   });
@@ -199,7 +199,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   const access = ({ channel, account }: Pick<Inbound, "channel" | "account">) => accounts.get(channel, account)?.access;
   const botTurns = createBotTurns({ store, now, access, pathsOf: gate.pathsOf });
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns };
-  tapCore(hooks, { ...parts, log, gate, commands, commandIn, turns, placed, waitingEvents });
+  tapCore(hooks, { ...parts, log, gate, commands, commandIn, router, turns, placed, waitingEvents });
   const confirm = (url: string) => requestPublic(url);
   const ofModels = { standings, outages, refusedTools: offered.refused };
   const ofAgents = { owner, commands, turns, stops, running, ...ofModels, activation, router, spending };

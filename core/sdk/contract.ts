@@ -460,17 +460,17 @@ export interface CliDefinition {
  * at most 10 s; a throw is a `fail`.
  *
  * @example
- * host.check({ name: "mailbox", explain: async () => ({ verdict: "warn", reason: "It is nearly full.", fix: "Empty it." }) });
+ * host.check({ name: "archive", explain: async () => ({ verdict: "warn", reason: "It is nearly full.", fix: "Empty it." }) });
  */
 export interface CheckDefinition {
-  /** One or two words, such as `mailbox`. */
+  /** One or two words, such as `archive`. */
   readonly name: string;
   explain(): Promise<{ readonly verdict: "ok" | "warn" | "fail"; readonly reason: string; readonly fix?: string }>;
   /** Repairs what `explain` found, if the operator passes `--fix`. Returns one sentence that says what was done. */
   fix?(): Promise<string>;
 }
 
-/** The state of one thing that a plugin watches, such as a mailbox. */
+/** The state of one thing that a plugin watches, such as a feed. */
 interface WatchedStatus {
   /** The kind of source and the account's name, such as `imap` and `ada`. */
   readonly source: string;
@@ -481,8 +481,9 @@ interface WatchedStatus {
   readonly reason: string;
   /** What to do; empty if all is well. */
   readonly fix: string;
-  /** When the last item arrived, and when the source was last read to its end; epoch milliseconds. */
-  readonly lastMail?: number;
+  /** The last item that arrived: what it is, in one word such as `message`, and when, in epoch milliseconds. */
+  readonly last?: { readonly what: string; readonly at: number };
+  /** When the source was last read to its end, in epoch milliseconds. */
   readonly lastSync?: number;
   /** When the server's notifications end, in epoch milliseconds; absent if they do not end, or if there are none. */
   readonly expires?: number;
@@ -599,14 +600,14 @@ export interface PluginHost<S extends TSchema = TSchema> {
   /** A new unique id, sortable by time. */
   newId(): string;
   /**
-   * Takes a duty that one gateway at a time fulfils for the plugin, such as reading a mailbox. Resolves with whether this gateway has it:
+   * Takes a duty that one gateway at a time fulfils for the plugin, such as reading a feed. Resolves with whether this gateway has it:
    * always `true` unless several gateways share a store. A gateway keeps its duties until it closes, or until it cannot renew its lease.
    * Another one can take them at once after a clean stop, and within 12 s after a crash. So ask each second, both while you wait for the
    * duty and while you fulfil it: the answer is nearly always known without the store. Rejects (`database_away`) while it is not; then the
    * duty may be lost.
    *
    * @example
-   * if (await host.takeDuty("mailbox:ada")) await readMailbox();
+   * if (await host.takeDuty("feed:news")) await readFeed();
    */
   takeDuty(name: string): Promise<boolean>;
   /**
@@ -633,7 +634,7 @@ export interface PluginHost<S extends TSchema = TSchema> {
    * not sent.
    *
    * @example
-   * if (!(await host.notifyOwner("The mailbox needs a new password."))) host.log.warn("There is no chat to say it in.");
+   * if (!(await host.notifyOwner("The feed needs a new password."))) host.log.warn("There is no chat to say it in.");
    */
   notifyOwner(text: string, options?: { readonly key?: string }): Promise<boolean>;
   /**
@@ -645,7 +646,7 @@ export interface PluginHost<S extends TSchema = TSchema> {
    * accepted later; below 500 the configuration or the payload is wrong.
    *
    * @example
-   * const { duplicate } = await host.hook("imap", { messages: [mail] }, { key: mail.id, origin: "The sender is not verified." });
+   * const { duplicate } = await host.hook("news", { items: [item] }, { key: item.id, origin: "The author is not verified." });
    */
   hook(
     path: string,
@@ -714,7 +715,7 @@ export interface PluginHost<S extends TSchema = TSchema> {
    */
   tool<P extends TObject>(definition: ToolDefinition<P>): void;
   /**
-   * Offers tools that are known only while the gateway runs, such as those of another program. `plugins/mcp` is one.
+   * Offers tools that are known only while the gateway runs, such as those of another program.
    *
    * @example
    * host.toolSource({ id: "lab", offer: ({ agentId }) => ({ tools: instruments.of(agentId) }) });
@@ -842,7 +843,7 @@ export interface PresetDefinition {
   /** In order; the first that matches takes the request. */
   readonly mappings: readonly PresetMapping[];
   /**
-   * Keys of `hooks.<id>` beside those that every preset has, such as mailboxes that the plugin watches itself; `host.preset` hands them
+   * Keys of `hooks.<id>` beside those that every preset has, such as feeds that the plugin watches itself; `host.preset` hands them
    * over. They are declared like the keys of a section.
    */
   readonly settings?: TObject;

@@ -76,6 +76,7 @@ export async function readRun(event: StoredEvent, host: Pick<PluginHost, "store"
     authority: event.authority,
     request: {
       name: titleOf(plan),
+      purpose: "schedule",
       ...(plan.agent !== undefined && { agentId: plan.agent }),
       ...(plan.sessionKey !== undefined && { sessionKey: plan.sessionKey }),
       sessionMode: "persistent",

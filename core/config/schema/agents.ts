@@ -155,7 +155,7 @@ const defaultsSchema = Type.Object(
       Type.String({
         minLength: 1,
         description:
-          "IANA time zone of schedules and reminders, such as Europe/Berlin. Default: the host's. A sender's own (/timezone) takes precedence.",
+          "IANA time zone of set times, such as those of reminders: Europe/Berlin. Default: the host's. A sender's own (/timezone) takes precedence.",
       }),
     ),
     heartbeat: heartbeatSchema,

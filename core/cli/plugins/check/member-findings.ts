@@ -25,6 +25,7 @@ const ofCode: Members<NonNullable<PluginDefinition["codes"]>[string]> = {
   meaning: true,
   hint: true,
   hintWhileRetrying: true,
+  away: true,
   outcome: true,
 };
 const ofChannel: Members<ChannelDefinition> = {
