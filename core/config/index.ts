@@ -45,5 +45,5 @@ export { mappingSchema } from "./schema/hooks.ts";
 export type { GatewayConfig } from "./schema.ts";
 export { isMap, nodeOf } from "./schema-node.ts";
 export { createSecrets, type Environment, expandPath, type Secrets } from "./secrets.ts";
-export { namesOf, type PlacedSettings, placesOf, readSection, secretPath } from "./section-settings.ts";
+export { namesOf, placesOf, readSection, secretPath } from "./section-settings.ts";
 export { isSecretName } from "./showing/redact.ts";

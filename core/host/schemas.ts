@@ -8,7 +8,7 @@ const agentsPath = "agents.defaults.";
 const hooksPath = "hooks.";
 
 /** Where the section of a plugin is; of a section of agents, that of their defaults. */
-export const sectionPath = ({ key, of }: Section): string => (of === "agents" ? `${agentsPath}${key}` : key);
+const sectionPath = ({ key, of }: Section): string => (of === "agents" ? `${agentsPath}${key}` : key);
 
 /** What a plugin declares of the configuration beside its options: the paths of its section, and of each preset with settings of its own. */
 export function sectionsOf({ section, presets = [] }: PluginDefinition): readonly string[] {

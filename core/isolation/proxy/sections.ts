@@ -1,5 +1,5 @@
 /** The section of a plugin in a worker: what the thread reads at once is sent to it when it starts, and again after each edit. */
-import { changeMarked, nodeOf, parsePath, renderPath, type Segment } from "../../config/index.ts";
+import { secretsIn } from "../../host/index.ts";
 import type { PluginDefinition, PluginHost } from "../../sdk/contract.ts";
 import { packError } from "../packed-error.ts";
 import type { SectionFacts } from "../protocol.ts";
@@ -17,21 +17,12 @@ export function createProxySection(host: PluginHost, section: Section | undefine
   reader.onChange(onChange);
   return {
     facts() {
-      const settings = reader.settings();
-      const agents = reader.names().agents.map((agent) => [agent, reader.ofAgent(agent)] as const);
-      const secrets = new Map<string, SectionFacts["secrets"][number]>();
-      const note = (value: unknown, root: readonly Segment[]) => {
-        changeMarked(nodeOf(section.schema), value, root, {
-          mark: "secret",
-          change(written, at) {
-            secrets.set(JSON.stringify(written), [written, resolved(() => reader.secret(written, renderPath(at)))]);
-            return written;
-          },
-        });
-      };
-      if (section.of !== "agents") note(settings, []);
-      else for (const [, places] of agents) for (const place of places) note(place.settings, parsePath(place.path) ?? []);
-      return { settings, agents: Object.fromEntries(agents), names: reader.names(), secrets: [...secrets.values()] };
+      const names = reader.names();
+      const agents = Object.fromEntries(names.agents.map((agent) => [agent, reader.ofAgent(agent)]));
+      const secrets = secretsIn(section, reader).map(
+        ({ written, place }) => [written, resolved(() => reader.secret(written, place))] as const,
+      );
+      return { settings: reader.settings(), agents, names, secrets };
     },
   };
 }
