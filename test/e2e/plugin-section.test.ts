@@ -1,7 +1,8 @@
 /** A plugin of a user with a section of its own: checked, shown, completed, edited and followed like the sections of the gateway. */
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
+import { createGateway } from "../../core/gateway/gateway.ts";
 import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { restart, writeConfig } from "./room.ts";
@@ -171,4 +172,31 @@ test("a plugin that `plugins create` wrote has a section, which its command edit
   writeConfig(file, '{ "plugins": { "load": ["./my-notes"] } }');
   expect(await run(["my-notes", "signature", "Your bot"], { home })).toMatchObject({ code: 0, out: "Below each reply: Your bot\n" });
   expect((await run(["config", "get", "myNotes.signature"], { home })).out).toBe("Your bot\n");
+});
+
+test("a plugin that is replaced in a running gateway has the section that it declares now, from its setup on", async () => {
+  const { home, file } = homeWith("{}");
+  writeConfig(file, {
+    gateway: { port: 0 },
+    log: { level: "error" },
+    plugins: { load: ["./weather"] },
+    weather: { days: 4 },
+    sky: { stars: 7 },
+  });
+  const gateway = await createGateway({ configFile: file, environment: {}, home });
+  onTestFinished(() => gateway.close());
+  const problems = async () => (await gateway.describe()).problems.map(({ path, message }) => `${path}: ${message}`);
+  expect(await problems()).toEqual(["sky: this key is not known"]);
+  writeFileSync(
+    join(home, ".service", "weather", "index.ts"),
+    `import { definePlugin, Type } from "service-gateway/sdk";
+    const schema = Type.Object({ stars: Type.Integer({ description: "Stars." }), moons: Type.Integer({ default: 1, description: "Moons." }) });
+    export default definePlugin({ id: "weather", version: "1.0.0", host: "^0.1.0", section: { key: "sky", schema }, setup(host) {
+      const inSetup = host.section("sky").settings();
+      host.route({ method: "GET", path: "/sky", access: "public", handler: () => ({ body: inSetup ?? {} }) });
+    } });`,
+  );
+  await gateway.replacePlugin("./weather");
+  expect(await (await fetch(`${gateway.url}/sky`)).json()).toEqual({ stars: 7, moons: 1 });
+  expect(await problems()).toEqual(["weather: this key is not known"]);
 });
