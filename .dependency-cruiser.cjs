@@ -75,7 +75,7 @@ module.exports = {
       comment: "Two folders that need each other are one room, or lack a third.",
       severity: "error",
       scope: "folder",
-      from: { path: "^core/" },
+      from: { path: "^(core|plugins)/" },
       to: { circular: true },
     },
     {

@@ -18,6 +18,7 @@ import {
   optionProblems,
   sectionProblems,
   unknownChannels,
+  unreadSections,
 } from "../gateway/config-problems.ts";
 import { hookProblems } from "../gateway/hook-problems.ts";
 import { withMisnamed } from "../gateway/misnamed-channels.ts";
@@ -25,7 +26,7 @@ import { findStore } from "../host/find-store.ts";
 import { isEmbedded } from "../stores/place.ts";
 import type { Synced } from "../stores/shared-config.ts";
 import type { CommandContext } from "./context.ts";
-import { type Declared, declaredSchemas, readDeclarations, readyPlugins } from "./plugins/declarations.ts";
+import { type Declared, declaredSchemas, loadDeclared, offSections, readDeclarations, readyPlugins } from "./plugins/declarations.ts";
 import { isStateForbidden } from "./running-gateway.ts";
 
 interface ConfigOptions {
@@ -38,7 +39,8 @@ export async function getConfig(
   options: ConfigOptions,
 ): Promise<number> {
   await sync(context);
-  const shown = showConfigValue((await context.load()).config, path, declaredSchemas(await declarations(context)));
+  const { loaded, declared } = await loadDeclared(context);
+  const shown = showConfigValue(loaded.config, path, declaredSchemas(declared));
   if (options.json === true || (shown !== undefined && typeof shown !== "string")) context.terminal.json(shown ?? null);
   else if (shown === undefined) context.terminal.note(`${path} is not set.`);
   else context.terminal.line(shown);
@@ -47,14 +49,14 @@ export async function getConfig(
 
 export async function setConfig(context: CommandContext, [path, text]: readonly [string, string], options: ConfigOptions): Promise<number> {
   await sync(context);
-  const declared = await declarations(context);
+  const { declared } = await loadDeclared(context);
   const value = parseConfigValue(path, text, declaredSchemas(declared));
   return await change(context, options, { path, value, declared, done: "is set", already: "already has this value" });
 }
 
 export async function unsetConfig(context: CommandContext, [path]: readonly [string], options: ConfigOptions): Promise<number> {
   await sync(context);
-  const declared = await declarations(context);
+  const { declared } = await loadDeclared(context);
   const words = { done: "is removed; its default applies", already: "is not set in the file" };
   return await change(context, options, { path, value: undefined, declared, ...words });
 }
@@ -74,6 +76,7 @@ async function change(
   const { configFile, env, terminal, gateway } = context;
   const { changed, problems } = await editConfig(configFile.file, path, value, {
     env,
+    schemas: declaredSchemas(declared),
     check: (config) => pluginProblems(declared, config, context),
   });
   if (changed) await sync(context);
@@ -112,9 +115,11 @@ async function sync(context: CommandContext): Promise<void> {
 
 async function syncWithStore(context: CommandContext, file: string): Promise<Synced> {
   const { createSharedConfig } = await import("../stores/shared-config.ts");
+  const schemas = declaredSchemas((await loadDeclared(context)).declared);
   const store = await context.openState({ create: true });
   try {
-    return await createSharedConfig({ store, file, stateDirectory: await context.stateDirectory(), env: context.env }).sync();
+    const stateDirectory = await context.stateDirectory();
+    return await createSharedConfig({ store, file, stateDirectory, env: context.env, schemas: () => schemas }).sync();
   } finally {
     await store.close();
   }
@@ -122,12 +127,13 @@ async function syncWithStore(context: CommandContext, file: string): Promise<Syn
 
 export async function validateConfig(context: CommandContext, _: readonly [], options: ConfigOptions): Promise<number> {
   const { terminal } = context;
-  const loaded = await context.load().catch((thrown: unknown) => {
+  const read = await loadDeclared(context).catch((thrown: unknown) => {
     if (!(thrown instanceof HostError)) throw thrown;
     return thrown;
   });
-  if (loaded instanceof HostError) return await validateBroken(context, loaded, options);
-  const problems = [...loaded.problems, ...(await pluginProblems(await declarations(context), loaded, context))];
+  if (read instanceof HostError) return await validateBroken(context, read, options);
+  const { loaded, declared } = read;
+  const problems = [...loaded.problems, ...(await pluginProblems(declared, loaded, context))];
   const wrong = problems.some((problem) => problem.severity === "error");
   if (options.json === true) terminal.json({ file: loaded.file, ok: !wrong, problems });
   else {
@@ -143,22 +149,25 @@ export async function validateConfig(context: CommandContext, _: readonly [], op
 async function validateBroken(context: CommandContext, broken: HostError, { json }: ConfigOptions): Promise<number> {
   const { terminal, env, configFile } = context;
   const text = broken.code === "config_syntax" ? await readConfigText(configFile.file) : undefined;
-  const damaged = text === undefined ? undefined : checkDamaged({ text, file: configFile.file, env });
-  if (damaged === undefined && json !== true) throw broken;
-  const problems = damaged === undefined ? [unreadable(broken)] : await problemsOf(context, damaged);
-  if (json === true) terminal.json({ file: configFile.file, ok: false, problems });
-  else for (const problem of problems) terminal.line(renderProblem(problem, configFile.file));
+  const problems = text === undefined ? undefined : await damagedProblems(context, { text, file: configFile.file, env });
+  if (problems === undefined && json !== true) throw broken;
+  const shown = problems ?? [unreadable(broken)];
+  if (json === true) terminal.json({ file: configFile.file, ok: false, problems: shown });
+  else for (const problem of shown) terminal.line(renderProblem(problem, configFile.file));
   return 1;
 }
 
-async function problemsOf(
+/** `undefined`: nothing can be read. */
+async function damagedProblems(
   context: CommandContext,
-  { checked, isSound, isRead }: NonNullable<ReturnType<typeof checkDamaged>>,
-): Promise<readonly Problem[]> {
+  source: Parameters<typeof checkDamaged>[0],
+): Promise<readonly Problem[] | undefined> {
+  const damaged = checkDamaged(source);
   // Without the section of the plugins, the owners of the other options and channels are unknown.
-  if (!isRead("plugins")) return checked.problems;
-  const stateDirectory = locateState({ ...checked, env: context.env, home: context.home });
-  const declared = await readDeclarations(checked, stateDirectory, context.terminal);
+  if (damaged === undefined || !damaged.isRead("plugins")) return damaged?.checked.problems;
+  const stateDirectory = locateState({ ...damaged.checked, env: context.env, home: context.home });
+  const declared = await readDeclarations(damaged.checked, stateDirectory, context.terminal);
+  const { checked, isSound } = checkDamaged({ ...source, schemas: declaredSchemas(declared) }) ?? damaged;
   return [...checked.problems, ...(await pluginProblems(declared, checked, context)).filter(isSound)];
 }
 
@@ -169,12 +178,9 @@ function unreadable({ message, hint, details: { line, column, reason } }: HostEr
 }
 
 export async function printSchema(context: CommandContext): Promise<number> {
-  context.terminal.json(renderJsonSchema(declaredSchemas(await declarations(context))));
+  context.terminal.json(renderJsonSchema(declaredSchemas((await loadDeclared(context)).declared)));
   return 0;
 }
-
-const declarations = async (context: CommandContext) =>
-  await readDeclarations(await context.load(), await context.stateDirectory(), context.terminal);
 
 /** Checks the parts of the file that are described by plugins' own schemas. */
 export async function pluginProblems(
@@ -199,6 +205,7 @@ export async function pluginProblems(
   const found = [
     ...(await Promise.all(own)).flat(),
     ...storeProblems(checked),
+    ...unreadSections(offSections(declared), checked),
     ...unknownChannels(checked.checkable, channelsOf(ready)),
     ...(await hookProblems(ready, checked, env)),
     ...unknown.map((id): Problem => {

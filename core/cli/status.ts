@@ -196,10 +196,10 @@ function showAccounts(
   );
   const things = Object.values(watched ?? {}).flat();
   terminal.table(
-    things.map(({ source, account, state, reason, fix, lastMail }) => [
+    things.map(({ source, account, state, reason, fix, last }) => [
       style("bold", `${source}:${account}`),
       style(state === "ok" ? "green" : state === "standby" ? "dim" : state.startsWith("needs") ? "red" : "yellow", state),
-      lastMail === undefined ? "" : style("dim", `last mail ${renderAgo(lastMail, now)}`),
+      last === undefined ? "" : style("dim", `last ${last.what} ${renderAgo(last.at, now)}`),
       `${reason} ${fix}`.trim(),
     ]),
   );

@@ -2,7 +2,6 @@
 
 import type { Thinking } from "../contract/index.ts";
 import type { ModelChoice, ModelTable } from "./model-names.ts";
-import { renderPath, type Segment } from "./path.ts";
 
 export interface HeartbeatSettings {
   /** A duration such as `30m`; `0` disables the timer. */
@@ -49,12 +48,6 @@ export interface ToolSettings {
   readonly approveAt?: string;
 }
 
-/** The settings of one MCP server. The plugin that serves them knows more of them. */
-export type McpServerSettings = Readonly<Record<string, unknown>> & { readonly enabled?: boolean };
-
-/** The same, with its place in the configuration. */
-export type PlacedMcpServer = McpServerSettings & { readonly path: string };
-
 export interface AgentFields {
   readonly engine?: string;
   readonly model?: ModelChoice;
@@ -72,7 +65,6 @@ export interface AgentFields {
   readonly heartbeat?: HeartbeatSettings;
   readonly budget?: BudgetSettings;
   readonly tools?: ToolSettings;
-  readonly mcpServers?: Readonly<Record<string, McpServerSettings>>;
 }
 
 export interface ListedAgent extends AgentFields {
@@ -157,26 +149,6 @@ export function budgetOf(
     settings: { ...defaults, ...own },
     pathOf: (key) => (own[key] === undefined ? `agents.defaults.budget.${key}` : `agents.list[${index}].budget.${key}`),
   };
-}
-
-/**
- * The MCP servers of each agent, with the place of each in the configuration. Those of an agent come in addition to those of the defaults;
- * one with the same name takes its place.
- */
-export function mcpServersOf(config: AgentsView): Readonly<Record<string, Readonly<Record<string, PlacedMcpServer>>>> {
-  const { defaults, list = [] } = config.agents ?? {};
-  const placed = (servers: AgentFields["mcpServers"], owner: readonly Segment[]) =>
-    Object.entries(servers ?? {}).map(([name, server]): [string, PlacedMcpServer] => [
-      name,
-      { ...server, path: renderPath([...owner, "mcpServers", name]) },
-    ]);
-  return Object.fromEntries(
-    agentIds(config).map((id) => {
-      const index = list.findIndex((agent) => agent.id === id);
-      const own = placed(list[index]?.mcpServers, ["agents", "list", index]);
-      return [id, Object.fromEntries([...placed(defaults?.mcpServers, ["agents", "defaults"]), ...own])];
-    }),
-  );
 }
 
 /** The time zone for people who chose none. */

@@ -12,7 +12,6 @@ export {
   defaultAgentId,
   knownAgentId,
   type ModelPrices,
-  mcpServersOf,
   type ToolSettings,
   timezoneOf,
 } from "./agents.ts";
@@ -31,19 +30,20 @@ export { type LinearPattern, linearPatterns } from "./linear-pattern.ts";
 export { changeMarked } from "./marked-values.ts";
 export { aliasOf, isFullModelName, type ModelChoice, type ModelTable, modelNames, resolveModel } from "./model-names.ts";
 export { getPath, parsePath, renderPath, type Segment } from "./path.ts";
-export type { PluginSchemas } from "./plugin-schemas.ts";
+export { coreKeys, type PluginSchemas } from "./plugin-schemas.ts";
 export { type Problem, renderProblem } from "./problem.ts";
 export { changedAtStart, waitsForStart } from "./reading/at-start.ts";
 export { digestOf } from "./reading/digest.ts";
 export { readConfigText } from "./reading/file.ts";
 export { rememberSecrets } from "./reading/known-secrets.ts";
 export { keepLastGood } from "./reading/last-good.ts";
-export { type CheckedConfig, checkConfig, type LoadedConfig, loadConfig, requireValue } from "./reading/load.ts";
+export { type CheckedConfig, checkConfig, type LoadedConfig, loadConfig, requireValue, withSchemas } from "./reading/load.ts";
 export { locateConfig, locateState } from "./reading/locate.ts";
 export { watchConfig } from "./reading/watch.ts";
 export { accessSchema } from "./schema/channels.ts";
 export { mappingSchema } from "./schema/hooks.ts";
 export type { GatewayConfig } from "./schema.ts";
-export { nodeOf } from "./schema-node.ts";
+export { isMap, nodeOf } from "./schema-node.ts";
 export { createSecrets, type Environment, expandPath, type Secrets } from "./secrets.ts";
+export { namesOf, placesOf, readSection, secretPath } from "./section-settings.ts";
 export { isSecretName } from "./showing/redact.ts";

@@ -10,7 +10,7 @@ export interface Problem {
   readonly hint?: string;
   /**
    * The section that the error disables: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`,
-   * `plugins.entries.<id>`, `schedules.<name>`.
+   * `plugins.entries.<id>`, the section of a plugin, or an entry of it.
    */
   readonly section?: string;
   /** Line of the value in the file, from 1, like `column`. */

@@ -46,5 +46,5 @@ export function isMap(schema: SchemaNode): boolean {
 
 /** Adds properties to a schema. Existing properties take precedence. */
 export function withProperties(schema: SchemaNode, more: Readonly<Record<string, SchemaNode>>): SchemaNode {
-  return { ...schema, properties: { ...more, ...schema.properties } };
+  return { ...schema, properties: { ...schema.properties, ...more, ...schema.properties } };
 }

@@ -13,7 +13,6 @@ import { gatewaySchema, logSchema, stateSchema } from "./schema/gateway.ts";
 import { hooksSchema } from "./schema/hooks.ts";
 import { modelsSchema } from "./schema/models.ts";
 import { pluginsSchema } from "./schema/plugins.ts";
-import { schedulesSchema } from "./schema/schedules.ts";
 
 export const configSchema = Type.Object(
   {
@@ -30,20 +29,10 @@ export const configSchema = Type.Object(
     bindings: bindingsSchema,
     models: modelsSchema,
     budget: totalBudgetSchema,
-    schedules: schedulesSchema,
     plugins: pluginsSchema,
   },
   annotate(
-    {
-      synonyms: {
-        mcp: "agents.defaults.mcpServers",
-        mcpServers: "agents.defaults.mcpServers",
-        agent: "agents.defaults",
-        cron: "schedules",
-        tools: "agents.defaults.tools",
-        logging: "log",
-      },
-    },
+    { synonyms: { agent: "agents.defaults", tools: "agents.defaults.tools", logging: "log" } },
     { title: "service configuration", description: "Configuration of the gateway.", default: {} },
   ),
 );

@@ -237,6 +237,8 @@ export interface TurnRequest {
   readonly keepReply?: boolean;
   /** The message itself is sent: no engine runs, and no summary is stored. */
   readonly deliverOnly?: boolean;
+  /** What the report of costs calls the model calls of this turn, such as `reminder`; default: `plugin`. Only for events of plugins. */
+  readonly purpose?: string;
   /** Events of a system turn. If there is nothing to do, no model is called. */
   readonly heartbeat?: { readonly events: readonly string[]; readonly scheduled: boolean };
 }

@@ -9,6 +9,7 @@ import {
   loadConfig,
   locateConfig,
   locateState,
+  type PluginSchemas,
   rememberSecrets,
   type Secrets,
 } from "../config/index.ts";
@@ -24,9 +25,15 @@ import { type ConfigSync, createConfigSync } from "./shared-config.ts";
 import { createStateWait } from "./state-away.ts";
 import { createGatewayTokens, type Tokens } from "./tokens.ts";
 
+export interface Current {
+  loaded: LoadedConfig;
+  /** What the plugins declare of it; absent until they are loaded. */
+  schemas?: PluginSchemas;
+}
+
 export interface Base {
   /** The effective configuration, replaced as a whole when the file is edited. */
-  readonly current: { loaded: LoadedConfig };
+  readonly current: Current;
   readonly config: () => GatewayConfig;
   readonly configDirectory: string;
   /** The file that `/config` edits. */
@@ -64,7 +71,7 @@ export async function openBase(
   let nodes: Nodes | undefined;
   const now = options.now ?? (() => nodes?.time() ?? ownClock());
   const location = options.configFile === undefined ? locateConfig({ env: environment, home }) : { file: options.configFile, named: true };
-  const current = { loaded: await loadConfig({ ...location, env: environment }) };
+  const current: Current = { loaded: await loadConfig({ ...location, env: environment }) };
   const config = () => current.loaded.config;
   const { directory, file: configFile } = current.loaded;
   const stateDirectory = locateState({ config: config(), directory, env: environment, home });
@@ -116,7 +123,11 @@ export async function openBase(
   if (resumed > 0) log.info({ resumed }, "resuming work of an earlier process");
   const syncConfig =
     config().state.config === "store"
-      ? createConfigSync(createSharedConfig({ store, file: configFile, stateDirectory, env: environment }), configFile, log)
+      ? createConfigSync(
+          createSharedConfig({ store, file: configFile, stateDirectory, env: environment, schemas: () => current.schemas }),
+          configFile,
+          log,
+        )
       : undefined;
   if ((await syncConfig?.()) === "pulled") {
     current.loaded = await loadConfig({ ...location, env: environment });

@@ -2,19 +2,23 @@
 
 import { readAccounts } from "../channels/index.ts";
 import {
-  agentIds,
   type CheckedConfig,
   createSecrets,
   type Environment,
   type GatewayConfig,
-  type PluginSchemas,
+  getPath,
+  isMap,
+  namesOf,
+  nodeOf,
   type Problem,
+  parsePath,
+  placesOf,
   renderPath,
   suggestKey,
   timezoneOf,
   validateSection,
 } from "../config/index.ts";
-import { type Json, reasonOf } from "../contract/index.ts";
+import { reasonOf } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
 import type { ChannelDefinition, PluginDefinition } from "../sdk/contract.ts";
 import { hookProblems } from "./hook-problems.ts";
@@ -34,25 +38,35 @@ export async function sectionProblems(
   now: () => number,
 ): Promise<readonly Problem[]> {
   if (section?.check === undefined) return [];
-  const { key } = section;
-  const settings = (checkable as unknown as Readonly<Record<string, Json | undefined>>)[key];
-  if (settings === undefined || Object.keys(settings as object).length === 0) return [];
-  try {
-    const found = await section.check(settings, {
-      agents: agentIds(checkable),
-      channels: Object.keys(checkable.channels),
-      timezone: timezoneOf(checkable),
-      now: now(),
-    });
-    return found.map(({ path, message, hint, warning }): Problem => {
-      const problem = { path: renderPath([key, ...path]), message, hint };
-      if (warning === true) return { severity: "warning", ...problem };
-      return { severity: "error", ...problem, section: renderPath([key, ...path.slice(0, 1)]) };
-    });
-  } catch (error) {
-    return [{ severity: "error", path: key, message: `the plugin ${id} could not check it: ${reasonOf(error)}` }];
-  }
+  const places = placesOf(section, checkable).filter(({ settings }) => !isNothing(settings));
+  const around = { ...namesOf(checkable), timezone: timezoneOf(checkable), now: now() };
+  const found = places.map(async ({ path: place, settings }): Promise<readonly Problem[]> => {
+    try {
+      const problems = (await section.check?.(settings, around)) ?? [];
+      return problems.map((problem) => placedProblem(section, place, problem));
+    } catch (error) {
+      return [{ severity: "error", path: place, message: `the plugin ${id} could not check it: ${reasonOf(error)}` }];
+    }
+  });
+  return (await Promise.all(found)).flat();
 }
+
+type SectionProblem = Awaited<ReturnType<NonNullable<NonNullable<PluginDefinition["section"]>["check"]>>>[number];
+
+function placedProblem(
+  { of, schema }: NonNullable<PluginDefinition["section"]>,
+  place: string,
+  { path, message, hint, warning }: SectionProblem,
+): Problem {
+  const below = (keys: readonly string[]) => renderPath([...(parsePath(place) ?? [place]), ...keys]);
+  const problem = { path: below(path), message, hint };
+  if (warning === true) return { severity: "warning", ...problem };
+  // The entries of a map do not depend on each other, so the plugin leaves out the wrong one.
+  const isEntry = of === undefined && path.length > 0 && isMap(nodeOf(schema));
+  return { severity: "error", ...problem, ...(isEntry && { section: below(path.slice(0, 1)) }) };
+}
+
+const isNothing = (settings: unknown): boolean => typeof settings === "object" && settings !== null && Object.keys(settings).length === 0;
 
 /** Problems of a channel's accounts, without those that the check of the file has already reported. */
 export async function accountProblems(
@@ -140,11 +154,17 @@ export const channelDefinitions = (plugins: readonly PluginDefinition[]) => plug
 
 export const channelsOf = (plugins: readonly PluginDefinition[]): readonly string[] => plugins.flatMap(({ channel }) => channel?.id ?? []);
 
-/** The schemas of plugins and channels, for checking a whole configuration. */
-export function schemasOf(definitions: readonly PluginDefinition[]): PluginSchemas {
-  const channels = definitions.flatMap(({ channel }) => (channel === undefined ? [] : [[channel.id, channel] as const]));
-  const plugins = definitions.flatMap(({ id, options }) => (options === undefined ? [] : [[id, options] as const]));
-  return { channels: Object.fromEntries(channels), plugins: Object.fromEntries(plugins) };
+/** Sections whose plugins are switched off, by their paths: what the file has there would have no effect. */
+export function unreadSections(off: ReadonlyMap<string, string>, { written, checkable }: CheckedConfig): readonly Problem[] {
+  return [...off].flatMap(([path, plugin]) => {
+    const [top, , key = ""] = path.split(".");
+    const places = top === "agents" ? placesOf({ key, of: "agents" }, checkable) : [{ path, settings: getPath(written, path.split(".")) }];
+    return places.flatMap((place): readonly Problem[] => {
+      if (place.settings === undefined || isNothing(place.settings)) return [];
+      const hint = `Enable the plugin ${plugin} with plugins.entries.${plugin}.enabled, or remove the key.`;
+      return [{ severity: "warning", path: place.path, message: "no enabled plugin reads this key", hint }];
+    });
+  });
 }
 
 const switchingOff =

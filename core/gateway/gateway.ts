@@ -90,7 +90,6 @@ async function compose(options: GatewayOptions, cleanup: AsyncDisposableStack, o
     ...base,
     options,
     runtime,
-    loaded: current.loaded,
     address,
     handIn: (delivery) => door.handIn(delivery),
   });
@@ -196,7 +195,8 @@ function registerRoutes(
     reload: () => following.reload(),
     end: (how) => options.onAsked?.(how) ?? false,
     checkStart: async () => {
-      const next = await loadConfig({ file: current.loaded.file, named: current.loaded.found, env: base.environment });
+      const { schemas } = current;
+      const next = await loadConfig({ file: current.loaded.file, named: current.loaded.found, env: base.environment, schemas });
       requireValue(next, current.loaded);
       checkStateSettings(next, base.secrets);
       const { host, port } = next.config.gateway;

@@ -17,6 +17,7 @@ import { type HostError, programCommand, reasonOf } from "../contract/index.ts";
 import { callPlugin, pluginDeadlines } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
 import type { Results } from "../webhooks/index.ts";
+import type { Current } from "./base.ts";
 import { logProblem, pluginProblems } from "./config-problems.ts";
 import type { Runtime } from "./runtime.ts";
 
@@ -53,7 +54,7 @@ export interface Reloaded {
  * function that checks the file at once and throws its error.
  */
 export function followConfig(parts: {
-  readonly current: { loaded: LoadedConfig };
+  readonly current: Current;
   readonly environment: Environment;
   readonly now: () => number;
   readonly secrets: Secrets;
@@ -67,12 +68,13 @@ export function followConfig(parts: {
 }): () => Promise<Reloaded> {
   const { current, runtime, heartbeat, log, cleanup } = parts;
   const started = current.loaded.config;
+  const schemas = () => current.schemas;
   const problemsOf = async (checked: CheckedConfig) => [
     ...checked.problems,
     ...(await pluginProblems([...runtime.registry.plugins.values()], checked, { env: parts.environment, now: parts.now })),
   ];
   const withLastGood = async (fresh: LoadedConfig): Promise<{ readonly loaded: LoadedConfig; readonly kept: readonly string[] }> => {
-    const good = await keepLastGood(fresh, current.loaded, { env: parts.environment, problemsOf });
+    const good = await keepLastGood(fresh, current.loaded, { env: parts.environment, schemas: schemas(), problemsOf });
     if (good === undefined) return { loaded: fresh, kept: [] };
     const { found, digest } = fresh;
     return { loaded: { ...good.checked, found, digest, refused: good.refused }, kept: good.kept };
@@ -107,7 +109,7 @@ export function followConfig(parts: {
       }
       const { loaded, kept } = await withLastGood(change.loaded);
       const waiting = waitingFor({ started, before: current.loaded.config }, loaded.config);
-      rememberSecrets(loaded.config, parts.secrets);
+      rememberSecrets(loaded.config, parts.secrets, schemas());
       // Read before the configuration takes effect, so that all of it takes effect at once.
       const adaptAccounts = await runtime.accounts.prepare(loaded.config, loaded.disabled);
       if (stop.signal.aborted) return;
@@ -120,7 +122,7 @@ export function followConfig(parts: {
       heartbeat.reload();
       notifyPlugins(runtime.registry.changes, log);
     },
-    { signal: stop.signal, env: parts.environment, digest: current.loaded.digest, isEmpty: current.loaded.isEmpty },
+    { signal: stop.signal, env: parts.environment, schemas, digest: current.loaded.digest, isEmpty: current.loaded.isEmpty },
   );
   return async () => {
     const before = inEffect(current.loaded);

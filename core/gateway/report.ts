@@ -10,7 +10,7 @@ import { type Log, redactValue } from "../log/index.ts";
 import type { Store, StoreStats } from "../state/index.ts";
 import type { TapInfo } from "../stations/index.ts";
 import type { Base } from "./base.ts";
-import { sectionProblems, unopenedChannels } from "./config-problems.ts";
+import { sectionProblems, unopenedChannels, unreadSections } from "./config-problems.ts";
 import type { HookSide } from "./hook-side.ts";
 import type { Runtime } from "./runtime.ts";
 import type { Tokens } from "./tokens.ts";
@@ -175,6 +175,7 @@ export function createDescribing(
     ...hookSide.problems(),
     ...(await unopenedChannels(channels(), current.loaded, environment)),
     ...(await sections()),
+    ...unreadSections(runtime.registry.off, current.loaded).map((problem) => ({ ...current.loaded.locate(problem.path), ...problem })),
   ];
   const started = config();
   const watchedNow = createWatched(runtime.registry.watched, base.log);

@@ -170,7 +170,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
     reports: { log, redact: options.redact, onBegin },
     clock: { now, newId, random: options.random },
     agents: createAgentSide({
-      ...{ config, accounts, optionsOf, gate, router, turns, offered, context, facts, describe, files, spending, outages, log, now },
+      ...{ config, accounts, optionsOf, gate, turns, offered, context, facts, describe, files, spending, outages, log, now },
       redact: options.redact,
     }),
   });
@@ -203,7 +203,7 @@ export function createRuntime(options: Omit<Base, "cleanup">, onBegin: (unit: Un
   const strangerIds = createStrangerIds({ now });
   const explainSilence = createGroupSilence({ gate, receive, log });
   const parts = { config, configDirectory: options.configDirectory, registry, store, accounts, migrations, botTurns, strangerIds };
-  tapCore(hooks, { ...parts, log, gate, commands, commandIn, turns, placed, waitingEvents, explainSilence });
+  tapCore(hooks, { ...parts, log, gate, commands, commandIn, router, turns, placed, waitingEvents, explainSilence });
   const confirm = (url: string) => requestPublic(url);
   const ofModels = { standings, outages, refusedTools: offered.refused };
   const ofAgents = { owner, commands, turns, stops, running, ...ofModels, activation, router, spending, approvals };

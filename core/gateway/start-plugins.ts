@@ -1,11 +1,22 @@
 /** Starts the plugins of a gateway, each with its host, and adds their commands to the chat commands. */
 import { join } from "node:path";
-import { agentIds, type GatewayConfig, type LoadedConfig, mcpServersOf, type Secrets, timezoneOf } from "../config/index.ts";
+import {
+  type GatewayConfig,
+  type PluginSchemas,
+  type Problem,
+  readSection,
+  rememberSecrets,
+  type Secrets,
+  timezoneOf,
+  withSchemas,
+} from "../config/index.ts";
 import { type Json, reasonOf } from "../contract/index.ts";
-import { createPlugins, keepPluginCodes, type Loader, type Plugins, type ScopeOptions } from "../host/index.ts";
+import { createPlugins, keepPluginCodes, type Loader, type Plugins, type ScopeOptions, schemasOf } from "../host/index.ts";
 import type { Log } from "../log/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
+import type { Current } from "./base.ts";
+import { logProblem } from "./config-problems.ts";
 import type { Runtime } from "./runtime.ts";
 
 export interface StartOptions {
@@ -23,6 +34,20 @@ function presetSettings({ hooks }: GatewayConfig, id: string): Json | undefined 
   return hooks.enabled ? (hooks as unknown as Readonly<Record<string, Json | undefined>>)[id] : undefined;
 }
 
+/** Reports the problems that are noticed only now: the others were reported when the file was read. */
+function followDeclared(
+  { current, secrets, log }: { readonly current: Current; readonly secrets: Secrets; readonly log: Log },
+  schemas: PluginSchemas,
+): void {
+  const known = new Set(current.loaded.problems.map(identity));
+  current.schemas = schemas;
+  current.loaded = withSchemas(current.loaded, schemas);
+  rememberSecrets(current.loaded.config, secrets, schemas);
+  for (const problem of current.loaded.problems) if (!known.has(identity(problem))) logProblem(log, problem);
+}
+
+const identity = ({ path, message }: Problem) => JSON.stringify([path, message]);
+
 export async function bringUpPlugins(parts: {
   readonly options: StartOptions;
   readonly loader: Loader;
@@ -30,7 +55,8 @@ export async function bringUpPlugins(parts: {
   readonly store: Store;
   readonly log: Log;
   readonly now: () => number;
-  readonly loaded: LoadedConfig;
+  /** Checked again by what the plugins declare, before the first of them is set up. */
+  readonly current: Current;
   readonly address: { readonly url: string };
   readonly config: () => GatewayConfig;
   readonly secrets: Secrets;
@@ -38,7 +64,7 @@ export async function bringUpPlugins(parts: {
   readonly stateDirectory: string;
   readonly cleanup: AsyncDisposableStack;
 }): Promise<Plugins> {
-  const { options, runtime, loaded, cleanup } = parts;
+  const { options, runtime, current, cleanup } = parts;
   const plugins = await createPlugins({
     hooks: runtime.hooks,
     registry: runtime.registry,
@@ -55,12 +81,12 @@ export async function bringUpPlugins(parts: {
       settings: (id) => presetSettings(parts.config(), id),
       secret: (value, path) => parts.secrets.resolve(value, path),
     },
-    section: (name) => (name === "mcpServers" ? mcpServersOf(parts.config()) : parts.config().schedules) as unknown as Json,
-    sectionNames: () => ({ agents: agentIds(parts.config()), channels: Object.keys(parts.config().channels) }),
+    sectionOf: (section) => readSection(section, parts.config),
+    onDeclared: (definitions) => followDeclared(parts, schemasOf(definitions, runtime.registry.off.keys())),
     timezone: () => timezoneOf(parts.config()),
     config: parts.config,
-    configDirectory: loaded.directory,
-    disabled: loaded.disabled,
+    configDirectory: current.loaded.directory,
+    disabled: current.loaded.disabled,
     loader: parts.loader,
     // Loaded only if a plugin is isolated.
     isolate: async (source, isWanted) => {

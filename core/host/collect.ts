@@ -3,11 +3,14 @@ import type { GatewayConfig } from "../config/index.ts";
 import { PluginError } from "../contract/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import { checkPresets } from "./declaration/presets.ts";
+import { checkSections } from "./declaration/sections.ts";
 import { checkDeclaration } from "./declare.ts";
 import { bundledPlugins, bundledStores, namedPlugin, type PluginSource, placeOf } from "./find.ts";
 import { storeOf } from "./find-store.ts";
 import type { Isolate, IsolatedPlugin, WorkerReport } from "./isolated.ts";
 import type { Loader } from "./load.ts";
+import { readOutline } from "./outline.ts";
+import { sectionsOf } from "./schemas.ts";
 
 export interface PluginReport {
   readonly id: string;
@@ -21,6 +24,8 @@ export interface PluginReport {
   readonly channel?: string;
   /** Absent: inline, in the thread of the gateway. */
   readonly isolation?: "worker";
+  /** Sections that it declares and never asks for, so that they have no effect: a key, or `hooks.<preset>`. */
+  readonly unread?: readonly string[];
   /** Set while a plugin in a worker is up. */
   readonly worker?: WorkerReport;
 }
@@ -44,6 +49,12 @@ export interface CollectOptions {
   /** Paths of plugins beside those that `plugins.load` names. */
   readonly load?: readonly string[];
   readonly bundled: boolean;
+}
+
+export interface Collected {
+  readonly candidates: readonly Candidate[];
+  /** The sections of plugins that are switched off: their paths, and the plugin of each. */
+  readonly off: ReadonlyMap<string, string>;
 }
 
 export type Failed = (name: string, bundled: boolean, error: unknown) => void;
@@ -81,6 +92,7 @@ export async function loadPlugin(
 async function checkIsolated({ definition, close }: IsolatedPlugin): Promise<PluginDefinition> {
   try {
     checkPresets(definition);
+    checkSections(definition);
     return definition;
   } catch (error) {
     await close();
@@ -88,15 +100,20 @@ async function checkIsolated({ definition, close }: IsolatedPlugin): Promise<Plu
   }
 }
 
-export async function collect(options: CollectOptions, reports: Map<string, PluginReport>, failed: Failed): Promise<readonly Candidate[]> {
+export async function collect(options: CollectOptions, reports: Map<string, PluginReport>, failed: Failed): Promise<Collected> {
   const { disabled } = options;
   const config = options.config();
   const candidates: Candidate[] = [];
+  const unread = new Map<string, string>();
+  const leave = (id: string, paths: readonly string[]) => {
+    for (const path of paths) unread.set(path, id);
+  };
   const enabled = (id: string) => config.plugins.entries[id]?.enabled;
   const add = (source: PluginSource, loaded: Omit<Candidate, "source">): boolean => {
     const { id, version } = loaded.definition;
     const wanted = enabled(id) ?? loaded.definition.optIn !== true;
     const off = (reason: string) => {
+      leave(id, sectionsOf(loaded.definition));
       reports.set(id, { id, version, bundled: source.bundled, state: "off", reason });
       return false;
     };
@@ -105,6 +122,12 @@ export async function collect(options: CollectOptions, reports: Map<string, Plug
     const first = candidates.find((candidate) => candidate.definition.id === id);
     if (first !== undefined)
       throw new PluginError("plugin_duplicate", { plugin: id, first: placeOf(first.source), second: placeOf(source) });
+    for (const section of sectionsOf(loaded.definition)) {
+      const other = candidates.find(({ definition }) => sectionsOf(definition).includes(section));
+      if (other === undefined) continue;
+      const reason = `the section ${section} is already declared by ${other.definition.id}`;
+      throw new PluginError("plugin_invalid", { plugin: id, reason, field: "section" });
+    }
     candidates.push({ source, ...loaded });
     return true;
   };
@@ -123,6 +146,7 @@ export async function collect(options: CollectOptions, reports: Map<string, Plug
   }
   for (const source of sources(options, failed)) {
     if (isSwitchedOff(config, source)) {
+      leave(source.name, readOutline(source.file)?.configuration ?? []);
       reports.set(source.name, { id: source.name, bundled: true, state: "off", reason: `plugins.entries.${source.name}.enabled is false` });
       continue;
     }
@@ -136,7 +160,7 @@ export async function collect(options: CollectOptions, reports: Map<string, Plug
     }
     if (!isAdded) await loaded?.isolated?.close();
   }
-  return candidates;
+  return { candidates, off: unread };
 }
 
 /** The bundled store that is in use. Its code is already loaded. */

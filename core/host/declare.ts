@@ -2,11 +2,13 @@
 import type { PluginDefinition } from "../sdk/contract.ts";
 import { checkMembers } from "./declaration/members.ts";
 import { checkPresets } from "./declaration/presets.ts";
+import { checkSections } from "./declaration/sections.ts";
 
 /** The default export as a declaration. Throws a `PluginError` with the plugin's name and the problem. */
 export function checkDeclaration(name: string, exported: unknown): PluginDefinition {
   const definition = checkMembers(name, exported);
   checkPresets(definition);
+  checkSections(definition);
   return definition;
 }
 

@@ -32,4 +32,6 @@ export { keepPluginCodes } from "./plugin-codes.ts";
 export { createPlugins, type Plugins, type Replacement } from "./plugins.ts";
 export { createRegistry, enginesOf, type Owned, type Registry, type WatchReport } from "./registry.ts";
 export { type CalledConnection, isRemote, type RemoteConnection, remote, whenKnown } from "./remote-connection.ts";
+export { schemasOf } from "./schemas.ts";
 export { type ScopeOptions, scopedStore } from "./scope.ts";
+export { secretsIn } from "./section-secrets.ts";

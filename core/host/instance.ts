@@ -31,7 +31,7 @@ export function createInstance(definition: PluginDefinition, options: InstanceOp
   const { log, setupMs } = options;
   const own = createOwnRegistry();
   const stop = new AbortController();
-  const scope = createScope(id, { ...options, registry: own, signal: stop.signal });
+  const scope = createScope(definition, { ...options, registry: own, signal: stop.signal });
 
   async function run(doing: string, ms: number, fn: () => void | Promise<void>): Promise<void> {
     try {

@@ -8,15 +8,21 @@ export interface CommandOutline {
   readonly summary: string;
   /** Names of its commands. */
   readonly commands: readonly string[];
+  /** Paths of what it declares of the configuration beside its options; see `sectionsOf`. */
+  readonly configuration: readonly string[];
 }
+
+const textsOf = (list: unknown): readonly string[] => (Array.isArray(list) ? list.filter((one) => typeof one === "string") : []);
 
 /** `undefined` if the file is missing or unusable; the plugin itself is then loaded instead. */
 export function readOutline(file: string): CommandOutline | undefined {
   try {
-    const { name, summary, commands } = JSON.parse(readFileSync(join(dirname(file), "commands.json"), "utf8")) as Partial<CommandOutline>;
+    const { name, summary, commands, configuration } = JSON.parse(
+      readFileSync(join(dirname(file), "commands.json"), "utf8"),
+    ) as Partial<CommandOutline>;
     if (typeof name !== "string" || !/^[a-z][a-z0-9-]*$/.test(name) || typeof summary !== "string" || !Array.isArray(commands))
       return undefined;
-    return { name, summary, commands: commands.filter((command) => typeof command === "string") };
+    return { name, summary, commands: textsOf(commands), configuration: textsOf(configuration) };
   } catch {
     return undefined;
   }

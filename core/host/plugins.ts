@@ -1,5 +1,6 @@
 /** Brings the plugins up, one after the other, and down again in reverse. What fails is left out; the rest runs. */
 import { HostError, PluginError, reasonOf } from "../contract/index.ts";
+import type { PluginDefinition } from "../sdk/contract.ts";
 import type { Hooks } from "../stations/index.ts";
 import { type Candidate, type CollectOptions, collect, type Failed, loadPlugin, type PluginReport } from "./collect.ts";
 import { inRequiredOrder } from "./declare.ts";
@@ -7,6 +8,7 @@ import { namedPlugin, type PluginSource } from "./find.ts";
 import { createInstance, type Instance, type InstanceOptions } from "./instance.ts";
 import type { IsolatedPlugin } from "./isolated.ts";
 import { checkUnique, enter, type Registry } from "./registry.ts";
+import { sectionsOf } from "./schemas.ts";
 
 /** A new instance of a plugin, set up beside the one that runs. */
 export interface Replacement {
@@ -33,6 +35,8 @@ export interface Plugins {
 export interface PluginsOptions extends InstanceOptions, CollectOptions {
   readonly hooks: Hooks;
   readonly registry: Registry;
+  /** Called with what all plugins declare, before any of them is set up, and again before one is replaced. */
+  readonly onDeclared: (definitions: readonly PluginDefinition[]) => void;
 }
 
 interface Running {
@@ -84,6 +88,7 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
 
   function bringIn({ source, definition, isolated }: Candidate, instance: Instance): void {
     const { id, version, channel } = definition;
+    const unread = sectionsOf(definition).filter((section) => !instance.own.asked.has(section));
     registry.plugins.set(id, definition);
     hooks.replace(id, instance.taps);
     enter(registry, instance.own, id);
@@ -92,6 +97,7 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
       ...{ id, version, bundled: source.bundled, state: "up" },
       ...(channel && { channel: channel.id }),
       ...(isolated !== undefined && { isolation: "worker" }),
+      ...(unread.length > 0 && { unread }),
     });
   }
 
@@ -100,11 +106,14 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
     open.delete(instance);
   }
 
-  const { ordered, missing } = inRequiredOrder(await collect(options, reports, failed));
+  const { candidates, off } = await collect(options, reports, failed);
+  for (const [path, plugin] of off) registry.off.set(path, plugin);
+  const { ordered, missing } = inRequiredOrder(candidates);
   for (const [{ source, definition, isolated }, required] of missing) {
     await isolated?.close();
     failed(definition.id, source.bundled, new PluginError("plugin_requires", { plugin: definition.id, required }));
   }
+  options.onDeclared(ordered.map(({ definition }) => definition));
   for (const candidate of ordered) {
     registry.plugins.set(candidate.definition.id, candidate.definition);
     try {
@@ -136,7 +145,7 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
       throw new PluginError("plugin_invalid", { plugin: id, reason, field: "id" });
     }
     if (before === undefined && running.has(id)) throw new PluginError("plugin_duplicate", { plugin: id, field: "id" });
-    const instance = await setUp(candidate);
+    const instance = await setUpInPlace(candidate);
     return {
       instance,
       commit() {
@@ -146,6 +155,19 @@ export async function createPlugins(options: PluginsOptions): Promise<Plugins> {
         return old;
       },
     };
+  }
+
+  /** Set up with the settings that its new declaration describes. */
+  async function setUpInPlace(candidate: Candidate): Promise<Instance> {
+    const { id } = candidate.definition;
+    const declared = [...registry.plugins.values()];
+    options.onDeclared([...declared.filter((plugin) => plugin.id !== id), candidate.definition]);
+    try {
+      return await setUp(candidate);
+    } catch (error) {
+      options.onDeclared(declared);
+      throw error;
+    }
   }
 
   let closing: Promise<void> | undefined;

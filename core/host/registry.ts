@@ -44,10 +44,14 @@ export interface Registrations {
 export interface Registry extends Registrations {
   /** What is declared and not switched off, also what failed: its schema still says what its section may hold. */
   readonly plugins: Map<string, PluginDefinition>;
+  /** The sections of plugins that are switched off: their paths, and the plugin of each. */
+  readonly off: Map<string, string>;
 }
 
 /** Of one plugin. */
 export interface OwnRegistry extends Registrations {
+  /** The sections that its `setup` has asked for. */
+  readonly asked: Set<string>;
   readonly ready: (() => void | Promise<void>)[];
   readonly close: (() => void | Promise<void>)[];
 }
@@ -57,9 +61,9 @@ function registrations(): Registrations {
   return { channels: new Map(), engines: new Map(), presets: new Map(), ...lists };
 }
 
-export const createRegistry = (): Registry => ({ ...registrations(), plugins: new Map() });
+export const createRegistry = (): Registry => ({ ...registrations(), plugins: new Map(), off: new Map() });
 
-export const createOwnRegistry = (): OwnRegistry => ({ ...registrations(), ready: [], close: [] });
+export const createOwnRegistry = (): OwnRegistry => ({ ...registrations(), asked: new Set(), ready: [], close: [] });
 
 /** The engines, and the plugin of each. Of a copy, such as `new Map(registry.engines)`, they stay as they are now. */
 export function enginesOf({ engines }: Pick<Registry, "engines">): {

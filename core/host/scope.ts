@@ -1,8 +1,9 @@
 /** Creates the host of one plugin: its own log, store and registrations, without the host's configuration. */
 
+import { secretPath } from "../config/index.ts";
 import { type Accepted, type Address, type Json, PluginError, type RawEvent } from "../contract/index.ts";
 import type { Log } from "../log/index.ts";
-import type { PluginHost, PluginStore, ToolDefinition } from "../sdk/contract.ts";
+import type { PluginDefinition, PluginHost, PluginStore, ToolDefinition } from "../sdk/contract.ts";
 import type { Store } from "../state/index.ts";
 import { type HookName, type HookTable, hookNames, isThenable, type PluginTap, type TapOrder } from "../stations/index.ts";
 import { type HandedDelivery, handedResult } from "../webhooks/index.ts";
@@ -35,15 +36,11 @@ export interface ScopeOptions {
     /** Throws a `HostError` that names the path. */
     readonly secret: (value: unknown, path: string) => string;
   };
-  /** The current settings of a section that a plugin serves. */
-  readonly section: (name: string) => Json | undefined;
-  readonly sectionNames: ReturnType<PluginHost["section"]>["names"];
+  /** The current settings of the section that the plugin declares. */
+  readonly sectionOf: (section: NonNullable<PluginDefinition["section"]>) => Pick<DeclaredSection, "settings" | "ofAgent" | "names">;
 }
 
-type PluginSection = ReturnType<PluginHost["section"]>;
-
-/** The sections of the core's schema that a plugin serves. */
-const servedSections: readonly string[] = ["mcpServers", "schedules"];
+type DeclaredSection = ReturnType<PluginHost["section"]>;
 
 const commandName = /^[a-z0-9_]{1,32}$/;
 
@@ -94,7 +91,7 @@ function tapProblem(hook: HookName, fn: unknown, { order = "normal" }: { readonl
 
 /** `close` ends the time in which the plugin may register: hooks, commands and routes are declared in `setup`, not later. */
 export function createScope(
-  id: string,
+  { id, section }: Pick<PluginDefinition, "id" | "section">,
   options: ScopeOptions,
 ): { readonly host: PluginHost; readonly close: () => void; readonly taps: readonly PluginTap[] } {
   const { registry } = options;
@@ -136,13 +133,16 @@ export function createScope(
     preset(presetId) {
       registering("preset");
       if (registry.presets.get(presetId)?.plugin !== id) throw invalid(`it declares no preset ${presetId}`);
-      const secret: PluginSection["secret"] = (value, key) => options.presets.secret(value, `hooks.${presetId}.${key}`);
+      registry.asked.add(`hooks.${presetId}`);
+      const secret: DeclaredSection["secret"] = (value, key) => options.presets.secret(value, `hooks.${presetId}.${key}`);
       return { settings: () => options.presets.settings(presetId), secret, onChange };
     },
-    section(name) {
+    section(key) {
       registering("section");
-      if (!servedSections.includes(name)) throw invalid(`there is no section ${name}; the sections are ${servedSections.join(", ")}`);
-      return { settings: () => options.section(name), names: options.sectionNames, secret: options.presets.secret, onChange };
+      if (section?.key !== key) throw invalid(`it declares no section ${key}`);
+      registry.asked.add(key);
+      const secret: DeclaredSection["secret"] = (value, place) => options.presets.secret(value, secretPath(section, place));
+      return { ...options.sectionOf(section), secret, onChange };
     },
     timezone: async () => options.timezone(),
     sharesStore: async () => options.store.nodes !== undefined,

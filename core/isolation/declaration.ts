@@ -21,7 +21,12 @@ export type ChannelData = Omit<ChannelDefinition, "check" | "identity" | "open" 
   /** Those that it has. */
   readonly functions: readonly ChannelFunction[];
 };
-export type PluginData = Omit<PluginDefinition, "setup" | "cli" | "channel"> & { readonly channel?: ChannelData };
+/** The section of a plugin without its check. */
+export type SectionData = Omit<NonNullable<PluginDefinition["section"]>, "check"> & { readonly checks: boolean };
+export type PluginData = Omit<PluginDefinition, "setup" | "cli" | "channel" | "section"> & {
+  readonly channel?: ChannelData;
+  readonly section?: SectionData;
+};
 export type EngineData = Pick<EngineDefinition, "id" | "needsModel" | "stateless"> & {
   readonly prepares: boolean;
   readonly describes: boolean;
@@ -80,11 +85,20 @@ export function channelData({ check, signsInAs, identity, ...channel }: ChannelD
   return dataOf({ ...channel, functions, ...(identity !== undefined && { identity: written }) }, `the channel ${channel.id}`, ["open"]);
 }
 
+function sectionData({ check, ...section }: NonNullable<PluginDefinition["section"]>): SectionData {
+  return { ...dataOf<Omit<SectionData, "checks">>(section, `the section ${section.key}`), checks: check !== undefined };
+}
+
 export function declaredOf(definition: PluginDefinition): Declared {
   const { id } = definition;
   try {
-    const data = dataOf<PluginData>(definition, "its declaration", ["setup", "cli", "channel"]);
-    return { id, definition: definition.channel === undefined ? data : { ...data, channel: channelData(definition.channel) } };
+    const { channel, section } = definition;
+    const data = {
+      ...dataOf<PluginData>(definition, "its declaration", ["setup", "cli", "channel", "section"]),
+      ...(channel !== undefined && { channel: channelData(channel) }),
+      ...(section !== undefined && { section: sectionData(section) }),
+    };
+    return { id, definition: data };
   } catch (error) {
     if (error instanceof Uncrossable) return { id, problem: error.message };
     throw error;

@@ -1,13 +1,14 @@
 /** Plugins in threads of their own, behind the contract of every plugin. Loaded only when the configuration asks for it. */
 import { PluginError } from "../contract/index.ts";
-import type { Isolate, PluginSource } from "../host/index.ts";
+import { callPlugin, type Isolate, type PluginSource, pluginDeadlines } from "../host/index.ts";
 import type { PluginDefinition, PluginHost, PluginLog } from "../sdk/contract.ts";
-import type { PluginData } from "./declaration.ts";
+import type { PluginData, SectionData } from "./declaration.ts";
 import type { Handlers } from "./peer.ts";
 import { createProxyChannels } from "./proxy/channel.ts";
 import { createProxyEngines } from "./proxy/engine.ts";
 import { hostHandlers } from "./proxy/host-calls.ts";
 import { registerAll } from "./proxy/registrations.ts";
+import { createProxySection } from "./proxy/sections.ts";
 import { type Supervisor, startSupervisor } from "./supervisor.ts";
 
 export interface IsolationOptions {
@@ -60,13 +61,23 @@ async function openPlugin(source: PluginSource, { log, now, cacheDirectory, trus
   parts.supervisor = supervisor;
   const tellReady = () => supervisor.ask("ready", [hostOf().address()]);
 
-  const define = ({ channel, ...data }: PluginData): PluginDefinition => ({
+  const defineSection = ({ checks, ...section }: SectionData): NonNullable<PluginDefinition["section"]> => {
+    const { plugin, askWhenUp } = supervisorOf();
+    const asked = { plugin, doing: `check of the section ${section.key}` };
+    const check = (...args: readonly unknown[]) =>
+      callPlugin(asked, pluginDeadlines.compute, () => askWhenUp<never>("section.check", args, { repeat: true }));
+    return { ...section, ...(checks && { check }) };
+  };
+
+  const define = ({ channel, section, ...data }: PluginData): PluginDefinition => ({
     ...data,
+    ...(section !== undefined && { section: defineSection(section) }),
     ...(channel !== undefined && { channel: channels.define(channel) }),
     async setup(host, values) {
       parts.host = host;
       host.onClose(() => supervisor.close());
-      const registered = await supervisor.setUp(values, {
+      const own = createProxySection(host, section && defineSection(section), () => supervisor.tell("section", [own.facts()]));
+      const registered = await supervisor.setUp(() => [values, own.facts()], {
         down: channels.down,
         async up() {
           const reopened = channels.up();

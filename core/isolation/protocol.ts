@@ -2,6 +2,7 @@
 import type { PluginSource } from "../host/index.ts";
 import type { ChannelConnection } from "../sdk/contract.ts";
 import type { CallMemory } from "./current-call.ts";
+import type { PackedError } from "./packed-error.ts";
 
 /** How a thread loads its plugin. */
 export interface ThreadSettings {
@@ -25,6 +26,16 @@ export interface Facts {
 export interface AccountFacts {
   readonly debounceMs: number;
   readonly commands: readonly { readonly name: string; readonly summary: string }[];
+}
+
+/** The section of the plugin, as the thread hands it to the plugin at once. */
+export interface SectionFacts {
+  readonly settings: unknown;
+  /** By the ids of the agents. */
+  readonly agents: Readonly<Record<string, readonly { readonly path: string; readonly settings: unknown }[]>>;
+  readonly names: { readonly agents: readonly string[]; readonly channels: readonly string[] };
+  /** Each secret of the section as the file has it, and what it is. */
+  readonly secrets: readonly (readonly [written: unknown, resolved: { readonly text: string } | { readonly error: PackedError }])[];
 }
 
 /** The answer to a heartbeat. */

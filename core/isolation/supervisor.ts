@@ -7,7 +7,7 @@ import type { PluginLog } from "../sdk/contract.ts";
 import type { Declared, Registered } from "./declaration.ts";
 import type { Handlers } from "./peer.ts";
 import { type PluginThread, startThread, ThreadEnded } from "./plugin-thread.ts";
-import type { Facts, Pulse, ThreadSettings } from "./protocol.ts";
+import type { Facts, Pulse, SectionFacts, ThreadSettings } from "./protocol.ts";
 
 /** The first wait before another start, and the longest; as those of a lost connection. */
 const firstWaitMs = 1_000;
@@ -20,13 +20,16 @@ export interface Follower {
   up(): Promise<void>;
 }
 
+/** What `setup` is handed: the options of the plugin and its section, as they are when a thread starts. */
+export type SetupFacts = () => readonly [options: unknown, section: SectionFacts | undefined];
+
 export interface Supervisor {
   /** The id of the plugin. */
   readonly plugin: string;
   readonly report: () => WorkerReport;
   readonly isUp: () => boolean;
   /** The first thread has loaded the plugin: sets it up, and keeps it up from now on. */
-  setUp(options: unknown, follower: Follower): Promise<Registered>;
+  setUp(facts: SetupFacts, follower: Follower): Promise<Registered>;
   /** Asks the running thread. Rejects with `ThreadEnded` if there is none, or if it ends before it answers. */
   ask<T>(call: string, args: readonly unknown[], signal?: AbortSignal): Promise<T>;
   /** Waits for a running thread first. An aborted call is not begun. `repeat`: if another call ends the thread before it answers, asks the next one again, once. */
@@ -82,11 +85,11 @@ function supervise(
   let lastEnd: WorkerReport["lastEnd"];
   let waiters: { readonly resolve: () => void; readonly reject: (error: Error) => void }[] = [];
   let timer: NodeJS.Timeout | undefined;
-  let setup: { readonly options: unknown; readonly follower: Follower; readonly registered: Registered } | undefined;
+  let setup: { readonly facts: SetupFacts; readonly follower: Follower; readonly registered: Registered } | undefined;
 
   const ended = () => new ThreadEnded(plugin, lastEnd?.reason ?? "it is closed");
-  const setUpIn = (one: PluginThread, options: unknown): Promise<Registered> =>
-    callPlugin({ plugin, doing: "setup" }, pluginDeadlines.setup, () => one.peer.ask<Registered>("setup", [options]));
+  const setUpIn = (one: PluginThread, facts: SetupFacts): Promise<Registered> =>
+    callPlugin({ plugin, doing: "setup" }, pluginDeadlines.setup, () => one.peer.ask<Registered>("setup", facts()));
 
   function markUp(): void {
     isUp = true;
@@ -122,7 +125,7 @@ function supervise(
     try {
       thread = next;
       const again = await loadIn(next, plugin);
-      const registered = await setUpIn(next, setup.options);
+      const registered = await setUpIn(next, setup.facts);
       if (!isDeepStrictEqual([again, registered], [declared, setup.registered]))
         throw new Error("it declares something else than before: restart the gateway, or put its files back");
     } catch (error) {
@@ -142,9 +145,9 @@ function supervise(
     plugin,
     report: () => ({ state: isUp ? "up" : "restarting", restarts, ...(lastEnd !== undefined && { lastEnd }) }),
     isUp: () => isUp,
-    async setUp(options, follower) {
-      const registered = await setUpIn(thread, options);
-      setup = { options, follower, registered };
+    async setUp(facts, follower) {
+      const registered = await setUpIn(thread, facts);
+      setup = { facts, follower, registered };
       follow(thread);
       markUp();
       return registered;

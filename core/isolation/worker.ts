@@ -9,11 +9,12 @@ import { createIds } from "../state/ids.ts";
 import { noteCurrentCall } from "./current-call.ts";
 import { declaredOf, Uncrossable } from "./declaration.ts";
 import { asMessage, createPeer, type Handlers, type Peer } from "./peer.ts";
-import type { Facts, Pulse, ThreadData } from "./protocol.ts";
+import type { Facts, Pulse, SectionFacts, ThreadData } from "./protocol.ts";
 import { createThreadAccounts } from "./thread/accounts.ts";
 import { channelHandlers } from "./thread/channels.ts";
 import { engineHandlers } from "./thread/engines.ts";
 import { createOwn, createThreadHost, registeredOf } from "./thread/host.ts";
+import { createThreadSection } from "./thread/sections.ts";
 import { toolHandlers } from "./thread/tools.ts";
 
 function serve(port: MessagePort, { source, cacheDirectory, callMemory }: ThreadData): void {
@@ -32,6 +33,9 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
   const at = <T>(list: readonly T[], index: number): T => list[index] ?? found([], () => false, `number ${index}`);
   const channelOf = (id: string) =>
     found([...own.channels, ...(definition?.channel === undefined ? [] : [definition.channel])], (one) => one.id === id, `channel ${id}`);
+  const section = createThreadSection((error) =>
+    peer.tell("log", [null, "error", { error: reasonOf(error) }, "the plugin could not apply the configuration"]),
+  );
   const accounts = createThreadAccounts({ peer: peerOf, newId, channel: channelOf });
 
   const handlers: Handlers = {
@@ -44,10 +48,20 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
       definition = checkMembers(source.name, await loader.load(source));
       return declaredOf(definition);
     },
-    async setup([options]: readonly [unknown]) {
+    async setup([options, facts]: readonly [unknown, SectionFacts | undefined]) {
       if (definition === undefined) throw new Error("the plugin is not loaded");
       const { id } = definition;
-      const scope = createThreadHost({ id, own, peer, signal: stop.signal, newId, address: () => address });
+      section.follow(facts);
+      const scope = createThreadHost({
+        id,
+        sectionKey: definition.section?.key,
+        section,
+        own,
+        peer,
+        signal: stop.signal,
+        newId,
+        address: () => address,
+      });
       try {
         await definition.setup(scope.host, options as never);
         return registeredOf(own);
@@ -67,6 +81,8 @@ function serve(port: MessagePort, { source, cacheDirectory, callMemory }: Thread
       const { external, arrayBuffers } = process.memoryUsage();
       return { externalBytes: Math.max(external, arrayBuffers), watched: own.watched.map((report) => attempt(report)) };
     },
+    section: ([facts]: readonly [SectionFacts | undefined]) => section.follow(facts),
+    "section.check": ([settings, around]: readonly [unknown, never]) => definition?.section?.check?.(settings, around) ?? [],
     command: ([index, call]: readonly [number, never]) => at(own.commands, index).run(call),
     async route([index, request]: readonly [number, RouteRequest]): Promise<RouteAnswer> {
       const { body } = request;

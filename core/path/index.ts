@@ -1,5 +1,5 @@
 /**
- * The path of an event, composed. Every kind of event (a chat message, a webhook, a mail, a heartbeat) is received, waits in its lane,
+ * The path of an event, composed. Every kind of event (a chat message, a webhook, a heartbeat) is received, waits in its lane,
  * passes the stations in order and ends in exactly one terminal state.
  */
 import { setMaxListeners } from "node:events";

@@ -19,8 +19,6 @@ export type CompleteReply = (
 export interface AgentSide {
   /** How many turns may run at once. */
   maxConcurrent(): number;
-  /** The route if no tap returns one. */
-  route(inbound: Inbound): Route | Promise<Route>;
   /** Fetches the files of an admitted message, and of the message it replies to. Called only if there are any; never rejects. */
   completeMedia(inbound: Inbound, at: { readonly route: Route; readonly visit: Visit; readonly signal: AbortSignal }): Promise<Inbound>;
   /** The stream of a plugin's own tap, limited by the agent's `timeoutSeconds` and the signal; its errors name the plugin. */

@@ -12,14 +12,12 @@ export async function routing(
     hooks,
     trace,
     visit,
-    fallback,
     awayFrom,
     isDropped,
   }: {
     readonly hooks: Hooks;
     readonly trace: Trace;
     readonly visit: Visit;
-    readonly fallback: (inbound: Inbound) => Route | Promise<Route>;
     /** Whether an operator has dropped what waits for the account of a recipient. */
     readonly isDropped: (to: Address) => boolean;
     /** Why the account of a recipient cannot be used now. */
@@ -27,20 +25,19 @@ export async function routing(
   },
 ): Promise<Route | Stop> {
   let answered: Awaited<ReturnType<Hooks["routing"]>>;
-  let route: Route;
   try {
     answered = await hooks.routing(inbound, visit);
-    const found = answered?.value ?? fallback(inbound);
-    route = found instanceof Promise ? await found : found;
   } catch (error) {
     return stopForTap(error, "routing", trace);
   }
+  if (answered === undefined) throw new Error("no tap of the station routing has answered");
+  const { plugin, value: route } = answered;
   const { to } = route;
   if (to !== null && isDropped(to)) return dropped(trace);
   // A turn whose reply could not be sent now waits, so that the model is not paid twice.
   if (to !== null) waitFor(() => awayFrom(to));
   trace.add("routing", {
-    plugin: answered?.plugin ?? "core",
+    plugin,
     verdict: "pass",
     code: "routed",
     detail: `agent ${route.agentId}, session ${route.sessionKey}, ${route.to === null ? "no recipient" : `to ${route.to.channel}:${route.to.chat}`}`,

@@ -39,7 +39,7 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
   /** Whether a plugin taps the station; without one there is nothing to wait for. */
   let tapped: boolean | undefined;
 
-  function schedule(): void {
+  function lookSoon(): void {
     if (closed || looking || timer !== undefined) return;
     timer = setTimeout(look, lookEveryMs);
   }
@@ -64,7 +64,7 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
       onError(error);
     }
     looking = false;
-    if (newest !== undefined) schedule();
+    if (newest !== undefined) lookSoon();
   }
 
   /** The text as the plugins format it; `undefined` while the reply may still turn out to be silent. */
@@ -79,7 +79,7 @@ export function createShownText({ hooks, silence, asSent, show, onError, ...opti
   return {
     grow(text, thoughts) {
       newest = { text, thoughts };
-      schedule();
+      lookSoon();
     },
     close() {
       closed = true;

@@ -57,10 +57,10 @@ function isDropped({ drops }: Pick<Ground, "drops">, { events: [leader] }: Unit)
 }
 
 function routeOf(ground: Ground, { unit, trace, visit }: Pick<Walk, "unit" | "trace" | "visit">, inbound: Inbound): Promise<Route | Stop> {
-  const { hooks, agents, accounts, drops } = ground;
+  const { hooks, accounts, drops } = ground;
   const isDroppedTo = (to: Address) => drops.cover(to, unit.events[0]?.acceptedAt ?? 0);
   const awayFrom = ({ channel, account }: Address) => accounts.away(channel, account);
-  return routing(inbound, { hooks, trace, visit, fallback: agents.route, isDropped: isDroppedTo, awayFrom });
+  return routing(inbound, { hooks, trace, visit, isDropped: isDroppedTo, awayFrom });
 }
 
 /** Renders a text of the gateway itself. */

@@ -324,6 +324,16 @@ interface CliPreset {
   enableHooks(): Promise<{ readonly changed: boolean; readonly tokenFile?: string }>;
 }
 
+/** The section that the plugin declares, for a command to read and change. */
+interface CliSection<T> extends Pick<DeclaredSection<T>, "settings" | "ofAgent" | "secret" | "names"> {
+  /**
+   * Sets a value of the section, or removes it if `value` is `undefined`. `path` begins below the section, of an agent's key below that of
+   * `agents.defaults`; an empty path is the section itself. Comments in the file are kept. If the change would cause an error, nothing is
+   * written and the call rejects with `config_invalid`. Resolves with whether the file has changed; a new file gets mode 0600.
+   */
+  set(path: readonly string[], value: Json | undefined): Promise<boolean>;
+}
+
 /**
  * Secrets of the plugin, each in a file of its own in the state directory with mode 0600. Names consist of letters, `0-9`, `-`, `_`, `.`
  * and `@`.
@@ -366,10 +376,14 @@ export interface CliCall {
   /** The configuration of one of the plugin's presets. */
   preset(id: string): CliPreset;
   /**
-   * What the user configured in a section that a plugin serves, as `PluginHost.section` returns it, read from the file now. Rejects with
-   * `HostError` if the file cannot be read.
+   * What the user configured in the section that the plugin declares, read from the file now and checked, as `PluginHost.section` returns
+   * it. Rejects with `HostError` if the file cannot be read.
+   *
+   * @example
+   * const section = await call.section<typeof notes>("notes");
+   * await section.set(["folder"], "~/notes");
    */
-  section(name: "mcpServers" | "schedules"): Promise<Pick<PluginSection, "settings" | "secret">>;
+  section<S extends TSchema = TSchema>(key: string): Promise<CliSection<Static<S>>>;
   /** As `PluginHost.timezone`, by the file as it is now. */
   timezone(): Promise<string>;
   readonly secretFiles: CliSecretFiles;
@@ -446,17 +460,17 @@ export interface CliDefinition {
  * at most 10 s; a throw is a `fail`.
  *
  * @example
- * host.check({ name: "mailbox", explain: async () => ({ verdict: "warn", reason: "It is nearly full.", fix: "Empty it." }) });
+ * host.check({ name: "archive", explain: async () => ({ verdict: "warn", reason: "It is nearly full.", fix: "Empty it." }) });
  */
 export interface CheckDefinition {
-  /** One or two words, such as `mailbox`. */
+  /** One or two words, such as `archive`. */
   readonly name: string;
   explain(): Promise<{ readonly verdict: "ok" | "warn" | "fail"; readonly reason: string; readonly fix?: string }>;
   /** Repairs what `explain` found, if the operator passes `--fix`. Returns one sentence that says what was done. */
   fix?(): Promise<string>;
 }
 
-/** The state of one thing that a plugin watches, such as a mailbox. */
+/** The state of one thing that a plugin watches, such as a feed. */
 interface WatchedStatus {
   /** The kind of source and the account's name, such as `imap` and `ada`. */
   readonly source: string;
@@ -467,8 +481,9 @@ interface WatchedStatus {
   readonly reason: string;
   /** What to do; empty if all is well. */
   readonly fix: string;
-  /** When the last item arrived, and when the source was last read to its end; epoch milliseconds. */
-  readonly lastMail?: number;
+  /** The last item that arrived: what it is, in one word such as `message`, and when, in epoch milliseconds. */
+  readonly last?: { readonly what: string; readonly at: number };
+  /** When the source was last read to its end, in epoch milliseconds. */
   readonly lastSync?: number;
   /** When the server's notifications end, in epoch milliseconds; absent if they do not end, or if there are none. */
   readonly expires?: number;
@@ -510,10 +525,10 @@ interface SectionSurroundings {
   readonly now: number;
 }
 
-/** A section of the configuration that a plugin serves: that of one of its presets, or one of the core's. */
-interface PluginSection {
-  /** The current settings; `undefined` if there is no section, or if the hook server is off. */
-  settings(): Json | undefined;
+/** The settings of a plugin in the configuration: those of one of its presets, or its section. */
+interface PluginSection<T = Json> {
+  /** The current settings; `undefined` if there are none, if they have an error, or for a preset while the hook server is off. */
+  settings(): T | undefined;
   /**
    * Resolves a secret of the section: `value` is the configured value, `key` its place, such as `accounts.ada.password`. Throws an error
    * that names the place and never the value. Every secret read this way is removed from the log.
@@ -523,12 +538,57 @@ interface PluginSection {
   onChange(fn: () => void): void;
 }
 
+/** The section that a plugin declares. */
+interface DeclaredSection<T> extends PluginSection<T> {
+  /**
+   * For a section of agents: what applies to an agent, which is what `agents.defaults` and then the agent itself configure. `path` is the
+   * place of each; the keys of `secret` begin with it.
+   */
+  ofAgent(agent: string): readonly { readonly path: string; readonly settings: T }[];
+  /** The agents and channels of the configuration, by their ids: what settings may name. */
+  names(): { readonly agents: readonly string[]; readonly channels: readonly string[] };
+}
+
+/**
+ * A section of the configuration that belongs to a plugin. Users write it beside the gateway's own: it is checked, shown and completed like
+ * them, and an edit takes effect without a restart.
+ *
+ * @example
+ * section: {
+ *   key: "notes",
+ *   schema: Type.Object(
+ *     { folder: Type.String({ default: "notes", description: "Where notes are stored." }) },
+ *     { default: {}, description: "Notes that people dictate." },
+ *   ),
+ * },
+ */
+interface SectionDefinition<S extends TSchema> {
+  /** The top-level key: `a-z`, `A-Z` and `0-9`, beginning with a lower-case letter. Neither the gateway nor another plugin may have it. */
+  readonly key: string;
+  /** `agents`: not a top-level key, but one of `agents.defaults` and of each agent of `agents.list`. */
+  readonly of?: "agents";
+  /**
+   * Gives each key a description. `default` makes a section optional; without one, `settings` is `undefined` where the user configures
+   * nothing. A text with `secret: true` may be a reference in the file (`{ env }`, `{ file }`), is hidden wherever the configuration is
+   * shown, and is read with `secret`. A map (`Type.Record`) has entries that do not depend on each other: an error in one leaves the
+   * others in effect.
+   */
+  readonly schema: S;
+  /** Keys at the top of the file that mean this section, such as those of other programs: the warning about them names the right key. */
+  readonly otherNames?: readonly string[];
+  /**
+   * Finds what the schema cannot: `config validate` shows it, and an edit that causes an error is not written. In a running gateway the
+   * last valid settings stay in effect; at a start the plugin receives the settings as they are, and leaves out what it cannot use.
+   */
+  check?(settings: Static<NoInfer<S>>, around: SectionSurroundings): readonly SectionProblem[] | Promise<readonly SectionProblem[]>;
+}
+
 /**
  * Everything a plugin may use; `setup` receives it. Methods that register something (`tap`, `command`, `channel`, `engine`, `tool`,
  * `toolSource`, `route`, `devices`, `check`, `status`, `onReady`) work only until `setup` is done, and throw `plugin_invalid` afterwards. If
  * `setup` fails, every registration is undone.
  */
-export interface PluginHost {
+export interface PluginHost<S extends TSchema = TSchema> {
   /** The plugin's id. */
   readonly id: string;
   readonly log: PluginLog;
@@ -540,14 +600,14 @@ export interface PluginHost {
   /** A new unique id, sortable by time. */
   newId(): string;
   /**
-   * Takes a duty that one gateway at a time fulfils for the plugin, such as reading a mailbox. Resolves with whether this gateway has it:
+   * Takes a duty that one gateway at a time fulfils for the plugin, such as reading a feed. Resolves with whether this gateway has it:
    * always `true` unless several gateways share a store. A gateway keeps its duties until it closes, or until it cannot renew its lease.
    * Another one can take them at once after a clean stop, and within 12 s after a crash. So ask each second, both while you wait for the
    * duty and while you fulfil it: the answer is nearly always known without the store. Rejects (`database_away`) while it is not; then the
    * duty may be lost.
    *
    * @example
-   * if (await host.takeDuty("mailbox:ada")) await readMailbox();
+   * if (await host.takeDuty("feed:news")) await readFeed();
    */
   takeDuty(name: string): Promise<boolean>;
   /**
@@ -574,7 +634,7 @@ export interface PluginHost {
    * not sent.
    *
    * @example
-   * if (!(await host.notifyOwner("The mailbox needs a new password."))) host.log.warn("There is no chat to say it in.");
+   * if (!(await host.notifyOwner("The feed needs a new password."))) host.log.warn("There is no chat to say it in.");
    */
   notifyOwner(text: string, options?: { readonly key?: string }): Promise<boolean>;
   /**
@@ -586,7 +646,7 @@ export interface PluginHost {
    * accepted later; below 500 the configuration or the payload is wrong.
    *
    * @example
-   * const { duplicate } = await host.hook("imap", { messages: [mail] }, { key: mail.id, origin: "The sender is not verified." });
+   * const { duplicate } = await host.hook("news", { items: [item] }, { key: item.id, origin: "The author is not verified." });
    */
   hook(
     path: string,
@@ -619,18 +679,14 @@ export interface PluginHost {
    */
   preset(id: string): PluginSection;
   /**
-   * What the user configured in a section that the core's schema has and a plugin serves. Call it in `setup`. `mcpServers`: the settings are
-   * an object with the servers of each agent, by its id and the server's name; each server has its place in the configuration as `path`,
-   * below which `secret` finds the keys. `schedules`: the schedules by name. A plugin that declares `section` can check the section too.
+   * What the user configured in the section that the plugin declares, with the defaults of its schema. Call it in `setup`, and `settings`
+   * whenever you need them.
    *
    * @example
-   * const section = host.section("mcpServers");
-   * section.onChange(() => follow(section.settings()));
+   * const notes = host.section("notes");
+   * host.command({ name: "where", summary: "Says where notes are.", role: "owner", run: () => notes.settings()?.folder ?? "" });
    */
-  section(name: "mcpServers" | "schedules"): PluginSection & {
-    /** The agents and channels of the configuration, by their ids: what settings may name. */
-    names(): { readonly agents: readonly string[]; readonly channels: readonly string[] };
-  };
+  section(key: string): DeclaredSection<Static<S>>;
   /** The time zone for people who chose none: `agents.defaults.timezone`, else that of the host, such as `Europe/Berlin`. */
   timezone(): Promise<string>;
   /** Whether several gateways may share the store, so that another one may have changed what this plugin keeps there. */
@@ -659,7 +715,7 @@ export interface PluginHost {
    */
   tool<P extends TObject>(definition: ToolDefinition<P>): void;
   /**
-   * Offers tools that are known only while the gateway runs, such as those of another program. `plugins/mcp` is one.
+   * Offers tools that are known only while the gateway runs, such as those of another program.
    *
    * @example
    * host.toolSource({ id: "lab", offer: ({ agentId }) => ({ tools: instruments.of(agentId) }) });
@@ -692,7 +748,7 @@ export interface PluginHost {
 }
 
 /** A plugin: its data first, then its function. The host checks the data before any of the code runs. */
-export interface PluginDefinition<O extends TObject = TObject> {
+export interface PluginDefinition<O extends TObject = TObject, S extends TSchema = TSchema> {
   /**
    * Config key, log field, store namespace and preferably the folder's name: `a-z`, `0-9`, `-`, starting with a letter, at most 64
    * characters.
@@ -711,15 +767,8 @@ export interface PluginDefinition<O extends TObject = TObject> {
   readonly options?: O;
   /** True: set up only if `plugins.entries.<id>.enabled` is `true`; for plugins that few users need. */
   readonly optIn?: boolean;
-  /**
-   * The top-level section of the configuration that the plugin serves. Its commands can read it. `check` finds what the schema of the gateway
-   * cannot: `config validate` shows it, an edit that causes an error is not written, and an error in the file switches off the part of the
-   * section that the first key of its path names.
-   */
-  readonly section?: {
-    readonly key: "schedules";
-    check?(settings: Json, around: SectionSurroundings): readonly SectionProblem[] | Promise<readonly SectionProblem[]>;
-  };
+  /** The plugin's own section of the configuration; `host.section` hands it over. It is data, read without setting the plugin up. */
+  readonly section?: SectionDefinition<S>;
   /** Mappings of the hook server that users enable by name in `hooks.presets`. They are data, read without setting the plugin up. */
   readonly presets?: readonly PresetDefinition[];
   /** Commands for the command line. They are data, read without setting the plugin up. */
@@ -735,7 +784,7 @@ export interface PluginDefinition<O extends TObject = TObject> {
   /** A store that `state.store` can name; see `defineStore` of `service-gateway/sdk/store`. It is opened before any plugin is set up. */
   readonly store?: StoreDefinition;
   /** Registers everything, within 10 s. If it throws, this plugin is left out and the others run. */
-  setup(host: PluginHost, options: Static<O>): void | Promise<void>;
+  setup(host: PluginHost<NoInfer<S>>, options: Static<O>): void | Promise<void>;
 }
 
 /**
@@ -793,6 +842,11 @@ export interface PresetDefinition {
   readonly path: string;
   /** In order; the first that matches takes the request. */
   readonly mappings: readonly PresetMapping[];
+  /**
+   * Keys of `hooks.<id>` beside those that every preset has, such as feeds that the plugin watches itself; `host.preset` hands them
+   * over. They are declared like the keys of a section.
+   */
+  readonly settings?: TObject;
 }
 
 /**
@@ -1364,7 +1418,7 @@ export interface EngineDefinition {
  *   },
  * });
  */
-export function definePlugin<O extends TObject>(definition: PluginDefinition<O>): PluginDefinition<O> {
+export function definePlugin<O extends TObject, S extends TSchema>(definition: PluginDefinition<O, S>): PluginDefinition<O, S> {
   return definition;
 }
 

@@ -2,7 +2,6 @@
 export { escapeMarkdown } from "../reply/index.ts";
 export {
   type Address,
-  type CheckDefinition,
   type CliAnswer,
   type CliCall,
   type CliCommand,
@@ -41,3 +40,4 @@ export {
   type TurnEvent,
   Type,
 } from "./contract.ts";
+export { secretReference } from "./marked-options.ts";

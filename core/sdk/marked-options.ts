@@ -12,6 +12,20 @@ export function secretText({ description }: { readonly description: string }) {
   return Type.String({ minLength: 1, description, secret: true });
 }
 
+/** A secret as the file of the configuration has it: the text itself, or where to read it. */
+export type Secret = string | { readonly env: string } | { readonly file: string };
+
+/**
+ * A key of a section, or of the settings of a preset, that contains a secret. The plugin receives what the file has, and reads the secret with
+ * `secret` of the section when it needs it. It is never logged or shown.
+ *
+ * @example
+ * schema: Type.Object({ token: Type.Optional(secretReference({ description: "Token of the service." })) }),
+ */
+export function secretReference({ description }: { readonly description: string }) {
+  return Type.Unsafe<Secret>(Type.String({ minLength: 1, description, secret: true }));
+}
+
 /**
  * An option that names a file. A relative path begins at the directory of the configuration, and `~/` is the home; `open` receives the absolute
  * path. The file need not exist.

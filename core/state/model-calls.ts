@@ -1,7 +1,7 @@
 /** The ledger of model calls: what each one used and cost, and the sums that budgets are compared with. */
 
 /** Why a model was called. */
-export type CallPurpose = "turn" | "webhook" | "heartbeat" | "schedule" | "describe" | "compaction";
+export type CallPurpose = "turn" | "webhook" | "heartbeat" | "plugin" | "describe" | "compaction" | (string & {});
 
 /** Tokens of model calls. */
 export interface TokenCounts {

@@ -9,6 +9,7 @@ import {
   type Environment,
   hasLocalSettingsOnly,
   loadConfig,
+  type PluginSchemas,
   readConfigText,
   replaceConfig,
   sharedText,
@@ -54,11 +55,14 @@ export function createSharedConfig({
   file,
   stateDirectory,
   env,
+  schemas,
 }: {
   readonly store: Pick<Store, "get" | "update">;
   readonly file: string;
   readonly stateDirectory: string;
   readonly env: Environment;
+  /** What the plugins declare, as far as they are loaded. */
+  readonly schemas: () => PluginSchemas | undefined;
 }): SharedConfig {
   const basePath = join(stateDirectory, baseName);
   const readStored = async () => (await store.get(namespace, key)) as unknown as Stored | null;
@@ -76,7 +80,7 @@ export function createSharedConfig({
 
   /** Only a configuration without errors is shared. Resolves with `undefined` if the store was changed meanwhile. */
   async function push(text: string, before: number): Promise<Synced | undefined> {
-    const { problems } = await loadConfig({ file, env });
+    const { problems } = await loadConfig({ file, env, schemas: schemas() });
     if (problems.some(({ severity }) => severity === "error")) return { what: "invalid" };
     let won = false;
     await store.update(namespace, key, (value) => {

@@ -2,7 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { checkConfig } from "../config/index.ts";
 import type { Json } from "../contract/index.ts";
-import { checkDeclaration } from "../host/index.ts";
+import { checkDeclaration, schemasOf } from "../host/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import {
   chooseMapping,
@@ -74,9 +74,10 @@ export const presetTester: PresetTester = {
   },
 };
 
-function compile({ presets = [] }: PluginDefinition) {
+function compile(plugin: PluginDefinition) {
+  const { presets = [] } = plugin;
   const text = JSON.stringify({ hooks: { presets: presets.map(({ id }) => id) } });
-  const { config, problems } = checkConfig({ text, file: "preset.json", env: {} });
+  const { config, problems } = checkConfig({ text, file: "preset.json", env: {}, schemas: schemasOf([plugin]) });
   const policies = hookPolicies(() => config, { channels: () => [], available: () => false, meant: () => undefined });
   const table = compileMappings({
     ...policies,

@@ -1,5 +1,6 @@
 /** The presets of mail: `{ "messages": [{ "id", "from", "subject", "snippet", "body" }] }`, one run for each message. */
 import type { PresetDefinition } from "service-gateway/sdk";
+import { gmailSettings, imapSettings } from "./mailbox-schema.ts";
 
 const messageTemplate = [
   // What `run` has found out about the sender, followed by an empty line. A gateway that reads the mail itself puts it above the wrapper.
@@ -15,6 +16,7 @@ const messageTemplate = [
 export const gmail: PresetDefinition = {
   id: "gmail",
   path: "gmail",
+  settings: gmailSettings,
   mappings: [
     {
       name: "Gmail",
@@ -31,6 +33,7 @@ export const gmail: PresetDefinition = {
 export const imap: PresetDefinition = {
   id: "imap",
   path: "imap",
+  settings: imapSettings,
   mappings: [
     {
       name: "Mail",

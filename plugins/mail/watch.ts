@@ -90,7 +90,13 @@ export function watchMailboxes(host: PluginHost): void {
     await following;
     await Promise.all([...watched.values()].map(({ mailbox }) => mailbox.close()));
   });
-  host.status(() => [...watched.values()].map(({ source, account, mailbox }) => ({ source, account, ...mailbox.status() })));
+  host.status(() =>
+    [...watched.values()].map(({ source, account, mailbox }) => {
+      const status = mailbox.status();
+      const { lastMail: at } = status;
+      return { source, account, ...status, ...(at !== undefined && { last: { what: "mail", at } }) };
+    }),
+  );
   tapRecords(host);
   host.tap("settled", ({ source, eventId }) => {
     if (source === "hooks") for (const { mailbox } of watched.values()) mailbox.settled(eventId);

@@ -4,6 +4,7 @@ import { openConnection } from "./connection.ts";
 import { plain, ServerFault } from "./fault.ts";
 import type { Doubt } from "./fingerprints.ts";
 import { isOffered } from "./offer.ts";
+import type { serversSchema } from "./section.ts";
 import type { Accepting } from "./serving.ts";
 import { definitionOf, type ServerSettings, serversIn, shownAddress, shownCommand, shownPlace } from "./settings.ts";
 import type { ServerView } from "./view.ts";
@@ -18,9 +19,9 @@ interface Configured {
 
 /** Each entry of the configuration once. */
 async function configured(call: CliCall): Promise<readonly Configured[]> {
-  const section = await call.section("mcpServers");
+  const section = await call.section<typeof serversSchema>("mcpServers");
   const found = new Map<string, Configured>();
-  for (const [agent, servers] of serversIn(section.settings()))
+  for (const [agent, servers] of serversIn(section))
     for (const [name, settings] of servers) {
       const agents = found.get(settings.path)?.agents ?? [];
       found.set(settings.path, { name, settings, agents: [...agents, agent] });
@@ -143,7 +144,7 @@ export async function testServer(call: CliCall): Promise<CliAnswer> {
   const all = await configured(call);
   const found = all.find((one) => one.name === name);
   if (found === undefined) return failed(unknown(name, all));
-  const section = await call.section("mcpServers");
+  const section = await call.section<typeof serversSchema>("mcpServers");
   const definition = definitionOf(found.settings, section.secret);
   const noise: string[] = [];
   const began = performance.now();

@@ -3,6 +3,7 @@ import { definePlugin } from "service-gateway/sdk";
 import { mcpCli } from "./cli.ts";
 import { codes } from "./codes.ts";
 import { mcpRoutes } from "./routes.ts";
+import { checkServers, serversSchema } from "./section.ts";
 import { hasServers } from "./settings.ts";
 
 type Serving = import("./serving.ts").Serving;
@@ -15,6 +16,13 @@ export default definePlugin({
   host: "^0.1.0",
   codes,
   cli: mcpCli,
+  section: {
+    key: "mcpServers",
+    of: "agents",
+    schema: serversSchema,
+    otherNames: ["mcp"],
+    check: checkServers,
+  },
   setup(host) {
     const section = host.section("mcpServers");
     let serving: Serving | undefined;
@@ -29,7 +37,7 @@ export default definePlugin({
     }
     function follow(): void {
       if (serving !== undefined) serving.follow();
-      if (loading !== undefined || !hasServers(section.settings())) return;
+      if (loading !== undefined || !hasServers(section)) return;
       loading = load().catch((error: unknown) => {
         loading = undefined;
         host.log.error({ error: error instanceof Error ? error.message : String(error) }, "MCP servers could not be loaded");

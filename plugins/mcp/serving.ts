@@ -9,11 +9,9 @@ import { offerOf } from "./offer.ts";
 import { createStartedPrograms } from "./program/left-programs.ts";
 import { createRefusals, type Refusal } from "./refusals.ts";
 import { Server } from "./server.ts";
-import { definitionOf, keyOf, type ServerSettings, serversIn } from "./settings.ts";
+import { definitionOf, keyOf, type ResolveSecret, type Section, type ServerSettings, serversIn } from "./settings.ts";
 import type { ServedServer } from "./used-server.ts";
 import { type ServerView, viewOf } from "./view.ts";
-
-type Section = ReturnType<PluginHost["section"]>;
 
 /** A server, and the tools that were in doubt before they were accepted; absent if none were. */
 export type Accepting = ServerView & { readonly accepted?: readonly string[] };
@@ -34,7 +32,10 @@ export interface Serving {
   close(): Promise<void>;
 }
 
-export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, section: Section): Serving {
+export function createServing(
+  host: Pick<PluginHost, "store" | "log" | "now">,
+  section: Section & { readonly secret: ResolveSecret },
+): Serving {
   const fingerprints = createFingerprints(host.store);
   const programs = createStartedPrograms(host.store, host.log);
   programs.endLeft().catch((thrown: unknown) => {
@@ -86,7 +87,7 @@ export function createServing(host: Pick<PluginHost, "store" | "log" | "now">, s
 
   function follow(): void {
     const wanted = new Set<string>();
-    const agents = [...serversIn(section.settings())];
+    const agents = [...serversIn(section)];
     const served = agents.map(([agent, servers]) => {
       const used = [...servers].map(
         ([name, settings]): ServedServer => ({ name, settings, agents: [agent], ...serverFor(name, settings, wanted) }),

@@ -1,27 +1,14 @@
 /** What `mcpServers` of the agents configures. The host has checked each value against its schema and added the defaults. */
 import { createHash } from "node:crypto";
-import type { Json } from "service-gateway/sdk";
+import type { PluginHost } from "service-gateway/sdk";
+import { type Servers, serverProblem, type serversSchema } from "./section.ts";
 
-export type Approve = "never" | "writes" | "always" | readonly string[];
+/** A server, and its place in the configuration. */
+export type ServerSettings = Servers[string] & { readonly path: string };
 
-export interface ServerSettings {
-  /** Its place in the configuration. */
-  readonly path: string;
-  readonly command?: string;
-  readonly args?: readonly string[];
-  /** Secret references, or the texts themselves. */
-  readonly env?: Readonly<Record<string, Json>>;
-  readonly cwd?: string;
-  readonly url?: string;
-  readonly headers?: Readonly<Record<string, Json>>;
-  readonly type?: "stdio" | "http" | "streamable-http" | "sse";
-  readonly enabled: boolean;
-  readonly disabled: boolean;
-  readonly tools?: { readonly allow?: readonly string[]; readonly deny?: readonly string[] };
-  readonly approve: Approve;
-  readonly timeoutSeconds: number;
-  readonly required: boolean;
-}
+export type Approve = ServerSettings["approve"];
+
+export type Section = Pick<ReturnType<PluginHost<typeof serversSchema>["section"]>, "ofAgent" | "names">;
 
 /** How a server is reached, with its secrets. Two agents with the same definition share one connection. */
 export type Definition = ProgramDefinition | AddressDefinition;
@@ -42,23 +29,32 @@ export interface AddressDefinition {
 
 export type ResolveSecret = (value: unknown, key: string) => string;
 
-/** The servers of each agent, by its id and the server's name, in the order of the names. */
-export function serversIn(section: Json | undefined): ReadonlyMap<string, ReadonlyMap<string, ServerSettings>> {
-  const agents = Object.entries((section ?? {}) as unknown as Readonly<Record<string, Readonly<Record<string, ServerSettings>>>>);
+/**
+ * The servers of each agent, by its id and the server's name, in the order of the names. Those of an agent come in addition to those of the
+ * defaults; one with the same name takes its place.
+ */
+export function serversIn({ names, ofAgent }: Section): ReadonlyMap<string, ReadonlyMap<string, ServerSettings>> {
   return new Map(
-    agents.map(([agent, servers]) => {
-      const used = Object.entries(servers).filter(([, { enabled, disabled }]) => enabled && !disabled);
+    names().agents.map((agent) => {
+      const given = ofAgent(agent).flatMap(({ path, settings }) =>
+        Object.entries(settings).map(([name, server]): [string, ServerSettings] => [name, { ...server, path: placeOf(path, name) }]),
+      );
+      const usable = new Map(given.filter(([, server]) => serverProblem(server) === undefined));
+      const used = [...usable].filter(([, { enabled, disabled }]) => enabled && !disabled);
       return [agent, new Map(used.sort(([a], [b]) => (a < b ? -1 : 1)))];
     }),
   );
 }
 
-export const hasServers = (section: Json | undefined): boolean => [...serversIn(section).values()].some(({ size }) => size > 0);
+/** The path of a key, as the configuration writes it. */
+const placeOf = (path: string, key: string): string => (/^[^.[\]"'\s]+$/.test(key) ? `${path}.${key}` : `${path}[${JSON.stringify(key)}]`);
+
+export const hasServers = (section: Section): boolean => [...serversIn(section).values()].some(({ size }) => size > 0);
 
 /** Throws an error that names the place of a secret that cannot be read. */
 export function definitionOf(settings: ServerSettings, secret: ResolveSecret): Definition {
   const { command, args = [], env = {}, cwd, url, headers = {}, type, path } = settings;
-  const resolved = (values: Readonly<Record<string, Json>>, key: string) =>
+  const resolved = (values: Readonly<Record<string, unknown>>, key: string) =>
     Object.fromEntries(Object.entries(values).map(([name, value]) => [name, secret(value, `${path}.${key}.${name}`)]));
   if (command !== undefined)
     return { kind: "stdio", command, args, env: resolved(env, "env"), ...(cwd !== undefined && { cwd: fromHome(cwd) }) };

@@ -2,13 +2,14 @@
  * The plans of this gateway, and the timer of the next one. The store has the truth: what is due, what is paused and what ran last. One of
  * several gateways hands runs in; if two did, the key of the event would make them one.
  */
-import type { Json, PluginHost } from "service-gateway/sdk";
+import type { PluginHost } from "service-gateway/sdk";
 import { createBook, type Entry, type Faulty, type Names } from "./book.ts";
 import { createEndings } from "./ending.ts";
 import { type Run, runEvent } from "./event.ts";
 import { judge } from "./judge.ts";
 import type { Kept, Plan } from "./plan.ts";
 import { createQueue } from "./queue.ts";
+import type { Schedules } from "./section.ts";
 
 /** Timers run by a clock that no one sets, so the time of day is looked at in between. */
 const lookMs = 30_000;
@@ -34,7 +35,7 @@ type Host = Pick<
 
 export interface AgendaOptions {
   readonly host: Host;
-  readonly section: () => Json | undefined;
+  readonly section: () => Schedules | undefined;
   /** Absent where they are unknown: then what a schedule names is not checked. */
   readonly names?: Names;
 }

@@ -1,7 +1,8 @@
 /** The plans that this gateway knows: those of the configuration and of the store, each with what is kept of it. */
 import type { Json, PluginHost } from "service-gateway/sdk";
 import { checkSchedules, type Found, type Known } from "./check.ts";
-import { fingerprint, type Kept, type Plan, planOf, reminderPrefix, schedulePrefix, settingsIn } from "./plan.ts";
+import { fingerprint, type Kept, type Plan, planOf, reminderPrefix, schedulePrefix } from "./plan.ts";
+import type { Schedules } from "./section.ts";
 import { nextAfter } from "./times.ts";
 
 export interface Entry {
@@ -40,7 +41,7 @@ export function createBook({
   names,
 }: {
   readonly host: Pick<PluginHost, "store" | "timezone" | "now">;
-  readonly section: () => Json | undefined;
+  readonly section: () => Schedules | undefined;
   readonly names: Names | undefined;
 }): Book {
   const entries = new Map<string, Entry>();
@@ -52,7 +53,7 @@ export function createBook({
     const found = settings === undefined ? [] : checkSchedules(settings, { timezone, now: 0, ...names?.() });
     faulty = found.filter(({ warning }) => warning !== true).map((problem) => ({ name: problem.path[0] ?? "", problem }));
     const off = new Set(faulty.map(({ name }) => name));
-    const usable = Object.entries(settingsIn(settings)).filter(([name, { enabled }]) => enabled && !off.has(name));
+    const usable = Object.entries(settings ?? {}).filter(([name, { enabled }]) => enabled && !off.has(name));
     return new Map(usable.map(([name, one]) => [`${schedulePrefix}${name}`, planOf(name, one, timezone)]));
   }
 

@@ -1,6 +1,7 @@
 /** Finds what is wrong with `schedules` that the schema cannot find. */
-import type { Json, PluginDefinition } from "service-gateway/sdk";
-import { placeIn, type ScheduleSettings, settingsIn, timesOf } from "./plan.ts";
+import type { PluginDefinition } from "service-gateway/sdk";
+import { placeIn, type ScheduleSettings, timesOf } from "./plan.ts";
+import type { Schedules } from "./section.ts";
 import { timesProblem } from "./times.ts";
 
 type Check = NonNullable<NonNullable<PluginDefinition["section"]>["check"]>;
@@ -9,8 +10,8 @@ type Around = Parameters<Check>[1];
 export type Known = Pick<Around, "timezone" | "now"> & Partial<Around>;
 export type Found = Awaited<ReturnType<Check>>[number];
 
-export function checkSchedules(section: Json, around: Known): readonly Found[] {
-  return Object.entries(settingsIn(section)).flatMap(([name, settings]) =>
+export function checkSchedules(schedules: Schedules, around: Known): readonly Found[] {
+  return Object.entries(schedules).flatMap(([name, settings]) =>
     settings.enabled ? problemsOf(settings, around).map((found) => ({ ...found, path: [name, ...found.path] })) : [],
   );
 }

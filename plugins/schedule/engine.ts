@@ -3,11 +3,12 @@ import type { PluginHost } from "service-gateway/sdk";
 import { type Agenda, createAgenda } from "./agenda.ts";
 import { createReminders, type Reminders } from "./reminders.ts";
 import { createOperations, type Operations } from "./routes.ts";
+import type { schedulesSchema } from "./section.ts";
 
 export { remindersCommand } from "./reminders-command.ts";
 export { watchedOf } from "./view.ts";
 
-type Section = Pick<ReturnType<PluginHost["section"]>, "settings" | "names">;
+type Section = Pick<ReturnType<PluginHost<typeof schedulesSchema>["section"]>, "settings" | "names">;
 
 export interface Engine {
   readonly agenda: Agenda;

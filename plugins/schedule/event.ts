@@ -1,7 +1,8 @@
 /** The event of a planned run, and what the agent or the chat gets of it. */
 import { escapeMarkdown, type Inbound, type Json, type PluginHost, type RawEvent } from "service-gateway/sdk";
 import type { ScheduleCode } from "./codes.ts";
-import { type Kept, type Plan, settingsIn, titleOf } from "./plan.ts";
+import { type Kept, type Plan, titleOf } from "./plan.ts";
+import type { Schedules } from "./section.ts";
 import { sayDuration, sayTime } from "./wording.ts";
 
 export const source = "schedule";
@@ -53,10 +54,10 @@ function laneOf(
 }
 
 /** For the `ingress` station. */
-export async function readRun(event: StoredEvent, host: Pick<PluginHost, "store">, section: Json | undefined) {
+export async function readRun(event: StoredEvent, host: Pick<PluginHost, "store">, schedules: Schedules | undefined) {
   const { plan, planned, lateMs, skipped, notice } = event.body as unknown as RunBody;
   if (skipped !== undefined) return { silent: skipped.code, detail: skipped.detail };
-  if (!(await exists(plan, host, section))) return { silent: "schedule_removed", detail: `There is no ${titleOf(plan)} any more.` };
+  if (!(await exists(plan, host, schedules))) return { silent: "schedule_removed", detail: `There is no ${titleOf(plan)} any more.` };
   const isSaid = notice !== undefined || plan.kind === "say";
   const text = notice ?? (isSaid ? saidText(plan, planned, lateMs) : askedText(plan, planned, lateMs));
   const { to, asker } = plan;
@@ -75,6 +76,7 @@ export async function readRun(event: StoredEvent, host: Pick<PluginHost, "store"
     authority: event.authority,
     request: {
       name: titleOf(plan),
+      purpose: "schedule",
       ...(plan.agent !== undefined && { agentId: plan.agent }),
       ...(plan.sessionKey !== undefined && { sessionKey: plan.sessionKey }),
       sessionMode: "persistent",
@@ -86,11 +88,11 @@ export async function readRun(event: StoredEvent, host: Pick<PluginHost, "store"
 }
 
 /** A run that was accepted ends silently if its plan was removed or switched off meanwhile, such as while its channel was away. */
-async function exists({ key, name }: Plan, { store }: Pick<PluginHost, "store">, section: Json | undefined): Promise<boolean> {
+async function exists({ key, name }: Plan, { store }: Pick<PluginHost, "store">, schedules: Schedules | undefined): Promise<boolean> {
   const kept = (await store.get(key)) as unknown as Kept | null;
   if (kept?.plan !== undefined) return true;
-  const settings = settingsIn(section);
-  return Object.hasOwn(settings, name) && settings[name]?.enabled === true && key === `schedule:${name}`;
+  const settings = schedules !== undefined && Object.hasOwn(schedules, name) ? schedules[name] : undefined;
+  return settings?.enabled === true && key === `schedule:${name}`;
 }
 
 function chatOf({ to, asker }: Plan): Inbound["chat"] {

@@ -2,6 +2,7 @@
 import { definePlugin } from "service-gateway/sdk";
 import { schedulesCli } from "./cli.ts";
 import { codes } from "./codes.ts";
+import { schedulesSchema } from "./section.ts";
 import { setUpSchedules } from "./setup.ts";
 
 export default definePlugin({
@@ -10,6 +11,11 @@ export default definePlugin({
   host: "^0.1.0",
   codes,
   cli: schedulesCli,
-  section: { key: "schedules", check: async (settings, around) => (await import("./check.ts")).checkSchedules(settings, around) },
+  section: {
+    key: "schedules",
+    otherNames: ["cron"],
+    schema: schedulesSchema,
+    check: async (settings, around) => (await import("./check.ts")).checkSchedules(settings, around),
+  },
   setup: setUpSchedules,
 });

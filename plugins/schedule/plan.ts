@@ -1,5 +1,6 @@
 /** What runs, when and where: a schedule of the configuration or a reminder, in one form. */
-import type { Address, Json } from "service-gateway/sdk";
+import type { Address } from "service-gateway/sdk";
+import type { Schedules } from "./section.ts";
 
 /** When it runs; one of the three. */
 export type Times = { readonly cron: string } | { readonly every: string } | { readonly at: string };
@@ -68,27 +69,10 @@ export type Kept = Progress & {
 };
 
 /** Settings of `schedules.<name>`, checked by the schema. */
-export interface ScheduleSettings {
-  readonly enabled: boolean;
-  readonly cron?: string;
-  readonly every?: string;
-  readonly at?: string;
-  readonly timezone?: string;
-  readonly kind: "say" | "ask";
-  readonly message: string;
-  readonly agent?: string;
-  readonly session: "own" | "main";
-  readonly to?: string;
-  readonly account?: string;
-  readonly ifMissed: Plan["ifMissed"];
-  readonly graceMinutes: number;
-}
+export type ScheduleSettings = Schedules[string];
 
 export const schedulePrefix = "schedule:";
 export const reminderPrefix = "reminder:";
-
-export const settingsIn = (section: Json | undefined): Readonly<Record<string, ScheduleSettings>> =>
-  (section ?? {}) as unknown as Readonly<Record<string, ScheduleSettings>>;
 
 /** The times of a schedule; `undefined` unless exactly one of the three is set. */
 export function timesOf({ cron, every, at }: Pick<ScheduleSettings, "cron" | "every" | "at">): Times | undefined {

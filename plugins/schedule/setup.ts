@@ -1,11 +1,12 @@
 /** Connects the plugin to its host. Nothing is loaded, and no timer runs, before there is a schedule or a reminder. */
 import type { PluginHost } from "service-gateway/sdk";
 import type { Engine } from "./engine.ts";
+import type { schedulesSchema } from "./section.ts";
 
 const reminderPrefix = "reminder:";
 const schedulePrefix = "schedule:";
 
-export function setUpSchedules(host: PluginHost): void {
+export function setUpSchedules(host: PluginHost<typeof schedulesSchema>): void {
   const section = host.section("schedules");
   const load = () => import("./engine.ts");
   let starting: Promise<Engine> | undefined;
@@ -28,7 +29,7 @@ export function setUpSchedules(host: PluginHost): void {
     return started;
   }
 
-  const isConfigured = () => Object.keys((section.settings() as object | undefined) ?? {}).length > 0;
+  const isConfigured = () => Object.keys(section.settings() ?? {}).length > 0;
   async function isNeeded(): Promise<boolean> {
     // Another gateway may store a reminder at any time.
     if (isConfigured() || (await host.sharesStore())) return true;

@@ -12,8 +12,6 @@ const named: Readonly<Record<string, string>> = {
   "core/cli/program.ts": "the examples of the help texts, which are copied as they stand",
   "core/sdk/contract.ts": "the wire protocols of model servers, as values of one setting",
   "core/config/schema/models.ts": "the wire protocols of model servers, as values of one setting",
-  "core/config/schema/mail.ts": "the settings of mailboxes, which name the protocol and one server",
-  "core/config/schema/hooks.ts": "the mail settings, as keys and values that users write",
   "core/config/schema/hook-senders.ts": "the signature schemes of senders, as values that users write",
 };
 
@@ -22,6 +20,27 @@ test("core names no channel and no provider outside its data", () => {
     .filter((path) => named[path] === undefined)
     .flatMap((path) => linesMatching(path, withoutComments(read(path)), names));
   expect(found).toEqual([]);
+});
+
+/** What plugins do, as words of names, texts and comments. */
+const features = /\b(?:mcp|schedules?|mail(?:s|box(?:es)?)?)\b/i;
+
+/** Files in which such a word is no plugin's, with the reason. */
+const ofFeature: Readonly<Record<string, string>> = {
+  "core/cli/program.ts": "the examples of the help texts, which are copied as they stand",
+  "core/untrusted/external.ts": "what a text from outside may ask an agent to destroy",
+};
+
+/** `mcpServers` and `last_mail` are two words each. */
+const inWords = (text: string) => text.replace(/([a-z0-9])(?=[A-Z])|_/g, "$1 ");
+
+test("core knows nothing of what the bundled plugins do: not in names, texts or comments", () => {
+  const found = sources("core/**/*.ts")
+    .filter((path) => ofFeature[path] === undefined)
+    .flatMap((path) => linesMatching(path, inWords(read(path)), features));
+  expect(found).toEqual([]);
+  // Each exception is still one.
+  expect(Object.keys(ofFeature).filter((path) => !features.test(inWords(read(path))))).toEqual([]);
 });
 
 /** Words of one platform, which a channel of another would have to learn. */

@@ -17,7 +17,7 @@ interface LimitOptions {
  */
 export function historyLimit(inbound: Inbound, options: LimitOptions | undefined, hooks: number): number | undefined {
   if (inbound.kind === "hook") return hooks;
-  // A schedule with a conversation of its own would otherwise pay for a hundred earlier runs each time.
+  // A plugin whose turns continue a conversation of its own would otherwise pay for a hundred earlier ones each time.
   if (isPluginTurn(inbound) && inbound.request?.sessionKey !== undefined && inbound.chat.kind === "system") return ownTurns;
   if (inbound.chat.kind !== "direct") return undefined;
   const people = options?.dms as Readonly<Record<string, { readonly historyLimit?: unknown }>> | undefined;

@@ -1,4 +1,4 @@
-/** Recognizes a turn that a plugin requests for itself, such as that of a schedule. */
+/** Recognizes a turn that a plugin requests for itself, such as one at a set time. */
 import type { Inbound } from "../../contract/index.ts";
 
 /**

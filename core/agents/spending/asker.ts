@@ -13,9 +13,9 @@ export interface Asker {
   readonly eventId?: string;
 }
 
-const purposes: Readonly<Record<string, CallPurpose>> = { heartbeat: "heartbeat", hooks: "webhook", schedule: "schedule" };
+const purposes: Readonly<Record<string, CallPurpose>> = { heartbeat: "heartbeat", hooks: "webhook" };
 
-/** A person caused the turn, and not a webhook, a heartbeat or a schedule. */
+/** A person caused the turn, and not a webhook, a heartbeat or a plugin. */
 export const isOfPerson = ({ authority, request }: Pick<Inbound, "authority" | "request">): boolean =>
   authority === "channel" && request === undefined;
 
@@ -24,8 +24,8 @@ export function askerOf(inbound: Inbound, { agentId, sessionKey }: Pick<Route, "
   const purpose = purposes[channel];
   return {
     ...{ agentId, sessionKey, channel, account, eventId: id },
-    // A request in a chat is a reminder, which counts for the person who asked for it.
-    purpose: purpose ?? (request === undefined ? "turn" : "schedule"),
+    // A request in a chat is a plugin's, for the person who asked for it.
+    purpose: purpose ?? (request === undefined ? "turn" : (request.purpose ?? "plugin")),
     ...(authority === "channel" && purpose === undefined ? { sender: sender.id } : {}),
   };
 }

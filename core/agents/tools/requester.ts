@@ -24,7 +24,7 @@ export interface NamedRequester {
  *
  * - A message or its edit is the person's own. A forwarded message has the words of another person. The value of a button is the model's,
  *   and others may have caused it.
- * - `request` is set for webhooks, mails, heartbeats, schedules and reminders, which no person has just written.
+ * - `request` is set for webhooks, heartbeats and events of plugins, which no person has just written.
  * - A turn that also reads queued system events, such as a wake, has two causes. It has the rights of the lesser one.
  * - Neither a bot nor a sender on behalf of a chat is a person.
  *
@@ -39,7 +39,7 @@ export function personOf(inbound: Inbound, visit?: Visit): Person | undefined {
   return { channel, account, senderId: sender.id };
 }
 
-/** Whose open questions are counted together: a sender in all chats of an account, a webhook, a mailbox, a schedule. */
+/** Whose open questions are counted together: a sender in all chats of an account, a webhook, an event of a plugin. */
 export function countedAs({ channel, account, sender, request }: Inbound): Person {
   return { channel, account, senderId: request?.hook === undefined ? sender.id : `webhook ${request.hook}` };
 }

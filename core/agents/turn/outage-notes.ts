@@ -53,7 +53,7 @@ function lasted(ms: number): string {
 }
 
 function beginText({ models, detail }: Outage, { waited }: Noted, patienceHours: number): string {
-  const waiting = `${runs(waited)} that no person watches (webhooks, mail, schedules, reminders, heartbeats) ${waited === 1 ? "waits" : "wait"} for it`;
+  const waiting = `${runs(waited)} that no person watches (webhooks, heartbeats, turns of plugins) ${waited === 1 ? "waits" : "wait"} for it`;
   const each = `each for at most ${patienceHours} hours`;
   return `The model ${named(models)} does not answer: ${detail.replace(/\.$/, "")}. ${waiting}, ${each}. People who write get an apology meanwhile.`;
 }

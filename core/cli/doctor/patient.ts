@@ -2,14 +2,14 @@
 import { botsSeenNamespace, type SeenBots } from "../../access/bot-turns.ts";
 import { createPairing, type PairedSender } from "../../access/pairing.ts";
 import type { ProbeReport } from "../../channels/connection/probe.ts";
-import type { LoadedConfig } from "../../config/reading/load.ts";
+import { type LoadedConfig, withSchemas } from "../../config/reading/load.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { GatewayDescription } from "../../gateway/gateway.ts";
 import type { StatePlace } from "../../stores/place.ts";
 import { type ConfiguredAccount, configuredAccounts, probeAccounts } from "../accounts.ts";
 import type { CommandContext } from "../context.ts";
 import { type Waits, waitsIn } from "../events/waits.ts";
-import { type Declared, readDeclarations } from "../plugins/declarations.ts";
+import { type Declared, declaredSchemas, readDeclarations } from "../plugins/declarations.ts";
 import { isStateForbidden, type RunningGateway } from "../running-gateway.ts";
 
 export interface Patient {
@@ -38,9 +38,10 @@ export interface StateView {
   readonly waits: readonly Waits[];
 }
 
-export async function gather(context: CommandContext, loaded: LoadedConfig): Promise<Patient> {
+export async function gather(context: CommandContext, read: LoadedConfig): Promise<Patient> {
   const stateDirectory = await context.stateDirectory();
-  const declared = await readDeclarations(loaded, stateDirectory, context.terminal);
+  const declared = await readDeclarations(read, stateDirectory, context.terminal);
+  const loaded = withSchemas(read, declaredSchemas(declared));
   const accounts = await configuredAccounts(loaded, declared, context.env);
   const gateway = await context.gateway().catch(nullIfForbidden);
   const [description, probes, state] = await Promise.all([

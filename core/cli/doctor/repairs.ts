@@ -3,11 +3,12 @@ import { type EditOptions, editConfig, renameConfigKey } from "../../config/edit
 import { getPath, parsePath, renderPath } from "../../config/path.ts";
 import type { MisnamedChannel } from "../../gateway/misnamed-channels.ts";
 import { pluginProblems } from "../config.ts";
+import { declaredSchemas } from "../plugins/declarations.ts";
 import type { Repair } from "./finding.ts";
 import type { Patient } from "./patient.ts";
 
 function editOptions({ context, declared }: Patient): EditOptions {
-  return { env: context.env, check: (config) => pluginProblems(declared, config, context) };
+  return { env: context.env, schemas: declaredSchemas(declared), check: (config) => pluginProblems(declared, config, context) };
 }
 
 /** Replaces the name by the id; if the list already contains the id, the name is only removed. */

@@ -41,7 +41,7 @@ export function addEvents(program: Command, add: Add, handle: Handle): void {
     .addOption(new Option("--outcome <outcome>", "only events with this outcome").choices(["failed"]).makeOptionMandatory())
     .option("--code <code>", "only events that failed for this reason, such as model_unreachable")
     .option("--since <time>", `only events since this time: ${sinceForms}`)
-    .option("--channel <id>", "only events from this channel; hooks: only webhooks and mails")
+    .option("--channel <id>", "only events from this channel; hooks: only webhooks")
     .option("--yes", "do not ask")
     .option("--dry-run", "only say how many there are")
     .action(handle(async () => (await import("./retry.ts")).retryEvents));

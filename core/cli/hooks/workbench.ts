@@ -9,7 +9,7 @@ import { trimSlashes } from "../../webhooks/mapping/address.ts";
 import type { HookMethod, Mapping, MappingTable } from "../../webhooks/mapping/compiled-mapping.ts";
 import type { MappedDeps } from "../../webhooks/mapping/plan-runs.ts";
 import type { CommandContext } from "../context.ts";
-import { readDeclarations, readyPlugins } from "../plugins/declarations.ts";
+import { loadDeclared, readyPlugins } from "../plugins/declarations.ts";
 import { openSandbox } from "../sandbox.ts";
 
 export interface Workbench {
@@ -21,13 +21,9 @@ export interface Workbench {
 }
 
 export async function openWorkbench(context: CommandContext): Promise<Workbench> {
-  const loaded = await context.load();
+  const { loaded, declared } = await loadDeclared(context);
   const { config } = loaded;
-  const { table, policies } = await compileHooks(
-    readyPlugins(await readDeclarations(loaded, await context.stateDirectory(), context.terminal)),
-    loaded,
-    context.env,
-  );
+  const { table, policies } = await compileHooks(readyPlugins(declared), loaded, context.env);
   const transforms = openSandbox(context, loaded);
   const deps: MappedDeps = {
     ...policies,

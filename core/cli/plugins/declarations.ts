@@ -1,15 +1,17 @@
 /** Reads what plugins declare, without setting them up, for commands that work while no gateway is running. */
 import { join } from "node:path";
 import type { PluginSchemas } from "../../config/plugin-schemas.ts";
-import type { CheckedConfig } from "../../config/reading/load.ts";
+import { type CheckedConfig, type LoadedConfig, withSchemas } from "../../config/reading/load.ts";
 import type { GatewayConfig } from "../../config/schema.ts";
 import { HostError, PluginError, reasonOf } from "../../contract/errors.ts";
-import { optionProblems, schemasOf } from "../../gateway/config-problems.ts";
+import { optionProblems } from "../../gateway/config-problems.ts";
 import { type PluginReport, usedStore } from "../../host/collect.ts";
 import { checkDeclaration } from "../../host/declare.ts";
 import { bundledPlugins, namedPlugin, type PluginSource, placeOf } from "../../host/find.ts";
 import { createLoader } from "../../host/load.ts";
+import { schemasOf, sectionsOf } from "../../host/schemas.ts";
 import type { PluginDefinition } from "../../sdk/contract.ts";
+import type { CommandContext } from "../context.ts";
 import { withProgress } from "../output/progress.ts";
 import type { Terminal } from "../output/terminal.ts";
 
@@ -69,9 +71,24 @@ function stateOf(definition: PluginDefinition, { bundled }: PluginSource, config
   };
 }
 
+/** The configuration, checked by what all plugins declare. */
+export async function loadDeclared(
+  context: CommandContext,
+): Promise<{ readonly loaded: LoadedConfig; readonly declared: readonly Declared[] }> {
+  const loaded = await context.load();
+  const declared = await readDeclarations(loaded, await context.stateDirectory(), context.terminal);
+  return { loaded: withSchemas(loaded, declaredSchemas(declared)), declared };
+}
+
 /** The plugins that a gateway would set up. */
 export function readyPlugins(declared: readonly Declared[]): readonly PluginDefinition[] {
   return declared.filter(({ state }) => state === "ready").flatMap(({ definition }) => definition ?? []);
+}
+
+/** The sections of plugins that are switched off: their paths, and the plugin of each. */
+export function offSections(declared: readonly Declared[]): ReadonlyMap<string, string> {
+  const off = declared.filter(({ state }) => state === "off").flatMap(({ definition }) => definition ?? []);
+  return new Map(off.flatMap((definition) => sectionsOf(definition).map((path) => [path, definition.id] as const)));
 }
 
 /** The schemas of all declared plugins, including those that are off. */

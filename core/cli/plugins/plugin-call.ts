@@ -1,24 +1,22 @@
 /** What a plugin's command receives. Each part is created when the command first uses it. */
-import { dirname, resolve } from "node:path";
-import { mcpServersOf, timezoneOf } from "../../config/agents.ts";
-import { createSecrets } from "../../config/secrets.ts";
+import { timezoneOf } from "../../config/agents.ts";
 import { programCommand } from "../../contract/command.ts";
 import { PluginError } from "../../contract/errors.ts";
 import type { Json } from "../../contract/types.ts";
 import { scopedStore } from "../../host/scope.ts";
 import { visible } from "../../log/visible.ts";
-import type { CliCall, PluginStore } from "../../sdk/contract.ts";
+import type { CliCall, PluginDefinition, PluginStore } from "../../sdk/contract.ts";
 import { createIds } from "../../state/ids.ts";
 import type { Store } from "../../state/store.ts";
 import type { CommandContext } from "../context.ts";
 import { createQuestions } from "../output/questions.ts";
 import type { RunningGateway } from "../running-gateway.ts";
+import { openOwnConfiguration, openSection } from "./own-configuration.ts";
 import { openPreset } from "./preset-section.ts";
 import { createSecretFiles } from "./secret-files.ts";
 
 interface Called {
-  readonly plugin: string;
-  readonly presets: readonly string[];
+  readonly definition: Pick<PluginDefinition, "id" | "presets" | "section">;
   readonly args: CliCall["args"];
   readonly options: CliCall["options"];
   readonly prepares: boolean;
@@ -31,9 +29,11 @@ const graceMs = 5_000;
 
 /** `close` releases what the command has opened. */
 export function openCall(context: CommandContext, called: Called): { readonly call: CliCall; close(): Promise<void> } {
-  const { plugin, presets, args, options, prepares, json } = called;
+  const { definition, args, options, prepares, json } = called;
+  const { id: plugin, presets = [], section } = definition;
   const { terminal, now } = context;
   let opened: Promise<Store> | undefined;
+  const own = openOwnConfiguration(context);
   const open = () => (opened ??= context.openState({ create: prepares }));
   /** Before the first start of a gateway the store is empty, and a command that only reads creates no state. */
   const isEmpty = async () => prepares && opened === undefined && !(await context.hasState());
@@ -58,15 +58,13 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
       return await work.finally(() => clearTimeout(timer));
     },
     preset(id) {
-      if (!presets.includes(id)) throw new PluginError("plugin_invalid", { plugin, reason: `it declares no preset ${id}` });
-      return openPreset(context, id);
+      if (!presets.some((preset) => preset.id === id))
+        throw new PluginError("plugin_invalid", { plugin, reason: `it declares no preset ${id}` });
+      return openPreset(context, id, own);
     },
-    async section(name) {
-      const { configFile, env } = context;
-      const { checkable } = await context.load();
-      const secrets = createSecrets({ env, directory: dirname(resolve(configFile.file)) });
-      const settings = (name === "mcpServers" ? mcpServersOf(checkable) : checkable[name]) as unknown as Json | undefined;
-      return { settings: () => settings, secret: (value, path) => secrets.resolve(value, path) };
+    async section(key) {
+      if (section?.key !== key) throw new PluginError("plugin_invalid", { plugin, reason: `it declares no section ${key}` });
+      return (await openSection(section, own)) as never;
     },
     timezone: async () => timezoneOf((await context.load()).checkable),
     secretFiles: createSecretFiles({ plugin, stateDirectory: context.stateDirectory }),

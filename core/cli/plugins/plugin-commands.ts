@@ -5,7 +5,7 @@ import { programCommand } from "../../contract/command.ts";
 import { asSentence, reasonOf } from "../../contract/errors.ts";
 import { bundledPlugins, namedPlugin, type PluginSource } from "../../host/find.ts";
 import { type CommandOutline, readOutline } from "../../host/outline.ts";
-import type { CliCommand, CliDefinition } from "../../sdk/contract.ts";
+import type { CliCommand, CliDefinition, PluginDefinition } from "../../sdk/contract.ts";
 import type { CommandContext } from "../context.ts";
 import { type Add, group, type Handle } from "../declare.ts";
 import { parserOf } from "./plugin-options.ts";
@@ -15,9 +15,7 @@ type Note = (text: string) => void;
 const overviewMs = 3_000;
 
 interface PluginCommands {
-  readonly plugin: string;
-  /** Ids of the presets that it declares. */
-  readonly presets: readonly string[];
+  readonly definition: PluginDefinition;
   readonly cli: CliDefinition;
 }
 
@@ -87,15 +85,15 @@ async function loadCommands(
     // The overview does not wait long for a plugin that may have no commands.
     const loadMs = word === undefined ? overviewMs : pluginDeadlines.load;
     const loading = createLoader({ cacheDirectory, fresh: false, loadMs }).load(source);
-    const { id, cli, presets = [] } = checkDeclaration(source.name, await withProgress(source.name, loading, note, loadMs));
-    return cli === undefined ? undefined : { plugin: id, presets: presets.map((preset) => preset.id), cli };
+    const definition = checkDeclaration(source.name, await withProgress(source.name, loading, note, loadMs));
+    return definition.cli === undefined ? undefined : { definition, cli: definition.cli };
   } catch (error) {
     onFailure(asSentence(reasonOf(error)));
     return undefined;
   }
 }
 
-function addCommands(program: Command, { plugin, presets, cli }: PluginCommands, add: Add, handle: Handle): void {
+function addCommands(program: Command, { definition, cli }: PluginCommands, add: Add, handle: Handle): void {
   // Texts may be missing, because plugins run without a type check.
   const { summary: about = "" } = cli as Partial<CliDefinition>;
   const parent = group(program, cli.name, about, `${programCommand} ${cli.name} ${cli.commands[0]?.example ?? ""}`.trimEnd());
@@ -116,7 +114,7 @@ function addCommands(program: Command, { plugin, presets, cli }: PluginCommands,
       json: true,
     });
     for (const option of command.options ?? []) added.addOption(parserOf(option));
-    const asked = { plugin, doing: `${programCommand} ${cli.name} ${command.name}` };
-    added.action(handle(async () => (await import("./plugin-run.ts")).runnerOf(asked, command, presets)));
+    const asked = { plugin: definition.id, doing: `${programCommand} ${cli.name} ${command.name}` };
+    added.action(handle(async () => (await import("./plugin-run.ts")).runnerOf(asked, command, definition)));
   }
 }

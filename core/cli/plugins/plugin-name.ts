@@ -1,5 +1,6 @@
 /** The name of a new plugin: its package, its id, its key in the configuration. */
 import { isBuiltin } from "node:module";
+import { coreKeys } from "../../config/plugin-schemas.ts";
 import { HostError } from "../../contract/errors.ts";
 import { product } from "../../contract/product.ts";
 import { bundledPlugins, bundledStores } from "../../host/find.ts";
@@ -23,6 +24,7 @@ function problemOf(name: string, kind: string): string | undefined {
   if (isBuiltin(name)) return "a Node module uses it";
   if (name === product.packageName || reserved.includes(name)) return "the gateway uses it itself";
   if (kind === "preset" && reservedOfPresets.includes(name)) return "the hooks of the gateway use it";
+  if (kind === "plugin" && coreKeys("top").includes(wordsOf(name).section)) return "the configuration of the gateway uses it";
   return undefined;
 }
 
@@ -34,6 +36,8 @@ export function wordsOf(name: string) {
     title: words.charAt(0).toUpperCase() + words.slice(1),
     /** A chat command, at most 32 characters. */
     command: name.replaceAll("-", "_").slice(0, 32),
+    /** A key of the configuration. */
+    section: name.replace(/-([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()),
     /** Begins the names of environment variables. */
     variable: name.replaceAll("-", "_").toUpperCase(),
   };

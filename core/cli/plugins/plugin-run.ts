@@ -11,13 +11,15 @@ import { givenOptions } from "./plugin-options.ts";
 
 type Parsed = Readonly<Record<string, unknown>> & { readonly json?: boolean };
 
-/** `presets`: ids of the presets that the plugin declares. */
-export function runnerOf(asked: Asked, command: CliCommand, presets: readonly string[]): Run<readonly (string | undefined)[], Parsed> {
+export function runnerOf(
+  asked: Asked,
+  command: CliCommand,
+  definition: Parameters<typeof openCall>[1]["definition"],
+): Run<readonly (string | undefined)[], Parsed> {
   return async (context, args, parsed) => {
     const json = parsed.json === true;
     const { call, close } = openCall(context, {
-      plugin: asked.plugin,
-      presets,
+      definition,
       args,
       options: givenOptions(command.options, parsed),
       prepares: command.prepares === true,

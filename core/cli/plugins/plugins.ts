@@ -12,6 +12,8 @@ export interface Listed {
   readonly state: string;
   readonly reason?: string;
   readonly hint?: string;
+  /** Sections that it declares and has not asked for. */
+  readonly unread?: readonly string[];
   readonly isolation?: "worker";
   readonly worker?: WorkerReport;
   /** The stations it taps and its routes; known only if a gateway is running. */

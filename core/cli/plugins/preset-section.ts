@@ -1,59 +1,42 @@
 /** The section of a preset in the configuration. Commands of its plugin can read and change this section only. */
 import { randomBytes } from "node:crypto";
 import { closeSync, existsSync, mkdirSync, openSync, rmSync, statSync, writeSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
-import { editConfig } from "../../config/editing/edit.ts";
+import { dirname, join } from "node:path";
 import { getPath } from "../../config/path.ts";
 import type { LoadedConfig } from "../../config/reading/load.ts";
-import { createSecrets } from "../../config/secrets.ts";
 import { HostError, reasonOf } from "../../contract/errors.ts";
 import type { Json } from "../../contract/types.ts";
 import { compileHooks } from "../../gateway/hook-problems.ts";
 import type { CliCall } from "../../sdk/contract.ts";
 import { ownLike } from "../../state/directory.ts";
 import { parseBasePath } from "../../webhooks/mapping/address.ts";
-import { pluginProblems } from "../config.ts";
 import type { CommandContext } from "../context.ts";
-import { type Declared, readDeclarations, readyPlugins } from "./declarations.ts";
+import { type Declared, readyPlugins } from "./declarations.ts";
+import type { OwnConfiguration } from "./own-configuration.ts";
 
 type CliPreset = ReturnType<CliCall["preset"]>;
 
 const tokenFileName = "hook-token";
 const tokenBytes = 32;
 
-export function openPreset(context: CommandContext, id: string): CliPreset {
-  const { configFile, env, terminal } = context;
-  let declared: Promise<readonly Declared[]> | undefined;
-  const declarations = async (loaded: LoadedConfig) => {
-    declared ??= readDeclarations(loaded, await context.stateDirectory(), terminal);
-    return await declared;
-  };
-  const secrets = createSecrets({ env, directory: dirname(resolve(configFile.file)) });
-
-  async function edit(path: readonly string[], value: unknown): Promise<boolean> {
-    const known = await declarations(await context.load());
-    const check: NonNullable<Parameters<typeof editConfig>[3]>["check"] = (checked) => pluginProblems(known, checked, context);
-    return (await editConfig(configFile.file, path, value, { env, check })).changed;
-  }
-
+export function openPreset(context: CommandContext, id: string, own: OwnConfiguration): CliPreset {
+  const { configFile, env } = context;
+  const { load, declared, edit, secrets } = own;
   return {
     async settings() {
-      const { checkable } = await context.load();
+      const { checkable } = await load();
       return getPath(checkable.hooks, [id]) as Json | undefined;
     },
     secret: (value, key) => secrets.resolve(value, `hooks.${id}.${key}`),
     async token() {
-      const { token } = (await context.load()).checkable.hooks;
+      const { token } = (await load()).checkable.hooks;
       if (token === undefined) throw new HostError("secret_unavailable", { path: "hooks.token", reason: "it is not set" });
       return secrets.resolve(token, "hooks.token");
     },
-    async hooks() {
-      const loaded = await context.load();
-      return await hooksOf(id, { loaded, declared: await declarations(loaded), env });
-    },
+    hooks: async () => await hooksOf(id, { loaded: await load(), declared: await declared(), env }),
     set: (path, value) => edit(["hooks", id, ...path], value),
     async enableHooks() {
-      const { checkable } = await context.load();
+      const { checkable } = await load();
       const { token, enabled } = checkable.hooks;
       // Written before the server is enabled, because an enabled server without a token is an error.
       const tokenFile =

@@ -203,37 +203,6 @@ function checkTransforms(draft: Draft, directory: string): readonly PlacedProble
 
 const timeZoneHint = "Write a name of the IANA database, such as Europe/Berlin or UTC.";
 
-/** A server that cannot be reached is left out, so that no other one is taken for it. */
-function checkMcpServers(at: readonly Segment[], servers: Draft["agents"]["defaults"]["mcpServers"] = {}): readonly PlacedProblem[] {
-  return Object.entries(servers).flatMap(([name, server]) => {
-    const problem = mcpServerProblem(server);
-    if (problem === undefined) return sendsKeyInTheClear(server) ? [warning([...at, name, "url"], ...keyInTheClear)] : [];
-    delete servers[name];
-    return [error([...at, name], ...problem)];
-  });
-}
-
-type McpServer = NonNullable<Draft["agents"]["defaults"]["mcpServers"]>[string];
-
-function mcpServerProblem({ command, url, type }: Pick<McpServer, "command" | "url" | "type">): readonly [string, string] | undefined {
-  if (command === undefined && url === undefined)
-    return ["has neither a command nor a url", "Set command to the program that speaks MCP, or url to the address of the server."];
-  if (command !== undefined && url !== undefined) return ["has both a command and a url", "Remove one of them."];
-  if (type === undefined || (type === "stdio") === (command !== undefined)) return undefined;
-  return [`has the type ${type}, which does not fit its ${command === undefined ? "url" : "command"}`, "Remove type, or correct it."];
-}
-
-const keyInTheClear = [
-  "sends the headers of the server, such as a key, without encryption to another machine",
-  "Use https, or a server on this machine.",
-] as const;
-
-function sendsKeyInTheClear({ url = "", headers = {} }: Pick<McpServer, "url" | "headers">): boolean {
-  const address = URL.parse(url);
-  if (address?.protocol !== "http:" || Object.keys(headers).length === 0) return false;
-  return !/^(?:127(?:\.\d{1,3}){3}|\[::1\]|(?:.*\.)?localhost)$/.test(address.hostname);
-}
-
 function checkAgents(draft: Draft, { indexOf, directory }: RuleContext): readonly PlacedProblem[] {
   const ids = new Set<string>();
   const { defaults, list } = draft.agents;
@@ -241,11 +210,6 @@ function checkAgents(draft: Draft, { indexOf, directory }: RuleContext): readonl
     ...missingWorkspace(["agents", "defaults"], defaults.workspace, directory),
     ...list.flatMap(({ workspace }, index) => missingWorkspace(["agents", "list", indexOf(list, index)], workspace, directory)),
   ];
-  for (const [at, { mcpServers }] of [
-    [["agents", "defaults"], defaults] as const,
-    ...list.map((agent, index) => [["agents", "list", indexOf(list, index)], agent] as const),
-  ])
-    problems.push(...checkMcpServers([...at, "mcpServers"], mcpServers));
   draft.agents.list = list.filter((agent, index) => {
     if (!ids.has(agent.id)) return ids.add(agent.id);
     problems.push(error(["agents", "list", indexOf(list, index), "id"], `is ${JSON.stringify(agent.id)}, which another agent already has`));

@@ -31,5 +31,6 @@ function propertyIn(schema: SchemaNode, key: string): SchemaNode {
     const inner = propertyOf(one, key);
     if (inner !== undefined) return inner;
   }
-  return {};
+  // A key that a plugin may declare, while no plugin is known: it may be a secret.
+  return schema.additionalProperties === true ? { secret: true } : {};
 }

@@ -226,9 +226,12 @@ function walkFreeKey(schema: SchemaNode, key: string, value: unknown, to: Walk):
   if (kept) return cloneJson(value);
   const elsewhere = to.at.length === to.root ? (to.options.known ?? []) : [];
   const meant = schema.synonyms !== undefined && Object.hasOwn(schema.synonyms, key) ? `Did you mean ${schema.synonyms[key]}?` : undefined;
-  report(child, "warning", "this key is not known", meant ?? suggestKey(key, [...Object.keys(schema.properties ?? {}), ...elsewhere]));
+  const nearest = meant ?? suggestKey(key, [...Object.keys(schema.properties ?? {}), ...elsewhere]);
+  report(child, "warning", "this key is not known", nearest ?? (schema.isExtended === true ? undeclared : undefined));
   return absent;
 }
+
+const undeclared = "No plugin that is loaded declares it. Name the plugin that does in plugins.load, or remove the key.";
 
 function walkUnion(schema: SchemaNode, branches: readonly SchemaNode[], value: unknown, to: Walk): unknown {
   const tries = branches.map((branch) => {

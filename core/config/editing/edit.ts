@@ -6,6 +6,7 @@ import { basename, dirname, join, resolve } from "node:path";
 import { HostError, reasonOf } from "../../contract/index.ts";
 import { isRecord } from "../checking/validate.ts";
 import { forbiddenKeys, getPath, parsePath, renderPath, type Segment } from "../path.ts";
+import type { PluginSchemas } from "../plugin-schemas.ts";
 import type { Problem } from "../problem.ts";
 import { parseDocument } from "../reading/document.ts";
 import { readConfigText } from "../reading/file.ts";
@@ -16,6 +17,8 @@ import { editText, renameKey } from "./edit-text.ts";
 export interface EditOptions {
   /** Environment for secrets that name a variable. Default: that of the process. */
   readonly env?: Environment;
+  /** What the plugins declare. Without it, an error in what a plugin declares is not noticed. */
+  readonly schemas?: PluginSchemas;
   /** Returns further problems of a configuration, such as those found by plugin schemas. */
   readonly check?: (config: CheckedConfig) => readonly Problem[] | Promise<readonly Problem[]>;
 }
@@ -162,7 +165,7 @@ function sorted(value: unknown): unknown {
 
 async function newProblems(before: string, after: string, file: string, options: EditOptions): Promise<readonly Problem[]> {
   const problemsOf = async (text: string) => {
-    const checked = checkConfig({ text, file, env: options.env ?? process.env });
+    const checked = checkConfig({ text, file, env: options.env ?? process.env, schemas: options.schemas });
     return [...checked.problems, ...((await options.check?.(checked)) ?? [])];
   };
   const known = new Set((await problemsOf(before)).map(identity));

@@ -30,16 +30,17 @@ export function createConfigEditor(options: {
 }): ConfigEditor {
   const { file, config, schemas } = options;
   // Only new problems reject an edit. Existing ones, which the operator wrote by hand, do not.
-  const edit: EditOptions = {
+  const edit = (): EditOptions => ({
     ...options.edit,
+    schemas: schemas(),
     check: async (checked) => [...((await options.edit.check?.(checked)) ?? []), ...modelsOutsideList(checked.config)],
-  };
+  });
 
   async function write(path: string, value: unknown, place: ChatPlace): Promise<EditResult> {
     const segments = parsePath(path) ?? [];
     const key = notChatWritable(wholeSchema(schemas()), { path: segments, value, config: config(), place });
     if (key !== undefined) throw new HostError("config_not_from_chat", { path: key || path });
-    return await editConfig(file, segments, value, edit);
+    return await editConfig(file, segments, value, edit());
   }
 
   return {

@@ -3,14 +3,18 @@
  */
 
 import { isRecord } from "../checking/validate.ts";
-import { configSchema, type GatewayConfig } from "../schema.ts";
-import { nodeOf, propertyOf, type SchemaNode } from "../schema-node.ts";
+import { type PluginSchemas, withDeclared } from "../plugin-schemas.ts";
+import type { GatewayConfig } from "../schema.ts";
+import { propertyOf, type SchemaNode } from "../schema-node.ts";
 import type { Secrets } from "../secrets.ts";
 import { branchFor, itemsOf } from "../showing/redact.ts";
 
-/** Resolves every secret of the core schema. Secrets of channels and plugins are resolved at their setup, by their own schemas. */
-export function rememberSecrets(config: GatewayConfig, secrets: Secrets): void {
-  walk(config, nodeOf(configSchema), (value) => {
+/**
+ * Resolves every secret of the core schema, and of the sections that plugins declare. Secrets of channels and of plugins' options are
+ * resolved at their setup, by their own schemas.
+ */
+export function rememberSecrets(config: GatewayConfig, secrets: Secrets, schemas?: PluginSchemas): void {
+  walk(config, withDeclared(schemas), (value) => {
     try {
       secrets.resolve(value, "");
     } catch {

@@ -2,6 +2,7 @@
 
 import { isRecord } from "../checking/validate.ts";
 import { getPath, parsePath, renderPath, type Segment } from "../path.ts";
+import type { PluginSchemas } from "../plugin-schemas.ts";
 import type { Problem } from "../problem.ts";
 import type { Environment } from "../secrets.ts";
 import { type CheckedConfig, checkConfig } from "./load.ts";
@@ -17,12 +18,14 @@ export interface LastGood {
 
 interface Options {
   readonly env: Environment;
+  readonly schemas?: PluginSchemas | undefined;
   /** Returns all problems of a configuration, including those that only plugins detect. */
   readonly problemsOf: (checked: CheckedConfig) => Promise<readonly Problem[]>;
 }
 
 /** Combines the new file with the last valid sections; `undefined` if no section could be kept. */
-export async function keepLastGood(fresh: CheckedConfig, last: CheckedConfig, { env, problemsOf }: Options): Promise<LastGood | undefined> {
+export async function keepLastGood(fresh: CheckedConfig, last: CheckedConfig, options: Options): Promise<LastGood | undefined> {
+  const { env, schemas, problemsOf } = options;
   const errors = errorsOf(await problemsOf(fresh));
   if (errors.length === 0) return undefined;
   const errorsBefore = errorsOf(await problemsOf(last));
@@ -33,7 +36,7 @@ export async function keepLastGood(fresh: CheckedConfig, last: CheckedConfig, { 
   const kept = outer.filter((section) => !before.has(section) && stay(fresh, last, section, before) !== undefined);
   if (kept.length === 0) return undefined;
   const written = kept.reduce((value, section) => stay({ written: value }, last, section, before) ?? value, fresh.written);
-  const checked = checkConfig({ text: JSON.stringify(written), file: fresh.file, env });
+  const checked = checkConfig({ text: JSON.stringify(written), file: fresh.file, env, schemas });
   const refused = errors.filter((problem) =>
     kept.some((section) => sectionOf(problem) === section || isBelow(sectionOf(problem), section)),
   );

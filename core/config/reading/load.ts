@@ -9,10 +9,10 @@ import { unexpanded } from "../checking/unexpanded.ts";
 import { checkValue, isRecord, type PlacedProblem } from "../checking/validate.ts";
 import { type DamagedDocument, parseDamaged } from "../damaged.ts";
 import { forbiddenKeys, getPath, parsePath, renderPath, type Segment } from "../path.ts";
+import { type PluginSchemas, withDeclared } from "../plugin-schemas.ts";
 import type { Problem } from "../problem.ts";
-import { presetSchema } from "../schema/hooks.ts";
 import { configSchema, type Draft, type GatewayConfig } from "../schema.ts";
-import { nodeOf, type SchemaNode, withProperties } from "../schema-node.ts";
+import { isMap, nodeOf } from "../schema-node.ts";
 import { createSecrets, type Environment } from "../secrets.ts";
 import { digestOf } from "./digest.ts";
 import { type ConfigDocument, type Position, parseDocument } from "./document.ts";
@@ -31,7 +31,8 @@ export interface LoadedConfig {
   readonly config: GatewayConfig;
   readonly problems: readonly Problem[];
   /**
-   * Sections disabled by an error: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`, `plugins.entries.<id>`.
+   * Sections disabled by an error: `hooks`, `hooks.mappings[n]`, `channels.<id>`, `channels.<id>.accounts.<id>`, `plugins.entries.<id>`, and
+   * the section of a plugin, or one entry of it where it is a map.
    */
   readonly disabled: ReadonlySet<string>;
   /** The file's own value, unchecked. */
@@ -42,6 +43,8 @@ export interface LoadedConfig {
   readonly checkable: GatewayConfig;
   /** Position of a value in the file, or of its nearest parent. An account's value may be set at the channel's root. */
   locate(path: string): Position | undefined;
+  /** Checks the same text again; see `withSchemas`. */
+  recheck(schemas: PluginSchemas): CheckedConfig;
 }
 
 /**
@@ -52,13 +55,23 @@ export async function loadConfig(options: {
   readonly file: string;
   readonly named?: boolean;
   readonly env: Environment;
+  readonly schemas?: PluginSchemas | undefined;
 }): Promise<LoadedConfig> {
   const file = resolve(options.file);
   const text = await readConfigText(file);
   if (text === undefined && options.named !== false) throw new HostError("config_missing", { file });
   const found = text !== undefined;
-  const checked = checkConfig({ text: text ?? "", file, env: options.env });
+  const checked = checkConfig({ text: text ?? "", file, env: options.env, schemas: options.schemas });
   return { ...checked, ...(found && checked.isEmpty && { problems: [emptyFile] }), found, digest: digestOf(text) };
+}
+
+/**
+ * The same configuration, checked by what plugins declare as well. Before that, the keys that a plugin may declare are as they are in the
+ * file: which plugins there are is known only from the configuration.
+ */
+export function withSchemas<T extends CheckedConfig>(checked: T, schemas: PluginSchemas): T {
+  const { problems, ...again } = checked.recheck(schemas);
+  return { ...checked, ...again, problems: checked.isEmpty ? checked.problems : problems, locate: checked.locate };
 }
 
 /**
@@ -104,12 +117,15 @@ interface ConfigSource {
   readonly text: string;
   readonly file: string;
   readonly env: Environment;
+  /** What plugins declare; absent while it is not known. */
+  readonly schemas?: PluginSchemas | undefined;
 }
 
 /** `complete: false` means that values are missing, so that rules between values would report false problems. */
 function checkDocument(document: ConfigDocument, from: ConfigSource, { complete }: { readonly complete: boolean }): CheckedConfig {
   const directory = dirname(from.file);
-  const schema = schemaFor(document.value);
+  const { schemas } = from;
+  const schema = withDeclared(schemas, presetsIn(document.value));
   const { value, problems, indexOf } = checkValue(schema, document.value, []);
   const draft = value as Draft;
   const secrets = createSecrets({ env: from.env, directory });
@@ -122,10 +138,10 @@ function checkDocument(document: ConfigDocument, from: ConfigSource, { complete 
     ...(complete ? [...checkRules(draft, { directory, secrets, indexOf }), ...checkModels(draft, { secrets, indexOf })].filter(isNew) : []),
     ...unexpanded(beside, [], schema),
   ];
-  const placed = [...document.problems, ...all.map((problem) => place(problem, document))];
+  const placed = [...document.problems, ...all.map((problem) => place(problem, document, schemas?.sections))];
   const disabled = new Set(placed.flatMap((problem) => problem.section ?? []));
   const checkable = deepFreeze(structuredClone(draft)) as GatewayConfig;
-  switchOff(draft, disabled);
+  switchOff(draft, disabled, schemas?.sections);
   return {
     file: from.file,
     directory,
@@ -136,50 +152,59 @@ function checkDocument(document: ConfigDocument, from: ConfigSource, { complete 
     problems: placed.sort((a, b) => (a.line ?? 0) - (b.line ?? 0)),
     disabled,
     locate: (path) => locateLoosely(document, parsePath(path) ?? []),
+    recheck: (declared) => checkDocument(document, { ...from, schemas: declared }, { complete }),
   };
 }
 
-/** No schema knows the presets, which plugins provide. Each preset named in the file has its settings in `hooks`, under its name. */
-function schemaFor(value: unknown): SchemaNode {
+/** The names of the presets in the file, whose settings are in `hooks` under these names. Their plugins may be missing. */
+function presetsIn(value: unknown): readonly string[] {
   const named = getPath(value, ["hooks", "presets"]);
-  const names = Array.isArray(named) ? named.filter((name): name is string => typeof name === "string" && !forbiddenKeys.has(name)) : [];
-  const schema = nodeOf(configSchema);
-  if (names.length === 0) return schema;
-  const settings = Object.fromEntries(names.map((name) => [name, nodeOf(presetSchema)]));
-  const hooks = withProperties(nodeOf(configSchema.properties.hooks), settings);
-  return { ...schema, properties: { ...schema.properties, hooks } };
+  return Array.isArray(named) ? named.filter((name): name is string => typeof name === "string" && !forbiddenKeys.has(name)) : [];
 }
 
 const isAbove = (at: readonly Segment[], inner: readonly Segment[]) => at.every((segment, index) => segment === inner[index]);
 
-function place(problem: PlacedProblem, document: ConfigDocument): Problem {
+type Sections = PluginSchemas["sections"];
+
+function place(problem: PlacedProblem, document: ConfigDocument, sections: Sections): Problem {
   const { at, ...rest } = problem;
-  const section = problem.severity === "error" ? (problem.section ?? sectionOf(at)) : undefined;
+  const section = problem.severity === "error" ? (problem.section ?? sectionOf(at, sections)) : undefined;
   return { ...rest, ...(section === undefined ? {} : { section }), ...document.locate(at) };
 }
 
 /** The section that an error disables; `undefined` for the rest of the configuration, where a default replaces the value. */
-function sectionOf(at: readonly Segment[]): string | undefined {
+function sectionOf(at: readonly Segment[], sections: Sections = {}): string | undefined {
   // An invalid mapping is left out alone; if an entry is not even an object, it is unknown which mapping was meant.
   if (at[0] === "hooks") return at[1] === "mappings" && at.length > 3 ? renderPath(at.slice(0, 3)) : "hooks";
   // A mistake in one account does not stop the others. A mistake in options that all accounts inherit stops the channel.
   if (at[0] === "channels" && at.length > 1) return renderPath(at.slice(0, at[2] === "accounts" && at.length > 3 ? 4 : 2));
-  if (at[0] === "schedules" && at.length > 1) return renderPath(at.slice(0, 2));
   if (at[0] === "plugins" && at[1] === "entries" && at.length > 2) return renderPath(at.slice(0, 3));
-  return undefined;
+  const [key = ""] = at;
+  const declared = Object.hasOwn(sections, key) ? sections[key] : undefined;
+  if (declared === undefined) return undefined;
+  // Only its plugin knows whether a part of a section may be missing. The entries of a map do not depend on each other.
+  if (!isMap(nodeOf(declared))) return String(key);
+  return at.length > 1 ? renderPath(at.slice(0, 2)) : undefined;
 }
 
 // Sections are also disabled in the values, so that code which only reads `enabled` starts nothing that is broken.
-function switchOff(draft: Draft, disabled: ReadonlySet<string>): void {
+function switchOff(draft: Draft, disabled: ReadonlySet<string>, sections: Sections = {}): void {
   if (disabled.has("hooks")) draft.hooks = checkValue(nodeOf(configSchema.properties.hooks), {}, []).value as Draft["hooks"];
   for (const [id, channel] of Object.entries(draft.channels)) {
     if (disabled.has(renderPath(["channels", id]))) channel.enabled = false;
   }
   for (const section of disabled) {
-    const [top, entries, id] = parsePath(section) ?? [];
+    const [top = "", entries, id] = parsePath(section) ?? [];
     if (top === "plugins" && entries === "entries" && id !== undefined)
       draft.plugins.entries[id] = { enabled: false, isolation: "inline", options: {} };
+    if (Object.hasOwn(sections, top)) leaveOut(draft as unknown as Record<string, unknown>, top, entries);
   }
+}
+
+function leaveOut(draft: Record<string, unknown>, key: string | number, entry: Segment | undefined): void {
+  const section = draft[key] as Record<string, unknown> | undefined;
+  if (entry === undefined) delete draft[key];
+  else if (section !== undefined) delete section[entry];
 }
 
 function locateLoosely(document: ConfigDocument, at: readonly Segment[]): Position | undefined {

@@ -7,6 +7,7 @@ import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { HostError, reasonOf } from "../../contract/index.ts";
 import { onEvent } from "../../listeners/index.ts";
+import type { PluginSchemas } from "../plugin-schemas.ts";
 import type { Environment } from "../secrets.ts";
 import { digestOf } from "./digest.ts";
 import { readConfigText } from "./file.ts";
@@ -20,6 +21,8 @@ export interface WatchOptions {
   /** Stops watching when aborted. */
   readonly signal: AbortSignal;
   readonly env?: Environment;
+  /** What the plugins declare now. */
+  readonly schemas?: () => PluginSchemas | undefined;
   /** `digest` of the configuration that the caller loaded, so that earlier changes are reported too. Default: that of the current file. */
   readonly digest?: string;
   /** Whether the file of that configuration has no value. If it has one, a file without a value is reported as an error. */
@@ -40,7 +43,7 @@ export function watchConfig(
   onChange: (change: ConfigChange) => void | Promise<void>,
   options: WatchOptions,
 ): () => Promise<void> {
-  const { signal, env = process.env, debounceMs = 100, pollMs = 2_000 } = options;
+  const { signal, env = process.env, schemas, debounceMs = 100, pollMs = 2_000 } = options;
   const path = resolve(file);
   let digest = options.digest;
   let { isEmpty = false } = options;
@@ -75,7 +78,7 @@ export function watchConfig(
     digest = next;
     if (first) return;
     try {
-      const loaded = await loadConfig({ file: path, env });
+      const loaded = await loadConfig({ file: path, env, schemas: schemas?.() });
       digest = loaded.digest;
       requireValue(loaded, { isEmpty });
       isEmpty = loaded.isEmpty;

@@ -1,7 +1,6 @@
 import Type from "typebox";
 import { annotate, chatWritable } from "./annotations.ts";
 import { budgetSchema } from "./budget.ts";
-import { mcpServersSchema } from "./mcp-servers.ts";
 
 export const thinkingSchema = (description: string) => Type.Enum(["off", "minimal", "low", "medium", "high", "max"], { description });
 
@@ -142,7 +141,6 @@ const common = {
   systemPrompt: Type.Optional(Type.String({ ...chatWritable, minLength: 1, description: "Instructions of the agent." })),
   skills: Type.Optional(skillsSchema),
   tools: Type.Optional(toolsSchema),
-  mcpServers: Type.Optional(mcpServersSchema),
   budget: budgetSchema,
 };
 
@@ -157,7 +155,7 @@ const defaultsSchema = Type.Object(
       Type.String({
         minLength: 1,
         description:
-          "IANA time zone of schedules and reminders, such as Europe/Berlin. Default: the host's. A sender's own (/timezone) takes precedence.",
+          "IANA time zone of set times, such as those of reminders: Europe/Berlin. Default: the host's. A sender's own (/timezone) takes precedence.",
       }),
     ),
     heartbeat: heartbeatSchema,

@@ -18,6 +18,8 @@ export interface Annotations {
   readonly entriesAdmit?: true;
   /** One invalid key invalidates the whole object, because part of it would mean something else. */
   readonly whole?: true;
+  /** Plugins add keys to this object, so an unknown key may be that of a plugin that is missing. */
+  readonly isExtended?: true;
   /** Keys that other programs use for the same thing, and what they are called here. */
   readonly synonyms?: Readonly<Record<string, string>>;
 }

@@ -3,7 +3,6 @@ import { thinkingSchema } from "./agents.ts";
 import { previousTokenSchema, secretSchema, secretsSchema } from "./annotations.ts";
 import { matchSchema } from "./hook-match.ts";
 import { challengeSchema, signatureSchema } from "./hook-senders.ts";
-import { gmailAccountsSchema, gmailMailbox, imapAccountsSchema } from "./mail.ts";
 
 const wakeMode = Type.Enum(["now", "next-heartbeat"], {
   description: "now: a heartbeat at once. next-heartbeat: wait for the next periodic one.",
@@ -102,31 +101,21 @@ export const mappingSchema = Type.Object(
   { description: "Turns matching requests into an action." },
 );
 
-/** Settings for all mappings of a preset, set under the preset's name. */
-const ofPreset = {
-  ...direction,
-  instructions: Type.Optional(Type.String(instructions)),
-  model: Type.Optional(Type.String({ minLength: 1, description: "Model of the runs." })),
-  thinking: Type.Optional(thinkingSchema("How much the model thinks in these runs.")),
-  allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: "true omits the wrapper around content from outside." })),
-  signature: Type.Optional(
-    Type.Object(signatureSchema.properties, {
-      description: "Replaces the hook token on the path of the preset; checked on the raw body.",
-    }),
-  ),
-};
-
-/** The settings of a preset without a schema of its own in this file. */
-export const presetSchema = Type.Object(ofPreset, { description: "Settings of a preset." });
-
-const gmailSchema = Type.Object(
-  { ...gmailMailbox, accounts: gmailAccountsSchema, ...ofPreset },
-  { description: "Mailboxes of Gmail that the gateway watches, and the preset `gmail`. A mailbox enables the preset." },
-);
-
-const imapSchema = Type.Object(
-  { accounts: imapAccountsSchema, ...ofPreset },
-  { description: "Mailboxes that the gateway watches by IMAP. They enable the preset `imap`." },
+/** Settings for all mappings of a preset, set under the preset's name. Its plugin may declare more. */
+export const presetSchema = Type.Object(
+  {
+    ...direction,
+    instructions: Type.Optional(Type.String(instructions)),
+    model: Type.Optional(Type.String({ minLength: 1, description: "Model of the runs." })),
+    thinking: Type.Optional(thinkingSchema("How much the model thinks in these runs.")),
+    allowUnsafeExternalContent: Type.Optional(Type.Boolean({ description: "true omits the wrapper around content from outside." })),
+    signature: Type.Optional(
+      Type.Object(signatureSchema.properties, {
+        description: "Replaces the hook token on the path of the preset; checked on the raw body.",
+      }),
+    ),
+  },
+  { description: "Settings of a preset." },
 );
 
 export const hooksSchema = Type.Object(
@@ -188,8 +177,6 @@ export const hooksSchema = Type.Object(
       default: false,
       description: "Whether a holder of the hook token may read the agent's replies.",
     }),
-    gmail: Type.Optional(gmailSchema),
-    imap: Type.Optional(imapSchema),
   },
   { default: {}, description: "The hook server." },
 );

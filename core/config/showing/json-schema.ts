@@ -7,7 +7,9 @@ export function renderJsonSchema(schemas: PluginSchemas = {}): Readonly<Record<s
   return { $schema: "https://json-schema.org/draft/2020-12/schema", ...forEditors(wholeSchema(schemas)) };
 }
 
-const ours: ReadonlySet<string> = new Set(["secret", "file", "fallback", "whole", "expects", "chatWritable", "entriesAdmit"]);
+const ours: ReadonlySet<string> = new Set([
+  ...["secret", "file", "protectsSecrets", "fallback", "whole", "expects", "chatWritable", "entriesAdmit", "isExtended", "synonyms"],
+]);
 
 function forEditors(schema: SchemaNode): Record<string, unknown> {
   const printed: Record<string, unknown> = {};

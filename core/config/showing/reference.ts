@@ -1,22 +1,20 @@
-/** Generates the tables of keys in README.md from the schema. Run `node core/config/showing/reference.ts` to write them. */
-import { readFileSync, writeFileSync } from "node:fs";
-import { fileURLToPath } from "node:url";
+/** Generates the tables of keys in README.md from the schemas. */
 import { describeAllowed } from "../checking/describe.ts";
+import { type PluginSchemas, withDeclared } from "../plugin-schemas.ts";
 import { accessSchema } from "../schema/channels.ts";
-import { configSchema } from "../schema.ts";
 import { nodeOf, type SchemaNode } from "../schema-node.ts";
 
 const begin = "<!-- keys: begin -->";
 const end = "<!-- keys: end -->";
 
-/** Returns the README with regenerated tables. */
-export function renderReference(readme: string): string {
+/** Returns the README with regenerated tables: the gateway's own keys, and those that plugins declare beside them. */
+export function renderReference(readme: string, schemas: PluginSchemas): string {
   const before = readme.slice(0, readme.indexOf(begin) + begin.length);
-  return `${before}\n\n${renderTables()}\n${readme.slice(readme.indexOf(end))}`;
+  return `${before}\n\n${renderTables(schemas)}\n${readme.slice(readme.indexOf(end))}`;
 }
 
-function renderTables(): string {
-  const sections = Object.entries(nodeOf(configSchema).properties ?? {});
+function renderTables(schemas: PluginSchemas): string {
+  const sections = Object.entries(withDeclared(schemas).properties ?? {});
   return sections.map(([name, schema]) => renderSection(name, schema)).join("\n");
 }
 
@@ -59,9 +57,4 @@ function row(path: string, allowed: string, fallback: string, meaning: string): 
     cell.replaceAll("|", "\\|").replaceAll("<regex>", "&lt;regex&gt;"),
   );
   return `| ${cells.join(" | ")} |`;
-}
-
-if (import.meta.main) {
-  const file = fileURLToPath(new URL("../README.md", import.meta.url));
-  writeFileSync(file, renderReference(readFileSync(file, "utf8")));
 }

@@ -127,7 +127,7 @@ export const engineCodes = {
     outcome: "failed",
   },
   not_asked: {
-    meaning: "The reply was not delivered: the webhook sets deliver: false, or the schedule has no `to`.",
+    meaning: "The reply was not delivered: the webhook sets deliver: false, or what caused the turn names no recipient.",
     hint: "",
     outcome: "silent",
   },

@@ -20,7 +20,7 @@ export const pathCodes = {
   },
   attempts_exhausted: {
     meaning: "All three attempts ended without a result, for example because the process was killed.",
-    hint: "Read the log lines around the attempts: `{command} logs`. Then `{command} hooks replay` runs a webhook or a mail again.",
+    hint: "Read the log lines around the attempts: `{command} logs`. Then `{command} hooks replay` runs a webhook again.",
     outcome: "failed",
   },
   channel_failed: {

@@ -14,7 +14,6 @@ import {
   messageForModel,
   type OfferedTools,
   pressedCommand,
-  type Router,
   refusalReaction,
   type Spending,
   type TurnContext,
@@ -53,7 +52,6 @@ export interface AgentSideOptions {
   readonly accounts: Accounts;
   readonly optionsOf: (at: Pick<Inbound, "channel" | "account">) => Readonly<Record<string, unknown>> | undefined;
   readonly gate: Pick<Gate, "pathsOf">;
-  readonly router: Router;
   readonly turns: AgentTurns;
   readonly offered: Pick<OfferedTools, "asksPerson" | "callsOf" | "ended">;
   readonly context: TurnContext;
@@ -71,7 +69,6 @@ export function createAgentSide(options: AgentSideOptions): AgentSide {
   const { config, accounts, optionsOf, turns, context, facts, log, now } = options;
   return {
     maxConcurrent: () => config().agents.defaults.maxConcurrent,
-    route: options.router.route,
     completeMedia: (inbound, at) =>
       // A command needs no files, and must not wait for those of the message it replies to.
       messageForModel(inbound, at.visit.get(usedCommand)) === undefined

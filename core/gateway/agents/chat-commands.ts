@@ -14,9 +14,9 @@ import {
 } from "../../agents/index.ts";
 import type { Accounts } from "../../channels/index.ts";
 import { createConfigEditor, type Environment, type GatewayConfig } from "../../config/index.ts";
-import type { Registry } from "../../host/index.ts";
+import { type Registry, schemasOf } from "../../host/index.ts";
 import { controlSuffix, type Store } from "../../state/index.ts";
-import { pluginProblems, schemasOf } from "../config-problems.ts";
+import { pluginProblems } from "../config-problems.ts";
 
 export interface ChatCommandsOptions
   extends Pick<NativeCommandsOptions, "standings" | "turns" | "stopElsewhere" | "runningNow" | "isOwner" | "forget" | "now"> {
@@ -40,7 +40,7 @@ export function createChatCommands(options: ChatCommandsOptions): Commands {
   const editor = createConfigEditor({
     file: options.configFile,
     config,
-    schemas: () => schemasOf(plugins()),
+    schemas: () => schemasOf(plugins(), registry.off.keys()),
     edit: { env: options.environment, check: (checked) => pluginProblems(plugins(), checked, { env: options.environment, now }) },
   });
   const native = nativeCommands({

@@ -1,4 +1,4 @@
-/** Finds an owner of the bot, for what only owners may read: what the models cost, and what is wrong with a mailbox or a schedule. */
+/** Finds an owner of the bot, for what only owners may read: what the models cost, and what a plugin has to say. */
 import type { Gate, Pairing } from "../../access/index.ts";
 import type { Router } from "../../agents/index.ts";
 import type { Accounts } from "../../channels/index.ts";

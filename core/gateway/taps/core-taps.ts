@@ -7,6 +7,7 @@ import { tapFormatting } from "./formatting-taps.ts";
 import { tapGating } from "./gating-taps.ts";
 import { tapIngress } from "./ingress-taps.ts";
 import { keepPlugins } from "./kept-plugins.ts";
+import { tapRouting } from "./routing-tap.ts";
 import { tapTurn } from "./turn-taps.ts";
 
 type OptionsOf<Tap extends (hooks: Hooks, options: never) => void> = Parameters<Tap>[1];
@@ -14,6 +15,7 @@ type OptionsOf<Tap extends (hooks: Hooks, options: never) => void> = Parameters<
 type CoreTapsOptions = OptionsOf<typeof keepPlugins> &
   OptionsOf<typeof tapIngress> &
   OptionsOf<typeof tapGating> &
+  OptionsOf<typeof tapRouting> &
   OptionsOf<typeof tapTurn> &
   OptionsOf<typeof tapFormatting> &
   OptionsOf<typeof tapDelivery>;
@@ -24,6 +26,7 @@ export function tapCore(hooks: Hooks, options: CoreTapsOptions): void {
   tapSaid(hooks, () => defaultAgentId(options.config()));
   tapIngress(hooks, options);
   tapGating(hooks, options);
+  tapRouting(hooks, options);
   tapTurn(hooks, options);
   tapFormatting(hooks, options);
   tapDelivery(hooks, options);

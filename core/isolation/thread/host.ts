@@ -15,6 +15,7 @@ import type { HookName, TapOrder } from "../../stations/index.ts";
 import { channelData, dataOf, type Registered, Uncrossable } from "../declaration.ts";
 import type { Peer } from "../peer.ts";
 import { createThreadLog } from "./log.ts";
+import type { ThreadSection } from "./sections.ts";
 import { createThreadStore } from "./store.ts";
 
 /** What the plugin has registered, with its functions. */
@@ -66,6 +67,8 @@ export function registeredOf(own: Own): Registered {
 
 export function createThreadHost({
   id,
+  sectionKey,
+  section,
   own,
   peer,
   signal,
@@ -73,6 +76,9 @@ export function createThreadHost({
   address,
 }: {
   readonly id: string;
+  /** The key of the section that the plugin declares. */
+  readonly sectionKey: string | undefined;
+  readonly section: ThreadSection;
   readonly own: Own;
   readonly peer: Peer;
   readonly signal: AbortSignal;
@@ -106,8 +112,16 @@ export function createThreadHost({
     preset() {
       throw new Uncrossable("host.preset reads settings and secrets at once, which needs the main thread");
     },
-    section() {
-      throw new Uncrossable("host.section reads settings and secrets at once, which needs the main thread");
+    section(key) {
+      registering("section");
+      if (sectionKey !== key) throw invalid(`it declares no section ${key}`);
+      return {
+        ...section.read,
+        onChange(fn) {
+          registering("onChange");
+          section.onChange(fn);
+        },
+      };
     },
     timezone: () => peer.ask("host.timezone", []),
     sharesStore: () => peer.ask("host.sharesStore", []),

@@ -107,6 +107,12 @@ export function stopForTap(error: unknown, station: "ingress" | "routing", trace
   const code = refusedByPlatform ? cause.reason : `${station}_failed`;
   const plugin = error instanceof PluginError ? error.plugin : "core";
   const hint = refusedByPlatform ? cause.hint : undefined;
-  trace.add(station, { plugin, verdict: "failed", code, detail: reasonOf(error), ...(hint === undefined ? {} : { hint }) });
+  trace.add(station, {
+    plugin,
+    verdict: "failed",
+    code,
+    detail: reasonOf(plugin === "core" && cause !== undefined ? cause : error),
+    ...(hint === undefined ? {} : { hint }),
+  });
   return { stop: { outcome: "failed", reason: code } };
 }

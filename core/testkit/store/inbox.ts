@@ -211,7 +211,7 @@ export function inboxRules(withStore: WithStore): void {
         from("b", "chat:work:7:3"),
         from("c", "chat:work:7\tcontrol", { at: start + 50 }),
         from("d", "chat:work:70"),
-        from("e", "mail:work:7", { source: "mail", at: start + 50 }),
+        from("e", "letters:work:7", { source: "letters", at: start + 50 }),
         newEvent("hook", { lane: "hook:x", source: "hooks" }),
         newEvent("tick", { lane: "main", source: "heartbeat" }),
         newEvent("held", { lane: "main", source: "hooks", gather: { key: "k", due: null } }),
@@ -219,7 +219,7 @@ export function inboxRules(withStore: WithStore): void {
       const ended = { ...answered, at: start };
       const by = (sender: string) => ({ ...decision("message"), detail: `chat: Ann (9) in "8"`, sender });
       await store.settle({ ...ended, unitId: (await take(store, "chat:work:7")).id, decisions: [decision("x"), by("8")] });
-      await store.settle({ ...ended, unitId: (await take(store, "mail:work:7")).id, decisions: [by("8")] });
+      await store.settle({ ...ended, unitId: (await take(store, "letters:work:7")).id, decisions: [by("8")] });
       await store.settle({ ...ended, unitId: (await take(store, "chat:work:70")).id, decisions: [by("9")] });
       // Sent to chat 7 of the channel `chat`.
       await say(store, (await take(store, "hook:x")).id, ["done"]);

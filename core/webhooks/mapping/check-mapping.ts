@@ -161,7 +161,7 @@ const checkTransform: Rule = ({ settings }, _, { checkTransform: check }, report
   // The file is looked up at each request, so a file created later needs no configuration change.
   const hint = wrong.missing
     ? "Create it. Requests that need it get 500 mapping_failed until then."
-    : "Name a file below the transforms directory, such as mail/invoice.ts.";
+    : "Name a file below the transforms directory, such as invoices/paid.ts.";
   report(["transform", "module"], wrong.message, { hint, passing: wrong.missing });
 };
 

@@ -33,8 +33,8 @@ export function showStatus(call: CliCall, source: string, configured: readonly C
     const data: Json = {
       running: gateway !== undefined,
       mailboxes: mailboxes.map(({ account: name, where, enabled }) => {
-        const { state = null, reason = "", fix = "", lastMail, lastSync } = watched.find((one) => one.account === name) ?? {};
-        return { source, account: name, where, enabled, state, reason, fix, lastMail: lastMail ?? null, lastSync: lastSync ?? null };
+        const { state = null, reason = "", fix = "", last, lastSync } = watched.find((one) => one.account === name) ?? {};
+        return { source, account: name, where, enabled, state, reason, fix, lastMail: last?.at ?? null, lastSync: lastSync ?? null };
       }),
     };
     if (mailboxes.length === 0) {
@@ -45,9 +45,9 @@ export function showStatus(call: CliCall, source: string, configured: readonly C
     const now = call.now();
     const time = (at: number | undefined) => (at === undefined ? "" : ago(now - at));
     const rows = mailboxes.map(({ account: name, where, enabled }) => {
-      const { state, reason = "", fix = "", lastMail, lastSync } = watched.find((one) => one.account === name) ?? {};
+      const { state, reason = "", fix = "", last, lastSync } = watched.find((one) => one.account === name) ?? {};
       const shown = state ?? (enabled ? (gateway === undefined ? "configured" : "not read") : "off");
-      return [name, where, shown, time(lastMail), time(lastSync), [reason, fix].join(" ").trim()];
+      return [name, where, shown, time(last?.at), time(lastSync), [reason, fix].join(" ").trim()];
     });
     const head = ["account", "mailbox", "state", "last mail", "last read", ""];
     const note = gateway === undefined ? [`No gateway is running; this is the configuration. Start one: ${call.program} gateway`] : [];

@@ -2,8 +2,8 @@
 import type { Feed } from "./feed.ts";
 import type { FileStore } from "./files.ts";
 import type { Limiter } from "./limits.ts";
-import type { Upload } from "./server/multipart.ts";
-import type { RawParams } from "./server/params.ts";
+import type { Upload } from "./multipart.ts";
+import type { RawParams } from "./params.ts";
 import type { Webhook } from "./webhook.ts";
 import type { Message, Reaction, UpdateKind, User } from "./wire.ts";
 import type { Bot, Room, World } from "./world.ts";

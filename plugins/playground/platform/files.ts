@@ -1,6 +1,6 @@
 /** Stores the files that people and bots have sent, in memory. */
 import { imageSize } from "./image.ts";
-import type { Upload } from "./server/multipart.ts";
+import type { Upload } from "./multipart.ts";
 
 export interface KeptFile extends Upload {
   readonly id: string;

@@ -2,8 +2,8 @@
 import type { Call } from "./core.ts";
 import { cleanText, detectEntities, orderEntities, trimText } from "./entities.ts";
 import { badRequest } from "./errors.ts";
+import { isRecord, jsonOf, type RawParams, textOf } from "./params.ts";
 import { parseHtml } from "./parse.ts";
-import { isRecord, jsonOf, type RawParams, textOf } from "./server/params.ts";
 import type { Entity, FormattedText, InlineButton, InlineKeyboard } from "./wire.ts";
 
 const maxText = 4096;

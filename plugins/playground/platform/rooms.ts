@@ -1,7 +1,7 @@
 /** Decides where a bot may write: chats by id or name, membership, topics and quoted messages. */
 import { type Call, withoutReply } from "./core.ts";
 import { ApiError, badRequest, forbidden } from "./errors.ts";
-import { flagOf, isRecord, jsonOf, numberOf, type RawParams, textOf } from "./server/params.ts";
+import { flagOf, isRecord, jsonOf, numberOf, type RawParams, textOf } from "./params.ts";
 import type { Message } from "./wire.ts";
 import type { Room } from "./world.ts";
 

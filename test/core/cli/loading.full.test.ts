@@ -5,6 +5,7 @@ import { pathToFileURL } from "node:url";
 import { aroundEach, describe, test } from "vitest";
 import { bundledPlugins } from "../../../core/host/find.ts";
 import { readOutline } from "../../../core/host/outline.ts";
+import { sectionsOf } from "../../../core/host/schemas.ts";
 import type { PluginDefinition } from "../../../core/sdk/contract.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { expect, inOwnTest } from "../../support/own-test.ts";
@@ -63,8 +64,10 @@ describe.concurrent("commands of plugins", () => {
   test("each bundled plugin with commands says in its commands.json what they are", async () => {
     const declared = await Promise.all(
       bundledPlugins().map(async ({ file }) => {
-        const { cli } = ((await import(pathToFileURL(file).href)) as { readonly default: PluginDefinition }).default;
-        const outline = cli && { name: cli.name, summary: cli.summary, commands: cli.commands.map(({ name }) => name) };
+        const definition = ((await import(pathToFileURL(file).href)) as { readonly default: PluginDefinition }).default;
+        const { cli } = definition;
+        const commands = cli?.commands.map(({ name }) => name);
+        const outline = cli && { name: cli.name, summary: cli.summary, commands, configuration: sectionsOf(definition) };
         return [dirname(file), outline, readOutline(file)] as const;
       }),
     );
@@ -140,6 +143,6 @@ test.concurrent("a gateway with the embedded store loads no other store, nothing
   const files = listsIn(err).flat();
   expect([code, files.some((file) => file.endsWith("/core/stores/open.ts"))]).toEqual([0, true]);
   const ofMcp = files.flatMap((file) => /(?:plugins\/|@ai-sdk\/)mcp\/.*/.exec(file)?.[0] ?? []);
-  expect(ofMcp.sort()).toEqual(["cli", "codes", "index", "routes", "settings"].map((name) => `plugins/mcp/${name}.ts`));
+  expect(ofMcp.sort()).toEqual(["cli", "codes", "index", "routes", "section", "settings"].map((name) => `plugins/mcp/${name}.ts`));
   expect(files.filter((file) => /\/plugins\/store-|\/stores\/plugin-store|\/node_modules\/pg/.test(file))).toEqual([]);
 });

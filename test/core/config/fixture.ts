@@ -2,6 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll } from "vitest";
+import type { PluginSchemas } from "../../../core/config/plugin-schemas.ts";
 import { type LoadedConfig, loadConfig } from "../../../core/config/reading/load.ts";
 import { HostError } from "../../../core/contract/errors.ts";
 
@@ -25,8 +26,9 @@ export function writeConfig(content: unknown): string {
   return file;
 }
 
-export const load = (content: unknown, env: Readonly<Record<string, string>> = {}): Promise<LoadedConfig> =>
-  loadConfig({ file: writeConfig(content), env });
+/** `schemas`: what plugins declare; without any, the gateway's own keys are all that is known. */
+export const load = (content: unknown, env: Readonly<Record<string, string>> = {}, schemas: PluginSchemas = {}): Promise<LoadedConfig> =>
+  loadConfig({ file: writeConfig(content), env, schemas });
 
 export const errorsOf = (loaded: LoadedConfig) => loaded.problems.filter((problem) => problem.severity === "error");
 

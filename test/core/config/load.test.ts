@@ -104,7 +104,14 @@ describe("values", () => {
     const loaded = await load('{\n  "gateway": { "prot": 5 },\n  "somethingElse": 1\n}');
     expect(loaded.problems).toEqual([
       { severity: "warning", path: "gateway.prot", message: "this key is not known", hint: "Did you mean port?", line: 2, column: 24 },
-      { severity: "warning", path: "somethingElse", message: "this key is not known", line: 3, column: 20 },
+      {
+        severity: "warning",
+        path: "somethingElse",
+        message: "this key is not known",
+        hint: expect.stringMatching(/^No plugin that is loaded declares it/),
+        line: 3,
+        column: 20,
+      },
     ]);
     expect(loaded.disabled.size).toBe(0);
   });
@@ -259,10 +266,4 @@ test("of two keys that are one slip away, the one of the same length is meant", 
   const hooks = { enabled: true, token: "a-token-of-some-length", gmail: { modle: "local/big" } };
   const { problems } = await load(JSON.stringify({ hooks }));
   expect(problems).toMatchObject([{ severity: "warning", path: "hooks.gmail.modle", hint: "Did you mean model?" }]);
-});
-
-test("a field of a mapping that a preset does not take is a warning", async () => {
-  const hooks = { enabled: true, token: "a-token-of-some-length", gmail: { deliver: false } };
-  const { problems } = await load(JSON.stringify({ hooks }));
-  expect(problems).toMatchObject([{ severity: "warning", path: "hooks.gmail.deliver", message: "this key is not known" }]);
 });

@@ -6,50 +6,6 @@ import { errorsOf, load, writeConfig } from "./fixture.ts";
 
 const hooks = (more: object) => ({ hooks: { enabled: true, token: "a-long-hook-token", ...more } });
 
-describe("MCP servers", () => {
-  const servers = (server: object) => load({ agents: { defaults: { mcpServers: { files: server, good: { command: "x" } } } } });
-  const path = "agents.defaults.mcpServers.files";
-
-  test.each([
-    ["neither a command nor an address", { args: ["x"] }, /has neither a command nor a url/],
-    ["both", { command: "x", url: "https://x.example/mcp" }, /has both a command and a url/],
-    ["a type that does not fit", { command: "x", type: "http" }, /has the type http, which does not fit its command/],
-  ])("one with %s is left out, and no other", async (_name, server, message) => {
-    const loaded = await servers(server);
-    expect(errorsOf(loaded)).toMatchObject([{ path, message: expect.stringMatching(message) }]);
-    expect(Object.keys(loaded.config.agents.defaults.mcpServers ?? {})).toEqual(["good"]);
-  });
-
-  test("one with a wrong list of tools is left out: it could be offered tools that were to be left out", async () => {
-    const loaded = await servers({ command: "x", tools: { deny: "delete_*" } });
-    expect(errorsOf(loaded)).toMatchObject([{ path: `${path}.tools.deny` }]);
-    expect(Object.keys(loaded.config.agents.defaults.mcpServers ?? {})).toEqual(["good"]);
-  });
-
-  test.each([
-    ["http://tickets.example/mcp", 1],
-    ["https://tickets.example/mcp", 0],
-    ["http://localhost:3000/mcp", 0],
-    ["http://127.0.0.1:3000/mcp", 0],
-    ["http://[::1]:3000/mcp", 0],
-    ["http://127.0.0.1.example/mcp", 1],
-  ])("a key that goes to %s gets %d warnings, and the server is used", async (url, warnings) => {
-    const { problems, config } = await servers({ url, headers: { Authorization: "Bearer key-of-the-server" } });
-    const warning = { severity: "warning", path: `${path}.url`, message: expect.stringMatching(/without encryption/) };
-    expect(problems).toMatchObject(Array(warnings).fill(warning));
-    expect(Object.keys(config.agents.defaults.mcpServers ?? {})).toContain("files");
-    expect((await servers({ url })).problems).toEqual([]);
-  });
-
-  test("keys of other programs get a hint, also at the top of the file", async () => {
-    const loaded = await load({ agents: { defaults: { mcpServers: { x: { url: "https://x.example", serverUrl: "y" } } } }, mcp: {} });
-    expect(loaded.problems).toMatchObject([
-      { path: "agents.defaults.mcpServers.x.serverUrl", hint: "Did you mean url?" },
-      { path: "mcp", hint: "Did you mean agents.defaults.mcpServers?" },
-    ]);
-  });
-});
-
 describe("hooks", () => {
   test.each([
     ["/hooks", "/hooks"],

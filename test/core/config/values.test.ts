@@ -102,15 +102,14 @@ describe("a value as it is shown", () => {
 
   test("the key in the query of an address is no part of it, and the rest is", async () => {
     const providers = { a: { api: "openai-compatible", baseUrl: "https://llm.example/v1?api-version=2&subscription-key=S3&key=S4#x" } };
-    const mcpServers = { m: { url: "https://tools.example/mcp?apiKey=S5&region=eu" } };
-    const { config } = await load({
-      models: { providers },
-      agents: { defaults: { mcpServers, systemPrompt: "See https://x.example/?key=7" } },
-    });
+    const feed = { url: "https://tools.example/feed?apiKey=S5&region=eu" };
+    const declared = { sections: { feed: Type.Object({ url: Type.String() }) } };
+    const written = { models: { providers }, feed, agents: { defaults: { systemPrompt: "See https://x.example/?key=7" } } };
+    const { config } = await load(written, {}, declared);
     expect(showConfigValue(config, "models.providers.a.baseUrl")).toBe(
       "https://llm.example/v1?api-version=2&subscription-key=(set)&key=(set)#x",
     );
-    expect(showConfigValue(config, "agents.defaults.mcpServers.m.url")).toBe("https://tools.example/mcp?apiKey=(set)&region=eu");
+    expect(showConfigValue(config, "feed.url", declared)).toBe("https://tools.example/feed?apiKey=(set)&region=eu");
     expect(showConfigValue(config, "agents.defaults.systemPrompt")).toBe("See https://x.example/?key=7");
   });
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { pino } from "pino";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { checkConfig } from "../../../core/config/reading/load.ts";
+import { readSection } from "../../../core/config/section-settings.ts";
 import type { Isolate } from "../../../core/host/isolated.ts";
 import { createLoader } from "../../../core/host/load.ts";
 import { createPlugins, type PluginsOptions } from "../../../core/host/plugins.ts";
@@ -47,8 +48,8 @@ async function bringUp(
     takeDuty: async () => true,
     handIn: async () => ({ eventId: "e", duplicate: false }),
     presets: { settings: () => undefined, secret: String },
-    section: () => undefined,
-    sectionNames: () => ({ agents: [], channels: [] }),
+    sectionOf: (section) => readSection(section, () => checked.config),
+    onDeclared: () => {},
     timezone: () => "UTC",
     config: () => checked.config,
     configDirectory: directory,
@@ -339,5 +340,35 @@ describe("loading", () => {
       plugin("two", { setup: async (host) => void seen.push(await host.store.get("key")) }),
     ]);
     expect(seen).toEqual([null]);
+  });
+});
+
+describe("a section of the configuration", () => {
+  const schema = Type.Object({ days: Type.Integer({ default: 3, description: "Days." }) }, { default: {}, description: "Notes." });
+  const withSection = (id: string, key: string, change: Partial<PluginDefinition> = {}) =>
+    plugin(id, { section: { key, schema }, ...change });
+
+  test("belongs to one plugin: the second that declares it is left out", async () => {
+    const { report } = await bringUp([withSection("first", "notes"), withSection("second", "notes")]);
+    expect(report("first")).toMatchObject({ state: "up" });
+    expect(report("second")).toMatchObject({ state: "failed", reason: expect.stringContaining("already declared by first") });
+  });
+
+  test.each(["gateway", "hooks", "plugins"])("is no key of the gateway, such as %s", async (key) => {
+    expect((await bringUp([withSection("notes", key)])).report("notes")).toMatchObject({
+      state: "failed",
+      reason: expect.stringContaining(`${key}, which is one of the gateway's own`),
+    });
+  });
+
+  test("is handed to its own plugin only, and a plugin that does not ask for it is reported", async () => {
+    const { report } = await bringUp([
+      withSection("notes", "notes", { setup: (host) => void host.section("notes") }),
+      withSection("silent", "silence"),
+      plugin("thief", { setup: (host) => void host.section("notes") }),
+    ]);
+    expect(report("notes")).toEqual({ id: "notes", version: "1.0.0", bundled: false, state: "up" });
+    expect(report("silent")).toMatchObject({ state: "up", unread: ["silence"] });
+    expect(report("thief")).toMatchObject({ state: "failed", reason: expect.stringContaining("it declares no section notes") });
   });
 });

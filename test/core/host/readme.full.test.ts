@@ -69,6 +69,13 @@ describe("the examples of core/host/README.md", () => {
     expect([answer.status, await answer.json()]).toEqual([200, {}]);
   });
 
+  test("the plugin with a section has its settings, and an error in them leaves it without", async () => {
+    const { describe: look } = await start("weather/index.ts", { plugins: { load: ["./weather"] }, weather: { days: 12 } });
+    const { plugins, problems } = await look();
+    expect(plugins.find(({ id }) => id === "weather")).toEqual({ id: "weather", version: "1.0.0", bundled: false, state: "up" });
+    expect(problems).toMatchObject([{ severity: "error", path: "weather.days", section: "weather" }]);
+  });
+
   test("the tests of the plugin pass in a folder of their own", () => {
     expect(runs.get("tally")).toEqual({ passed: 3, failures: [] });
   });

@@ -1,11 +1,15 @@
 import { expect, test } from "vitest";
 import { createOwn, createThreadHost } from "../../../core/isolation/thread/host.ts";
+import { createThreadSection } from "../../../core/isolation/thread/sections.ts";
 import { Type } from "../../../core/sdk/index.ts";
 
 /** A host as a plugin in JavaScript calls it. */
 type Untyped = Readonly<
   Record<"tap" | "channel" | "engine" | "tool" | "toolSource" | "command" | "route" | "check" | "status", (...args: unknown[]) => unknown>
 >;
+
+const section = createThreadSection(() => {});
+const bare = { id: "guest", sectionKey: undefined, section, newId: () => "", address: () => "" };
 
 // Functions do not reach the main thread, which therefore cannot miss them.
 test.each<[string, (host: Untyped) => unknown, string]>([
@@ -37,7 +41,7 @@ test.each<[string, (host: Untyped) => unknown, string]>([
   ["a report without its function", (host) => host.status([]), "status was called without a function"],
 ])("a plugin in a worker that registers %s fails with the reason", (_, register, reason) => {
   const [own, signal] = [createOwn(), new AbortController().signal];
-  const { host } = createThreadHost({ id: "guest", own, peer: {} as never, signal, newId: () => "", address: () => "" });
+  const { host } = createThreadHost({ ...bare, own, peer: {} as never, signal });
   expect(() => register(host as unknown as Untyped)).toThrow(reason);
   expect(Object.values(own).flat()).toEqual([]);
 });
@@ -45,12 +49,10 @@ test.each<[string, (host: Untyped) => unknown, string]>([
 test("a plugin in a worker that stores a promise fails with the reason", async () => {
   const peer = { ask: async () => null } as never;
   const { host } = createThreadHost({
-    id: "guest",
+    ...bare,
     own: createOwn(),
     peer,
     signal: new AbortController().signal,
-    newId: () => "",
-    address: () => "",
   });
   await expect(host.store.set("count", Promise.resolve(2) as never)).rejects.toThrow("store.set received a promise as value of count");
   await expect(host.store.update("count", (async () => 2) as never)).rejects.toThrow("store.update received a promise as value of count");

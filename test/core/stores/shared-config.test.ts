@@ -30,7 +30,7 @@ async function node(url: string, name: string, text: string): Promise<Node> {
   mkdirSync(stateDirectory);
   const file = join(directory, "config.jsonc");
   writeFileSync(file, text);
-  const { sync } = createSharedConfig({ store, file, stateDirectory, env: {} });
+  const { sync } = createSharedConfig({ store, file, stateDirectory, env: {}, schemas: () => undefined });
   return { file, sync, read: () => readFileSync(file, "utf8"), write: (next) => writeFileSync(file, next) };
 }
 

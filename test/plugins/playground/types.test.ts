@@ -1,6 +1,6 @@
 import type { Chat, Message, ReactionTypeEmoji, Update, User } from "@grammyjs/types";
 import { describe, expect, test } from "vitest";
-import { reactionEmoji } from "../../../plugins/playground/platform/people/reactions.ts";
+import { reactionEmoji } from "../../../plugins/playground/platform/reactions.ts";
 import type * as wire from "../../../plugins/playground/platform/wire.ts";
 import { ada, openPlatform, workshop } from "./client.ts";
 

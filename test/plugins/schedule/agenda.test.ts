@@ -2,6 +2,7 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Json, PluginHost, RawEvent } from "../../../core/sdk/contract.ts";
 import { type Agenda, createAgenda } from "../../../plugins/schedule/agenda.ts";
+import type { Schedules } from "../../../plugins/schedule/section.ts";
 
 const minute = 60_000;
 const hour = 60 * minute;
@@ -80,7 +81,7 @@ async function gateway(schedules: Json, node = "one"): Promise<Agenda & { edit(n
     },
     log: { trace() {}, debug() {}, info() {}, warn() {}, error() {} },
   };
-  const agenda = createAgenda({ host, section: () => settings });
+  const agenda = createAgenda({ host, section: () => settings as Schedules });
   open.push(agenda);
   await agenda.refresh();
   return Object.assign(agenda, {

@@ -43,6 +43,21 @@ export const rules = {
     fix: "Give the option another name.",
   },
   "option-default": { severity: "error", summary: "Each default matches its own schema.", fix: "Correct the default or the schema." },
+  "section-unread": {
+    severity: "error",
+    summary: "The plugin reads each section that it declares.",
+    fix: "Read it in setup, with host.section or host.preset, or remove it: what users write there has no effect.",
+  },
+  "member-unknown": {
+    severity: "error",
+    summary: "The declaration has no members that nothing reads.",
+    fix: "Remove the member, or correct its name. core/host/README.md has those that a plugin can declare.",
+  },
+  "member-dead": {
+    severity: "error",
+    summary: "Each member of the declaration has an effect.",
+    fix: "Remove the member, or give it what it needs.",
+  },
   "contract-broken": {
     severity: "error",
     summary: "The channel passes the contract.",

@@ -12,13 +12,16 @@ type Schema = TSchema & {
   readonly type?: unknown;
   readonly secret?: unknown;
   readonly properties?: Readonly<Record<string, Schema>>;
+  readonly patternProperties?: Readonly<Record<string, Schema>>;
 };
 
 /** Keys of an account that the gateway reads itself. */
 const hostKeys = () => new Set(["enabled", "accounts", ...Object.keys(accessSchema.properties)]);
 
-export function optionFindings({ options, channel }: PluginDefinition, entry: string): readonly Finding[] {
+export function optionFindings({ options, channel, section, presets = [] }: PluginDefinition, entry: string): readonly Finding[] {
   return [
+    ...(section === undefined ? [] : sectionFindings(section.schema as Schema, entry, `${section.key}.`)),
+    ...presets.flatMap(({ id, settings }) => (settings === undefined ? [] : sectionFindings(settings, entry, `hooks.${id}.`))),
     ...(options === undefined ? [] : schemaFindings(options, entry)),
     ...(channel === undefined ? [] : [...schemaFindings(channel.options, entry), ...channelFindings(channel, entry)]),
   ];
@@ -38,6 +41,23 @@ function schemaFindings(schema: TObject, entry: string, lead = ""): readonly Fin
     }
     return option.properties === undefined ? found : [...found, ...schemaFindings(option as unknown as TObject, entry, `${path}.`)];
   });
+}
+
+/** The entries of a map are described like the keys of an object. */
+function sectionFindings(schema: Schema, entry: string, lead: string): readonly Finding[] {
+  const entries = Object.values(schema.patternProperties ?? {}).flatMap((inner) => sectionFindings(inner, entry, `${lead}<name>.`));
+  if (schema.properties === undefined) return entries;
+  const secrets = Object.entries(schema.properties)
+    .filter(([name, { type, secret }]) => secret !== true && type === "string" && isSecretName(name))
+    .map(([name]) =>
+      finding(
+        "option-secret",
+        `The key ${lead}${name} looks like a secret, and is not declared with secretReference`,
+        placeOfKey(name, entry),
+        "Declare it with secretReference: then it can be a reference, and it is hidden wherever the configuration is shown.",
+      ),
+    );
+  return [...schemaFindings(schema as unknown as TObject, entry, lead), ...secrets, ...entries];
 }
 
 function channelFindings(

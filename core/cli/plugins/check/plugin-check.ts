@@ -15,6 +15,7 @@ import type { CommandContext } from "../../context.ts";
 import { fromGateway, type Listed, showPlugins } from "../plugins.ts";
 import { runContract } from "./contract-findings.ts";
 import { type Finding, fails, finding, type Severity } from "./finding.ts";
+import { memberFindings } from "./member-findings.ts";
 import { optionFindings } from "./option-findings.ts";
 import { packageFindings, rangeFindings } from "./package-findings.ts";
 import { packageAround } from "./plugin-package.ts";
@@ -118,6 +119,7 @@ async function check(file: string, trial: Trial): Promise<Checked> {
     findings: [
       ...notUp,
       ...optionFindings(definition, file),
+      ...memberFindings(definition, plugin.unread, file),
       ...(contract?.findings ?? []),
       // A folder beside a configuration needs no package.
       ...(around === undefined ? [] : await packageFindings(around, file, definition)),
@@ -132,7 +134,7 @@ function unusable(error: unknown, entry: string, folder: string): Finding {
     return finding("load-failed", reasonOf(error), placeOfError(error, folder) ?? { file: entry, line: 1 });
   if (code === "plugin_range") return finding("host-range", reasonOf(error), placeOfKey("host", entry), hint);
   // The sentence names the field that is wrong.
-  const field = /\b(?:its (id|version|host)|(requires|options|capabilities|setup|codes)\b)/.exec(reasonOf(error));
+  const field = /\b(?:its (id|version|host)|(requires|options|capabilities|setup|codes|section|settings)\b)/.exec(reasonOf(error));
   const key = field?.[1] ?? field?.[2];
   const at = key === undefined ? placeOfText(/export default/, entry) : placeOfKey(key, entry);
   return finding("declaration-invalid", reasonOf(error), at);

@@ -1,9 +1,9 @@
 /** Methods for chats, members, typing, reactions and answers to button presses. */
 import type { Call, Method } from "../core.ts";
 import { badRequest } from "../errors.ts";
-import { knownReaction } from "../people/reactions.ts";
+import { flagOf, isRecord, jsonOf, numberOf, textOf } from "../params.ts";
+import { knownReaction } from "../reactions.ts";
 import { findRoom, writableRoom } from "../rooms.ts";
-import { flagOf, isRecord, jsonOf, numberOf, textOf } from "../server/params.ts";
 import type { Reaction } from "../wire.ts";
 import type { MemberStatus, Room } from "../world.ts";
 

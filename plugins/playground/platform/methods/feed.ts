@@ -3,7 +3,7 @@ import type { Call, Method } from "../core.ts";
 import { badRequest, conflict } from "../errors.ts";
 import type { Feed } from "../feed.ts";
 import { allowedKinds } from "../feed.ts";
-import { flagOf, jsonOf, numberOf, textOf } from "../server/params.ts";
+import { flagOf, jsonOf, numberOf, textOf } from "../params.ts";
 import type { Webhook } from "../webhook.ts";
 
 function feedOf(call: Call): Feed {

@@ -1,7 +1,7 @@
 /** Methods for the command menu, by scope and language. */
 import type { Call, Method } from "../core.ts";
 import { badRequest } from "../errors.ts";
-import { isRecord, jsonOf, type RawParams, textOf } from "../server/params.ts";
+import { isRecord, jsonOf, type RawParams, textOf } from "../params.ts";
 import type { BotCommand } from "../wire.ts";
 
 const plainScopes: ReadonlySet<string> = new Set(["default", "all_private_chats", "all_group_chats", "all_chat_administrators"]);

@@ -3,8 +3,8 @@ import { pushToOtherBots } from "../audience.ts";
 import { type Call, type Method, post, replace } from "../core.ts";
 import { badRequest } from "../errors.ts";
 import { captionText, keyboardOf, messageText, same } from "../format.ts";
+import { jsonOf, numberOf } from "../params.ts";
 import { answeredMessage, findRoom, placeOf, writableRoom } from "../rooms.ts";
-import { jsonOf, numberOf } from "../server/params.ts";
 import type { Message } from "../wire.ts";
 import type { Room } from "../world.ts";
 

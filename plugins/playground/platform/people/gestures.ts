@@ -1,10 +1,10 @@
 /** People press buttons and react. */
 import { type Core, pushTo } from "../core.ts";
 import { setReactions } from "../methods/chats.ts";
+import { knownReaction } from "../reactions.ts";
 import type { Reaction } from "../wire.ts";
 import type { MemberStatus } from "../world.ts";
 import type { Places } from "./places.ts";
-import { knownReaction } from "./reactions.ts";
 
 /** The actions of people. The id of a direct chat is that of the person. */
 export interface Gestures {

@@ -1,10 +1,10 @@
 /** The actions of people that the page or a script can request over HTTP. */
 import type { Core } from "../core.ts";
 import type { MediaKind } from "../methods/media.ts";
+import type { Upload } from "../multipart.ts";
 import type { People } from "../people/people.ts";
 import type { SayOptions } from "../people/saying.ts";
 import type { MemberStatus } from "../world.ts";
-import type { Upload } from "./multipart.ts";
 
 type Action = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,6 @@
 /** Approves pairing codes from the page. The person at the page is also the operator of the gateway behind the bot. */
 import type { Core } from "../core.ts";
-import { isRecord } from "./params.ts";
+import { isRecord } from "../params.ts";
 
 export interface PairingCode {
   readonly channel: string;

@@ -4,11 +4,11 @@ import { onEvent } from "service-gateway/sdk/channel";
 import type { Core } from "../core.ts";
 import { ApiError, tooMany } from "../errors.ts";
 import { methods } from "../methods/index.ts";
+import { type Params, parseParams } from "../params.ts";
 import type { Bot } from "../world.ts";
 import { BodyTooLarge, readBody } from "./body.ts";
 import type { RecordedCall } from "./calls.ts";
 import type { Faults, Mishap } from "./faults.ts";
-import { type Params, parseParams } from "./params.ts";
 
 const maxFormBytes = 51 * 1024 * 1024;
 /** Calls without files are small, and so are their records. */

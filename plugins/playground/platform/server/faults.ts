@@ -1,5 +1,5 @@
 /** Injected faults that simulate an unreliable network and a busy platform. */
-import type { RawParams } from "./params.ts";
+import type { RawParams } from "../params.ts";
 
 export const faultKinds = ["drop", "delay", "status", "reset-before", "reset-after", "garbage", "flood", "refuse"] as const;
 export type FaultKind = (typeof faultKinds)[number];

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { join } from "node:path";
 import type { Core, PlatformEvent } from "../core.ts";
+import { isRecord, type Params, parseParams } from "../params.ts";
 import type { People } from "../people/people.ts";
 import { runAction } from "./actions.ts";
 import { type Approve, approvePairing } from "./approval.ts";
@@ -11,7 +12,6 @@ import type { CallLog } from "./calls.ts";
 import { createEventStream } from "./event-stream.ts";
 import { type Faults, parseFault } from "./faults.ts";
 import { refusal } from "./origin.ts";
-import { isRecord, type Params, parseParams } from "./params.ts";
 import { pageState } from "./snapshot.ts";
 
 export interface PageApiOptions {

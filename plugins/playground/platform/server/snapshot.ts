@@ -1,6 +1,6 @@
 /** The initial state for the page. */
 import type { Core } from "../core.ts";
-import { reactionEmoji } from "../people/reactions.ts";
+import { reactionEmoji } from "../reactions.ts";
 import type { Bot, Room } from "../world.ts";
 
 const shownMessages = 200;

@@ -1,6 +1,5 @@
-/** Schedules: what the gateway says or asks at set times. The plugin `schedule` runs them, and checks what a schema cannot. */
-import Type from "typebox";
-import { annotate } from "./annotations.ts";
+/** The section `schedules`: what the gateway says or asks at set times. */
+import { Type } from "service-gateway/sdk";
 
 const text = (description: string) => Type.Optional(Type.String({ minLength: 1, description }));
 
@@ -9,15 +8,11 @@ const scheduleSchema = Type.Object(
     enabled: Type.Boolean({ default: true, description: "false: the schedule does not run." }),
     cron: text("Times as a cron expression of five fields, such as 0 8 * * 1-5. Set one of cron, every and at."),
     every: Type.Optional(
-      Type.String(
-        annotate(
-          { expects: "a time such as 30m, 2h or 1d" },
-          {
-            pattern: "^[1-9][0-9]{0,5}(m|h|d)$",
-            description: "Time between two runs, such as 30m, 2h or 1d, counted from the first start.",
-          },
-        ),
-      ),
+      Type.String({
+        pattern: "^[1-9][0-9]{0,5}(m|h|d)$",
+        expects: "a time such as 30m, 2h or 1d",
+        description: "Time between two runs, such as 30m, 2h or 1d, counted from the first start.",
+      }),
     ),
     at: text(
       "The one time at which it runs, such as 2027-03-01T09:00 in the schedule's time zone, or with a zone: 2027-03-01T09:00+01:00.",
@@ -50,10 +45,12 @@ const scheduleSchema = Type.Object(
     }),
   },
   // Half a schedule would run at other times, or send its text elsewhere.
-  annotate({ whole: true }, { description: "One schedule: cron, every or at, and a message." }),
+  { whole: true, description: "One schedule: cron, every or at, and a message." },
 );
 
 export const schedulesSchema = Type.Record(Type.String({ pattern: "^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$" }), scheduleSchema, {
   default: {},
   description: "What the agent does at set times, by a name of letters, digits, _ and -.",
 });
+
+export type Schedules = Type.Static<typeof schedulesSchema>;

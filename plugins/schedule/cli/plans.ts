@@ -1,13 +1,14 @@
 /** Reads the plans for the command line: from the running gateway, or from the configuration and the store if there is none. */
 import type { CliCall, Json } from "service-gateway/sdk";
-import { type Agenda, createAgenda } from "./agenda.ts";
-import { type PlanView, viewsOf } from "./view.ts";
+import { type Agenda, createAgenda } from "../agenda.ts";
+import type { schedulesSchema } from "../section.ts";
+import { type PlanView, viewsOf } from "../view.ts";
 
 const notHere = () => Promise.reject(new Error("no gateway is running"));
 
 /** An agenda that nothing runs from. */
 async function stoppedAgenda(call: CliCall): Promise<Agenda> {
-  const section = (await call.section("schedules")).settings();
+  const section = (await call.section<typeof schedulesSchema>("schedules")).settings();
   const host = {
     // Only a gateway decides what is due.
     store: { ...call.store, set: notHere, delete: async () => false, update: async (key: string) => await call.store.get(key) },

@@ -1,7 +1,7 @@
 /** `schedules list` and `schedules why`. */
 import type { CliAnswer, CliCall } from "service-gateway/sdk";
-import { jsonOf, planNamed, readPlans } from "./cli-plans.ts";
-import { type PlanView, timesText } from "./view.ts";
+import { type PlanView, timesText } from "../view.ts";
+import { jsonOf, planNamed, readPlans } from "./plans.ts";
 
 const notRunning = "No gateway is running, so nothing runs until it is started.";
 

@@ -1,6 +1,5 @@
-/** Mailboxes that are watched. */
-import Type from "typebox";
-import { annotate, secretSchema } from "./annotations.ts";
+/** Mailboxes that the gateway watches: the settings of `hooks.gmail` and `hooks.imap`. */
+import { secretReference, Type } from "service-gateway/sdk";
 
 const text = (description: string) => Type.String({ minLength: 1, description });
 
@@ -15,15 +14,11 @@ const tlsSchema = Type.Object(
       text("File with the certificates that are trusted for this server, as PEM; relative paths begin at the config directory."),
     ),
     fingerprint256: Type.Optional(
-      Type.String(
-        annotate(
-          { expects: "a SHA-256 fingerprint such as AB:CD:..., 32 pairs of hexadecimal digits" },
-          {
-            pattern: "^[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}$",
-            description: "SHA-256 fingerprint of the only certificate that is accepted; a self-signed one needs no caFile then.",
-          },
-        ),
-      ),
+      Type.String({
+        pattern: "^[0-9A-Fa-f]{2}(:?[0-9A-Fa-f]{2}){31}$",
+        expects: "a SHA-256 fingerprint such as AB:CD:..., 32 pairs of hexadecimal digits",
+        description: "SHA-256 fingerprint of the only certificate that is accepted; a self-signed one needs no caFile then.",
+      }),
     ),
   },
   { description: "Encryption with a certificate of your own.", additionalProperties: false },
@@ -33,8 +28,10 @@ const oauthSchema = Type.Object(
   {
     tokenUrl: text("Address of the provider's token endpoint, with https."),
     clientId: text("Id of the application that is registered with the provider."),
-    clientSecret: Type.Optional(secretSchema("Secret of the application, if the provider issues one.")),
-    refreshToken: secretSchema("Refresh token of the mailbox. A new one that the provider sends replaces it in the state directory."),
+    clientSecret: Type.Optional(secretReference({ description: "Secret of the application, if the provider issues one." })),
+    refreshToken: secretReference({
+      description: "Refresh token of the mailbox. A new one that the provider sends replaces it in the state directory.",
+    }),
     scope: Type.Optional(text("Scopes to request, separated by spaces; absent: those of the refresh token.")),
   },
   { description: "Login by OAuth (XOAUTH2) in place of a password.", additionalProperties: false },
@@ -76,7 +73,7 @@ const imapAccount = Type.Object(
         "true: TLS from the start. starttls: by the STARTTLS command. false: none, which only a server on this machine may have. An object names the certificate that is trusted.",
     }),
     user: text("User name, mostly the mail address."),
-    password: Type.Optional(secretSchema("Password; many providers require an app password here. Absent with oauth.")),
+    password: Type.Optional(secretReference({ description: "Password; many providers require an app password here. Absent with oauth." })),
     oauth: Type.Optional(oauthSchema),
     reply: Type.Optional(
       Type.Literal("draft", {
@@ -103,8 +100,9 @@ const imapAccount = Type.Object(
   { description: "One mailbox." },
 );
 
-export const imapAccountsSchema = Type.Optional(
-  Type.Record(Type.String(), imapAccount, { description: "Mailboxes, by a name of your own." }),
+export const imapSettings = Type.Object(
+  { accounts: Type.Optional(Type.Record(Type.String(), imapAccount, { description: "Mailboxes, by a name of your own." })) },
+  { description: "Mailboxes that the gateway watches by IMAP. They enable the preset `imap`." },
 );
 
 /** A request carries a token, so it goes over TLS, or to this machine. */
@@ -117,15 +115,22 @@ const root = (description: string) =>
   );
 
 /** A mailbox of Gmail: at the root of `hooks.gmail`, or one of its accounts. */
-export const gmailMailbox = {
+const gmailMailbox = {
   ...ofMailbox,
   account: Type.Optional(text("Mail address of the mailbox.")),
   credentials: Type.Optional(
-    secretSchema("JSON of an OAuth client of the type Desktop app, as the Google Cloud console offers it; with it the mailbox is watched."),
+    secretReference({
+      description:
+        "JSON of an OAuth client of the type Desktop app, as the Google Cloud console offers it; with it the mailbox is watched.",
+    }),
   ),
-  refreshToken: Type.Optional(secretSchema("The user's permission for that client. Absent: the one that the gateway has stored.")),
+  refreshToken: Type.Optional(
+    secretReference({ description: "The user's permission for that client. Absent: the one that the gateway has stored." }),
+  ),
   serviceAccount: Type.Optional(
-    secretSchema("JSON key of a service account that may read the mailbox by domain-wide delegation; in place of credentials."),
+    secretReference({
+      description: "JSON key of a service account that may read the mailbox by domain-wide delegation; in place of credentials.",
+    }),
   ),
   mode: Type.Enum(["poll", "pull", "push"], {
     default: "poll",
@@ -158,8 +163,14 @@ export const gmailMailbox = {
   pubsubRoot: root("Address of the Pub/Sub API instead of Google's"),
 };
 
-export const gmailAccountsSchema = Type.Optional(
-  Type.Record(Type.String(), Type.Object(gmailMailbox, { description: "One mailbox." }), {
-    description: "Several mailboxes, by a name of your own.",
-  }),
+export const gmailSettings = Type.Object(
+  {
+    ...gmailMailbox,
+    accounts: Type.Optional(
+      Type.Record(Type.String(), Type.Object(gmailMailbox, { description: "One mailbox." }), {
+        description: "Several mailboxes, by a name of your own.",
+      }),
+    ),
+  },
+  { description: "Mailboxes of Gmail that the gateway watches, and the preset `gmail`. A mailbox enables the preset." },
 );

@@ -1,6 +1,6 @@
 /** `schedules run`, `schedules pause` and `schedules resume`. */
 import type { CliAnswer, CliCall, Json } from "service-gateway/sdk";
-import { type Kept, schedulePrefix } from "./plan.ts";
+import { type Kept, schedulePrefix } from "../plan.ts";
 
 const failed = (line: string): CliAnswer => ({ lines: [line], data: null, failed: true });
 

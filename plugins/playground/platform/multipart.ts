@@ -1,5 +1,5 @@
 /** Parses `multipart/form-data` in memory. The server limits the size of bodies beforehand. */
-import { badRequest } from "../errors.ts";
+import { badRequest } from "./errors.ts";
 
 export interface Upload {
   readonly bytes: Buffer;

@@ -1,5 +1,5 @@
 /** Reads the parameters of a call from any source. Like the platform, it accepts numbers and JSON as text. */
-import { badRequest } from "../errors.ts";
+import { badRequest } from "./errors.ts";
 import { boundaryOf, parseMultipart, type Upload } from "./multipart.ts";
 
 export type RawParams = Readonly<Record<string, unknown>>;
