@@ -4,21 +4,26 @@ import { type EditOptions, editConfig } from "../../config/editing/edit.ts";
 import { type LoadedConfig, withSchemas } from "../../config/reading/load.ts";
 import { createSecrets, type Secrets } from "../../config/secrets.ts";
 import { readSection, secretPath } from "../../config/section-settings.ts";
+import { schemasOf } from "../../host/schemas.ts";
 import type { CliCall, PluginDefinition } from "../../sdk/contract.ts";
 import { pluginProblems } from "../config.ts";
 import type { CommandContext } from "../context.ts";
 import { type Declared, declaredSchemas, readDeclarations } from "./declarations.ts";
 
 export interface OwnConfiguration {
-  /** The file as it is now, checked by what all plugins declare. */
+  /** The file as it is now, checked by what this plugin declares: to read its settings, no other plugin is loaded. */
   load(): Promise<LoadedConfig>;
-  declared(): Promise<readonly Declared[]>;
+  /** Checked by what all plugins declare. */
+  loadAll(): Promise<{ readonly loaded: LoadedConfig; readonly declared: readonly Declared[] }>;
   /** Resolves with whether the file has changed. Rejects with `config_invalid` if the change would cause an error. */
   edit(path: readonly string[], value: unknown): Promise<boolean>;
   readonly secrets: Secrets;
 }
 
-export function openOwnConfiguration(context: CommandContext): OwnConfiguration {
+export function openOwnConfiguration(
+  context: CommandContext,
+  definition: Pick<PluginDefinition, "id" | "presets" | "section">,
+): OwnConfiguration {
   const { configFile, env, terminal } = context;
   let declared: Promise<readonly Declared[]> | undefined;
   const declarations = async (loaded: LoadedConfig) => {
@@ -26,11 +31,12 @@ export function openOwnConfiguration(context: CommandContext): OwnConfiguration 
     return await declared;
   };
   return {
-    async load() {
+    load: async () => withSchemas(await context.load(), schemasOf([definition as PluginDefinition])),
+    async loadAll() {
       const loaded = await context.load();
-      return withSchemas(loaded, declaredSchemas(await declarations(loaded)));
+      const known = await declarations(loaded);
+      return { loaded: withSchemas(loaded, declaredSchemas(known)), declared: known };
     },
-    declared: async () => await declarations(await context.load()),
     async edit(path, value) {
       const known = await declarations(await context.load());
       const check: EditOptions["check"] = (checked) => pluginProblems(known, checked, context);

@@ -33,7 +33,7 @@ export function openCall(context: CommandContext, called: Called): { readonly ca
   const { id: plugin, presets = [], section } = definition;
   const { terminal, now } = context;
   let opened: Promise<Store> | undefined;
-  const own = openOwnConfiguration(context);
+  const own = openOwnConfiguration(context, definition);
   const open = () => (opened ??= context.openState({ create: prepares }));
   /** Before the first start of a gateway the store is empty, and a command that only reads creates no state. */
   const isEmpty = async () => prepares && opened === undefined && !(await context.hasState());

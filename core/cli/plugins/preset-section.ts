@@ -21,7 +21,7 @@ const tokenBytes = 32;
 
 export function openPreset(context: CommandContext, id: string, own: OwnConfiguration): CliPreset {
   const { configFile, env } = context;
-  const { load, declared, edit, secrets } = own;
+  const { load, loadAll, edit, secrets } = own;
   return {
     async settings() {
       const { checkable } = await load();
@@ -33,7 +33,7 @@ export function openPreset(context: CommandContext, id: string, own: OwnConfigur
       if (token === undefined) throw new HostError("secret_unavailable", { path: "hooks.token", reason: "it is not set" });
       return secrets.resolve(token, "hooks.token");
     },
-    hooks: async () => await hooksOf(id, { loaded: await load(), declared: await declared(), env }),
+    hooks: async () => await hooksOf(id, { ...(await loadAll()), env }),
     set: (path, value) => edit(["hooks", id, ...path], value),
     async enableHooks() {
       const { checkable } = await load();
