@@ -80,7 +80,10 @@ export function codeOf(error: unknown): { readonly code?: string; readonly hint?
  * An error of a model. An engine throws it from `run`; the message is one sentence without secrets.
  *
  * @example
- * throw new EngineError("model_unreachable", { detail: "Nothing answers at http://127.0.0.1:11434/v1", hint: "Start the model server." });
+ * throw new EngineError("model_unreachable", {
+ *   detail: "Nothing answers at http://127.0.0.1:11434/v1",
+ *   hint: "Start the model server.",
+ * });
  */
 export class EngineError extends Error {
   /** Recognizes errors of another copy of this package in the same process. */

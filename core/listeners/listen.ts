@@ -82,7 +82,8 @@ export function messageHandler<T>(event: string, { source, check, handle, fault:
  * Returns a function that stops listening.
  *
  * @example
- * onMessage(child, "message", { source: "the process of a.ts", check: asReply, handle: settle, fault: (fault) => end(faultText(fault)) });
+ * const source = "the process of a.ts";
+ * onMessage(child, "message", { source, check: asReply, handle: settle, fault: (fault) => end(faultText(fault)) });
  */
 export function onMessage<T>(emitter: Emitter, event: string, handler: MessageHandler<T>): () => void {
   return attach(emitter, event, messageHandler(event, handler));

@@ -36,7 +36,8 @@ export interface WholeResponse {
  * too late, with the reason of `signal` if that aborts, and otherwise with the error of `fetch`.
  *
  * @example
- * const { ok, text } = await fetchWhole("https://api.example.org/me", { headers, maxBytes: 1_048_576, timeoutMs: 30_000 });
+ * const limits = { maxBytes: 1_048_576, timeoutMs: 30_000 };
+ * const { ok, text } = await fetchWhole("https://api.example.org/me", { headers, ...limits });
  */
 export async function fetchWhole(url: string | URL, { maxBytes, timeoutMs, signal, ...init }: BoundedRequest): Promise<WholeResponse> {
   const { host } = new URL(url);

@@ -221,7 +221,12 @@ export interface RouteAnswer {
  * already taken is logged and left out.
  *
  * @example
- * host.route({ method: "GET", path: "things/:id", access: "gateway", handler: ({ params }) => ({ body: { id: params.id } }) });
+ * host.route({
+ *   method: "GET",
+ *   path: "things/:id",
+ *   access: "gateway",
+ *   handler: ({ params }) => ({ body: { id: params.id } }),
+ * });
  */
 export interface RouteDefinition {
   readonly method: "GET" | "POST" | "PUT" | "DELETE";
@@ -460,7 +465,10 @@ export interface CliDefinition {
  * at most 10 s; a throw is a `fail`.
  *
  * @example
- * host.check({ name: "archive", explain: async () => ({ verdict: "warn", reason: "It is nearly full.", fix: "Empty it." }) });
+ * host.check({
+ *   name: "archive",
+ *   explain: async () => ({ verdict: "warn", reason: "It is nearly full.", fix: "Empty it." }),
+ * });
  */
 export interface CheckDefinition {
   /** One or two words, such as `archive`. */
@@ -634,7 +642,8 @@ export interface PluginHost<S extends TSchema = TSchema> {
    * not sent.
    *
    * @example
-   * if (!(await host.notifyOwner("The feed needs a new password."))) host.log.warn("There is no chat to say it in.");
+   * const sent = await host.notifyOwner("The feed needs a new password.");
+   * if (!sent) host.log.warn("There is no chat to say it in.");
    */
   notifyOwner(text: string, options?: { readonly key?: string }): Promise<boolean>;
   /**
@@ -646,7 +655,8 @@ export interface PluginHost<S extends TSchema = TSchema> {
    * accepted later; below 500 the configuration or the payload is wrong.
    *
    * @example
-   * const { duplicate } = await host.hook("news", { items: [item] }, { key: item.id, origin: "The author is not verified." });
+   * const origin = "The author is not verified.";
+   * const { duplicate } = await host.hook("news", { items: [item] }, { key: item.id, origin });
    */
   hook(
     path: string,
@@ -695,7 +705,7 @@ export interface PluginHost<S extends TSchema = TSchema> {
    * Taps a station. The table in `core/host/README.md` lists order, deadlines and the effect of a failure.
    *
    * @example
-   * host.tap("gating", (inbound) => (inbound.text.length > 5_000 ? { code: "too_long", hint: "Write less at once." } : undefined));
+   * host.tap("gating", ({ text }) => (text.length > 5_000 ? { code: "too_long", hint: "Write less." } : undefined));
    */
   tap<N extends HookName>(hook: N, fn: HookTable[N], options?: { readonly order?: TapOrder }): void;
   command(definition: CommandDefinition): void;
@@ -709,7 +719,9 @@ export interface PluginHost<S extends TSchema = TSchema> {
    * host.tool({
    *   name: "roll_dice",
    *   description: "Rolls dice and returns the numbers.",
-   *   parameters: Type.Object({ count: Type.Integer({ minimum: 1, maximum: 20, default: 1, description: "How many dice." }) }),
+   *   parameters: Type.Object({
+   *     count: Type.Integer({ minimum: 1, maximum: 20, default: 1, description: "How many dice." }),
+   *   }),
    *   run: ({ args }) => Array.from({ length: args.count }, () => 1 + Math.floor(Math.random() * 6)),
    * });
    */
@@ -727,7 +739,8 @@ export interface PluginHost<S extends TSchema = TSchema> {
    * each request, so a revoked token stops working at once. Compare digests, never texts. An error refuses the token, and is logged.
    *
    * @example
-   * host.devices(async (token) => (await host.store.get(`device:${createHash("sha256").update(token).digest("hex")}`)) !== null);
+   * const keyOf = (token: string) => `device:${createHash("sha256").update(token).digest("hex")}`;
+   * host.devices(async (token) => (await host.store.get(keyOf(token))) !== null);
    */
   devices(check: (token: string) => boolean | Promise<boolean>): void;
   check(definition: CheckDefinition): void;
@@ -1323,7 +1336,8 @@ export interface EngineTurn {
    * next turn. Absent in a host without budgets, such as a test.
    *
    * @example
-   * const call = await turn.spending?.begin({ model: "acme/large", inputTokens: estimate(messages), outputTokens: 4096 });
+   * const inputTokens = estimate(messages);
+   * const call = await turn.spending?.begin({ model: "acme/large", inputTokens, outputTokens: 4096 });
    * const reply = await ask(messages);
    * if (call !== undefined) await turn.spending?.end(call.id, { inputTokens: reply.in, outputTokens: reply.out });
    */
@@ -1430,7 +1444,10 @@ export function definePlugin<O extends TObject, S extends TSchema>(definition: P
  *   id: "irc",
  *   version: "1.0.0",
  *   host: "^0.1.0",
- *   options: Type.Object({ server: Type.String(), password: Type.Optional(secretText({ description: "Password of the bot." })) }),
+ *   options: Type.Object({
+ *     server: Type.String(),
+ *     password: Type.Optional(secretText({ description: "Password of the bot." })),
+ *   }),
  *   capabilities: { maxChars: 400 },
  *   open: (account) => createConnection(account),
  * });
@@ -1485,7 +1502,13 @@ export function defineEngine(
  *   version: "1.0.0",
  *   host: "^0.1.0",
  *   path: "uptime",
- *   mappings: [{ name: "Uptime", messageTemplate: "{{ monitor }} is {{ status }} since {{ since }}", sessionKey: "hook:uptime:{{ monitor }}" }],
+ *   mappings: [
+ *     {
+ *       name: "Uptime",
+ *       messageTemplate: "{{ monitor }} is {{ status }} since {{ since }}",
+ *       sessionKey: "hook:uptime:{{ monitor }}",
+ *     },
+ *   ],
  * });
  */
 export function definePreset(definition: PresetDefinition & { readonly version: string; readonly host: string }): PluginDefinition {
@@ -1498,7 +1521,11 @@ export function definePreset(definition: PresetDefinition & { readonly version: 
  * `service-gateway/sdk` that is available inside the sandbox.
  *
  * @example
- * export default defineTransform<{ readonly build: { readonly state: string; readonly url: string } }>(({ payload }) => {
+ * interface Payload {
+ *   readonly build: { readonly state: string; readonly url: string };
+ * }
+ *
+ * export default defineTransform<Payload>(({ payload }) => {
  *   if (payload.build.state === "passed") return null;
  *   return { message: `The build is ${payload.build.state}: ${payload.build.url}` };
  * });

@@ -7,7 +7,10 @@ import type { ChannelAccount, ChannelStatus } from "./contract.ts";
  * An open connection, as `connect` returns it to `keepConnected`.
  *
  * @example
- * const live: LiveConnection = { identity: { id: "42", username: "bot" }, lost: once(socket, "close").then(() => new Error("the server closed it")) };
+ * const live: LiveConnection = {
+ *   identity: { id: "42", username: "bot" },
+ *   lost: once(socket, "close").then(() => new Error("the server closed it")),
+ * };
  */
 export interface LiveConnection {
   /** The bot's own name and id. */

@@ -6,7 +6,8 @@ import { Type } from "./contract.ts";
  * `{ env }` or `{ file }`; `open` receives the text. It is never logged or shown. An option of this kind need not be named in `secrets`.
  *
  * @example
- * options: Type.Object({ proxy: Type.Optional(Type.Object({ url: Type.String(), password: secretText({ description: "Password of the proxy." }) })) }),
+ * const proxy = Type.Object({ url: Type.String(), password: secretText({ description: "Password of the proxy." }) });
+ * const options = Type.Object({ proxy: Type.Optional(proxy) });
  */
 export function secretText({ description }: { readonly description: string }) {
   return Type.String({ minLength: 1, description, secret: true });

@@ -124,7 +124,11 @@ export interface StoreFinding {
  *   id: "store-files",
  *   version: "1.0.0",
  *   host: "^0.1.0",
- *   store: defineStore({ id: "files", description: "Files in a shared folder", open: async (opening) => openFiles(opening) }),
+ *   store: defineStore({
+ *     id: "files",
+ *     description: "Files in a shared folder",
+ *     open: async (opening) => openFiles(opening),
+ *   }),
  *   setup() {},
  * });
  */

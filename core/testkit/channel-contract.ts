@@ -81,7 +81,9 @@ export async function tryRule(
  *     own: [{ from: "bot!b@host", text: "Hello" }],
  *     renamed: [],
  *   },
- *   skip: [{ test: "life > start reports an unavailable platform", reason: "The library reports it after its own 60 s." }],
+ *   skip: [
+ *     { test: "life > start reports an unavailable platform", reason: "The library reports it after its own 60 s." },
+ *   ],
  * });
  */
 export function channelContract(options: ChannelContractOptions): void {

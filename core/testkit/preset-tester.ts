@@ -45,7 +45,10 @@ export interface PresetTester {
    *
    * @example
    * presetTester.run(uptime, [
-   *   { payload: { monitor: "site", status: "down" }, expect: [{ message: "site is down", sessionKey: "hook:uptime:site" }] },
+   *   {
+   *     payload: { monitor: "site", status: "down" },
+   *     expect: [{ message: "site is down", sessionKey: "hook:uptime:site" }],
+   *   },
    *   { payload: "no JSON", expect: { code: "invalid_json" } },
    * ]);
    */

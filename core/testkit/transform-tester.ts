@@ -50,7 +50,11 @@ export interface TransformTester {
    * @example
    * transformTester.run("build", build, [
    *   { payload: { build: { state: "passed" } }, expect: null },
-   *   { payload: { build: { state: "failed" } }, headers: { "X-Event": "build" }, expect: { message: "The build failed" } },
+   *   {
+   *     payload: { build: { state: "failed" } },
+   *     headers: { "X-Event": "build" },
+   *     expect: { message: "The build failed" },
+   *   },
    *   { payload: {}, expect: { throws: /state/ } },
    * ]);
    */

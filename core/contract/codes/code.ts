@@ -6,7 +6,11 @@ import type { Outcome } from "../types.ts";
  *
  * @example
  * codes: {
- *   nick_taken: { meaning: "The nickname is already in use on the server.", hint: "Set another one in nick.", outcome: "failed" },
+ *   nick_taken: {
+ *     meaning: "The nickname is already in use on the server.",
+ *     hint: "Set another one in nick.",
+ *     outcome: "failed",
+ *   },
  * }
  */
 export interface CodeDefinition {

@@ -74,7 +74,8 @@ export interface LineLink<E extends object = LineMessage> extends Pick<LineConne
    * cannot be stored, the log says so, and the line of `askAgain` is written.
    *
    * @example
-   * link.receive({ from: `~${nick}`, text, address: nick }, { complete: async () => ({ from: await accountOf(nick, host) }) });
+   * const complete = async () => ({ from: await accountOf(nick, host) });
+   * link.receive({ from: `~${nick}`, text, address: nick }, { complete });
    */
   receive(event: E, more?: NonNullable<Parameters<ChannelAccount["receive"]>[1]> & { readonly complete?: () => Promise<Partial<E>> }): void;
   /**

@@ -7,7 +7,8 @@ import { boundMarkdown } from "./bound-markdown.ts";
  * A piece of a line. HTML does not exist here: tags are text. A `break` is a new line within a paragraph.
  *
  * @example
- * parseMarkdown("**Hi**"); // [{ type: "paragraph", content: [{ type: "bold", content: [{ type: "text", text: "Hi" }] }] }]
+ * parseMarkdown("**Hi**");
+ * // [{ type: "paragraph", content: [{ type: "bold", content: [{ type: "text", text: "Hi" }] }] }]
  */
 export type MarkdownInline =
   | { readonly type: "text" | "code"; readonly text: string }
@@ -21,7 +22,8 @@ export type MarkdownInline =
  * A table is a list of rows, the first of which is the head; each row is a list of cells.
  *
  * @example
- * parseMarkdown("- one\n- two"); // [{ type: "list", items: [[{ type: "paragraph", ... }], [{ type: "paragraph", ... }]] }]
+ * parseMarkdown("- one\n- two");
+ * // [{ type: "list", items: [[{ type: "paragraph", ... }], [{ type: "paragraph", ... }]] }]
  */
 export type MarkdownBlock =
   | { readonly type: "paragraph"; readonly content: readonly MarkdownInline[] }
