@@ -24,24 +24,27 @@ import { postgresPlace } from "./soak/postgres-place.ts";
 import { createRandom } from "./soak/random.ts";
 import { createWitness, type Witness } from "./soak/witness.ts";
 
-const help = `Runs several gateways on one PostgreSQL, to which random faults happen, and counts what was lost, repeated or out of order.
+const help = `Runs several gateways on one PostgreSQL database under random faults.
+Counts what was lost, repeated or out of order.
 
-A fault kills a node, stops it for longer than its lease, breaks its connections to the database, or stops the database for 0 to 2 s.
+A fault kills a node, stops it for longer than its lease, breaks its connections to the database,
+or stops the database for 0 to 2 s.
 
-With --upgrade-from, no fault happens: all gateways start with an earlier version of the program, and are replaced by this one, one at a time.
+With --upgrade-from there are no faults: all gateways start with an earlier version of the program
+and are replaced by this one, one at a time.
 
 Usage: npm run soak:nodes -- [options]
 
-  --faults N    so many faults (1000)
-  --events N    so many events, half of them by webhook and half in chats (20000)
-  --nodes N     so many gateways (3)
+  --faults N    number of faults (1000)
+  --events N    number of events, half of them webhooks and half chat messages (20000)
+  --nodes N     number of gateways (3)
   --lease N     the lease of a node in seconds, at least 7 (10)
   --stop N      how many seconds a node is stopped (0.5 to 3 more than its lease)
-  --mode M      how the bot gets its updates: polling, or webhook, through a proxy that hands them to the nodes in turn (polling)
-  --seed N      what chance draws (1)
+  --mode MODE   how the bot receives updates: polling, or webhook through a proxy that takes the nodes in turn (polling)
+  --seed N      seed of the random numbers (1)
   --upgrade-from DIRECTORY
                 a checkout of an earlier version, with its packages installed
-  --keep        leaves the state behind, as it does when a rule was broken
+  --keep        keep the state afterwards; it is always kept after a failure
 
 Example: npm run soak:nodes -- --faults 40 --events 800 --seed 7`;
 

@@ -13,7 +13,8 @@ import { openSqliteStore } from "../core/state/sqlite/index.ts";
 import { createEngine } from "../test/support/gateway.ts";
 import { countOf, readCommandLine } from "./command-line.ts";
 
-const help = `Accepts wakes while no heartbeat runs, then one that asks for a turn; prints rows, bytes and what the model was sent.
+const help = `Accepts wakes while no heartbeat runs, then one that asks for a turn.
+Prints rows, bytes and what the model was sent.
 
 Usage: node --conditions=service-gateway-source bench/pile-up.ts [options]
 

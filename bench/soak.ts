@@ -19,22 +19,23 @@ import { createSenders, type Senders } from "./soak/senders.ts";
 import { createVictims, type Victims } from "./soak/victim.ts";
 import { createWitness, type Witness } from "./soak/witness.ts";
 
-const help = `Kills the gateway at random moments while people write and programs call, and counts what was lost or done twice.
+const help = `Kills a gateway at random moments while users write and programs call webhooks.
+Counts what was lost and what was done twice.
 
 Usage: npm run soak -- [options]
 
-  --cycles N    so many kills (200)
-  --mode WAY    how updates come in: polling, webhook or both (both)
-  --store NAME  where the state is: sqlite or postgres, with a server of its own (sqlite); also with --points and --tools
-  --points N    kills at labelled points instead, so often at each of them
-  --tools N     kills so often while tools run that write, with approvals, reminders and a schedule
-  --minutes N   with --tools: ends after this time, however many kills there were
-  --outages     breaks the platform instead, in seven ways for up to five minutes, with answers under way
-  --streams N   streams so many answers instead, and kills nothing; on a clock that is played
-  --swaps N     replaces a plugin so often instead, while messages are under way
-  --live        the streams over real HTTP, by a gateway of their own
-  --seed N      what chance draws (1)
-  --keep        leaves the state behind, as it does when a rule was broken
+  --cycles N    number of kills (200)
+  --mode MODE   how the bot receives updates: polling, webhook or both (both)
+  --store NAME  the store: sqlite, or postgres with a server of its own (sqlite); also for --points and --tools
+  --points N    kill the gateway N times at each labelled point instead
+  --tools N     kill it N times while tools that write, approvals, reminders and a schedule run instead
+  --minutes N   with --tools: stop after N minutes, even with fewer kills
+  --outages     interrupt the platform instead, in seven ways, for up to five minutes, while replies are sent
+  --streams N   stream N replies on a simulated clock instead, without kills
+  --swaps N     replace a plugin N times instead, while messages are handled
+  --live        with --streams: over real HTTP, in a gateway process
+  --seed N      seed of the random numbers (1)
+  --keep        keep the state afterwards; it is always kept after a failure
 
 Example: npm run soak -- --cycles 1000 --seed 7`;
 

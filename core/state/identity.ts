@@ -23,8 +23,10 @@ export interface Recorded extends Identity {
 const fileOf = (directory: string) => join(directory, "state.json");
 
 /** Fixed width, so that a new number of commits is a single write in place. */
-const render = ({ database, commits, boot }: Recorded): string =>
-  `${JSON.stringify({ database: database.toString(16).padStart(12, "0"), commits: String(commits).padStart(16, "0"), boot })}\n`;
+function render({ database, commits, boot }: Recorded): string {
+  const fields = { database: database.toString(16).padStart(12, "0"), commits: String(commits).padStart(16, "0"), boot };
+  return `${JSON.stringify(fields)}\n`;
+}
 
 /** What is in shared memory survives the end of a process, but not that of the machine. `undefined` where the system does not tell. */
 export function currentBoot(): string | undefined {

@@ -2,7 +2,8 @@
 import { createHash } from "node:crypto";
 
 const style = `
-  body { font: 16px/1.5 system-ui, sans-serif; max-width: 26rem; margin: 3rem auto; padding: 0 1rem; color-scheme: light dark }
+  body { font: 16px/1.5 system-ui, sans-serif; color-scheme: light dark }
+  body { max-width: 26rem; margin: 3rem auto; padding: 0 1rem }
   label, input, button, output { display: block; width: 100%; box-sizing: border-box; font: inherit }
   input, button { padding: .5rem; margin: .2rem 0 1rem }
   output { overflow-wrap: anywhere; font-family: ui-monospace, monospace }
@@ -19,11 +20,13 @@ const script = `
     button.disabled = true;
     try {
       const { code, name } = Object.fromEntries(new FormData(form));
-      const asked = await call("", { method: "POST", headers: { "content-type": "application/json" }, body: JSON.stringify({ code, name }) });
+      const headers = { "content-type": "application/json" };
+      const asked = await call("", { method: "POST", headers, body: JSON.stringify({ code, name }) });
       state.textContent = "Asked as " + asked.id + ". The owner approves it in the chat: /pair approve " + asked.id;
       for (;;) {
         await pause(asked.pollSeconds);
-        const answer = await call("/" + asked.id, { headers: { authorization: "Bearer " + asked.secret } }).catch((error) => {
+        const headers = { authorization: "Bearer " + asked.secret };
+        const answer = await call("/" + asked.id, { headers }).catch((error) => {
           // A network that is away for a moment must not cost the request.
           if (error.status === 404) throw error;
         });
@@ -57,7 +60,8 @@ export const page = `<!doctype html>
 <h1>Pair a device</h1>
 <form>
   <label for="code">Setup code, as the bot said it</label>
-  <input id="code" name="code" required maxlength="64" autocomplete="off" autocapitalize="characters" spellcheck="false">
+  <input id="code" name="code" required maxlength="64"
+    autocomplete="off" autocapitalize="characters" spellcheck="false">
   <label for="name">Name of this device</label>
   <input id="name" name="name" required maxlength="64" autocomplete="off">
   <button>Ask</button>

@@ -28,8 +28,11 @@ export interface PlanView {
 
 const nextCount = 3;
 
-const placeText = ({ channel, account, chat, thread }: NonNullable<Plan["to"]>): string =>
-  `${channel}${account === "" || account === "default" ? "" : ` (account ${account})`}:${chat}${thread === undefined ? "" : `:topic:${thread}`}`;
+function placeText({ channel, account, chat, thread }: NonNullable<Plan["to"]>): string {
+  const bot = account === "" || account === "default" ? "" : ` (account ${account})`;
+  const topic = thread === undefined ? "" : `:topic:${thread}`;
+  return `${channel}${bot}:${chat}${topic}`;
+}
 
 export function timesText(times: Times): string {
   if ("cron" in times) return `cron ${times.cron}`;

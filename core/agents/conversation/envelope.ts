@@ -139,14 +139,14 @@ export function renderEnvelope(inbound: Inbound): string {
   const text = defuseLines(inbound.text);
   const who = renderSender(sender);
   const edited = inbound.kind === "edit" ? " edited" : "";
-  const head =
-    chat.kind === "direct"
-      ? `[${channel} ${who}${thread} ${time}${edited}] ${text}`
-      : `[${channel} ${[plainName(chat.title ?? ""), chat.kind, `id:${plainId(chat.id)}`].filter((piece) => piece !== "").join(" ")}${thread} ${time}${edited}] ${who}: ${text}`;
+  const place = [plainName(chat.title ?? ""), chat.kind, `id:${plainId(chat.id)}`].filter((piece) => piece !== "").join(" ");
+  const when = `${time}${edited}`;
+  const isDirect = chat.kind === "direct";
+  const head = isDirect ? `[${channel} ${who}${thread} ${when}] ${text}` : `[${channel} ${place}${thread} ${when}] ${who}: ${text}`;
   const blocks = [head];
   if (inbound.forward !== undefined) {
-    const when = inbound.forward.timestamp === undefined ? "" : ` ${renderTime(inbound.forward.timestamp)}`;
-    blocks.push(`[forwarded from ${plainName(inbound.forward.from)}${when}]`);
+    const sent = inbound.forward.timestamp === undefined ? "" : ` ${renderTime(inbound.forward.timestamp)}`;
+    blocks.push(`[forwarded from ${plainName(inbound.forward.from)}${sent}]`);
   }
   if (inbound.replyTo !== undefined) blocks.push(renderReply(inbound.replyTo));
   for (const media of inbound.media) blocks.push(renderMediaNote(media));

@@ -27,7 +27,7 @@ export function addMessages(program: Command, add: Add, handle: Handle): void {
     sent(
       add(message, "send", {
         summary: "Send a message: text as Markdown, a file, buttons. Without a running gateway it is stored, and sent when one runs.",
-        example: `${say('send --target 42 --message "Done."')}\n${say("send --target -100123:topic:7 --media ./report.pdf --silent")}`,
+        example: [say('send --target 42 --message "Done."'), say("send --target -100123:topic:7 --media ./report.pdf --silent")].join("\n"),
         json: true,
       }),
     ),

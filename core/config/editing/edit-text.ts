@@ -18,10 +18,11 @@ interface Layout {
 export function editText(text: string, path: readonly Segment[], value: unknown): string {
   const layout = layoutOf(text);
   const root = parseTree(text, [], { allowTrailingComma: true, allowEmptyContent: true });
-  if (!root)
-    return value === undefined
-      ? text
-      : `${text}${text === "" || text.endsWith("\n") ? "" : layout.eol}${renderValue(nest(path, value), "", layout)}${layout.eol}`;
+  if (!root) {
+    if (value === undefined) return text;
+    const before = text === "" || text.endsWith("\n") ? text : text + layout.eol;
+    return `${before}${renderValue(nest(path, value), "", layout)}${layout.eol}`;
+  }
   let node = root;
   for (const [depth, segment] of path.entries()) {
     const child = childOf(node, segment);

@@ -46,8 +46,10 @@ function renderList(list: readonly unknown[], where: string, depth: number, budg
   let json = "[";
   for (let index = 0; index < list.length; index++) {
     spend(budget, 1);
-    const item = plainValue(list, String(index), `${where}[${index}]`);
-    json += `${index === 0 ? "" : ","}${render(item === undefined ? null : item, `${where}[${index}]`, depth + 1, budget)}`;
+    const place = `${where}[${index}]`;
+    const item = plainValue(list, String(index), place);
+    if (index > 0) json += ",";
+    json += render(item === undefined ? null : item, place, depth + 1, budget);
   }
   return `${json}]`;
 }

@@ -161,7 +161,8 @@ function giveaway(fields: Fields): string {
 
 function giveawayWinners(fields: Fields): string {
   const names = records(fields.winners).map(nameOf).filter(Boolean);
-  return `🎁 Giveaway ended: ${[`${number(fields.winner_count) ?? 0} winners`, prize(fields)].filter(Boolean).join(", ")}${names.length > 0 ? `: ${names.join(", ")}` : ""}`;
+  const facts = [`${number(fields.winner_count) ?? 0} winners`, prize(fields)].filter(Boolean).join(", ");
+  return `🎁 Giveaway ended: ${facts}${names.length > 0 ? `: ${names.join(", ")}` : ""}`;
 }
 
 function gift(fields: Fields): string {

@@ -109,6 +109,6 @@ export function wireError(method: string, error: WireError): ChannelError {
   return new ChannelError(reason, {
     retryable: true,
     fate: error.sent ? "unknown" : "not-sent",
-    detail: `${method}: no answer (${error.code}${error.sent ? ", after the request went out" : ", before the request went out"})${proxyRemedy(error.code)}`,
+    detail: `${method}: no answer (${error.code}, ${error.sent ? "after" : "before"} the request went out)${proxyRemedy(error.code)}`,
   });
 }

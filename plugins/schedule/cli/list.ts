@@ -50,7 +50,8 @@ function explain(
       ["fix", fix ?? ""],
     ];
   const paused = `paused: \`${program} schedules resume ${name}\` lets it run again`;
-  const ended = `${last?.outcome ?? "it runs or waits"}${last?.reason === undefined || last.reason === "" ? "" : ` (${last.reason})`}`;
+  const reason = last?.reason === undefined || last.reason === "" ? "" : ` (${last.reason})`;
+  const ended = `${last?.outcome ?? "it runs or waits"}${reason}`;
   return [
     [type, name],
     ["state", state === "paused" ? paused : state === "done" ? "it will not run again" : "on"],

@@ -124,7 +124,8 @@ async function runTests(files: {
     `import { channelContract } from ${kit};
 import channel from ${entry};
 import * as given from ${fixtures};
-channelContract({ channel, options: given.options ?? {}, fixtures: given.fixtures, functions: given.functions ?? [], skip: given.skip ?? [] });
+const { options = {}, fixtures, functions = [], skip = [] } = given;
+channelContract({ channel, options, fixtures, functions, skip });
 `,
   );
   writeFileSync(join(directory, "vitest.config.mjs"), `export default { root: ${JSON.stringify(directory)}, ${ownSource()} };`);
