@@ -22,7 +22,8 @@ const words: readonly Pattern[] = [
 ];
 /** Where it names a channel and a chat, such as `telegram:42`. */
 const places: readonly Pattern[] = [
-  ["schedules", "*", "to"],
+  // Entries in the sections of plugins.
+  ["*", "*", "to"],
   ["agents", "defaults", "tools", "approveAt"],
   ["agents", "list", "*", "tools", "approveAt"],
 ];

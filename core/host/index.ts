@@ -21,6 +21,7 @@ export { type CompleteInbound, type CompleteParsed, completeParsed, type Guarded
 export { connectionProblem } from "./connection.ts";
 export { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, pluginFault, unusable } from "./deadline.ts";
 export { registeredProblem } from "./declaration/members.ts";
+export { secretsIn } from "./declaration/section-secrets.ts";
 export { checkDeclaration } from "./declare.ts";
 export type { PluginSource } from "./find.ts";
 export { findStore, type StorePlaces } from "./find-store.ts";
@@ -34,4 +35,3 @@ export { createRegistry, enginesOf, type Owned, type Registry, type WatchReport 
 export { type CalledConnection, isRemote, type RemoteConnection, remote, whenKnown } from "./remote-connection.ts";
 export { schemasOf } from "./schemas.ts";
 export { type ScopeOptions, scopedStore } from "./scope.ts";
-export { secretsIn } from "./section-secrets.ts";

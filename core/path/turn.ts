@@ -141,7 +141,7 @@ export async function turn(
     if (code === "stopped") return withShown({ stop: { outcome: "silent", reason: "stopped" } }, seen, endNotes.stopped);
     const uses = visit.get(toolCalls);
     const failure = isRefused
-      ? await refused(inbound, route, { refusalFor, presence, uses })
+      ? await refused(inbound, route, { refusalFor, react: (emoji) => presence.react(emoji), uses })
       : await failed(code, inbound, { route, isOwner, uses });
     return withShown(failure, seen, failure.say?.reply.text ?? endNotes.interrupted);
   }

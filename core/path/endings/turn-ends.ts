@@ -2,7 +2,6 @@
 import type { Inbound, Route } from "../../contract/index.ts";
 import type { ToolUse } from "../../stations/index.ts";
 import type { PathOptions } from "../options.ts";
-import type { Presence } from "../presence/presence.ts";
 import { endedText, endNotes, type ShownText } from "../shown-text.ts";
 import { apologyTo, withDone } from "./apology.ts";
 import { type Stop, textReply } from "./ending.ts";
@@ -40,14 +39,18 @@ export async function refused(
   route: Route,
   {
     refusalFor,
-    presence,
+    react,
     uses,
-  }: Pick<PathOptions["agents"], "refusalFor"> & { readonly presence: Presence; readonly uses: readonly ToolUse[] | undefined },
+  }: Pick<PathOptions["agents"], "refusalFor"> & {
+    /** Sets a reaction on the message; `false` if it cannot. */
+    readonly react: (emoji: string) => Promise<boolean>;
+    readonly uses: readonly ToolUse[] | undefined;
+  },
 ): Promise<Stop> {
   const stop = { outcome: inbound.request?.heartbeat === undefined ? "refused" : "silent", reason: overBudget } as const;
   const { to } = route;
   const sign = to === null ? undefined : await refusalFor(inbound, route);
   if (sign === undefined || to === null) return { stop };
-  if (sign.emoji !== undefined && (await presence.react(sign.emoji))) return { stop };
+  if (sign.emoji !== undefined && (await react(sign.emoji))) return { stop };
   return { stop, say: { address: to, reply: textReply(withDone(sign.text, uses)) } };
 }

@@ -1,6 +1,6 @@
 /** The secrets in a plugin's section, as its schema marks them. */
-import { changeMarked, nodeOf, parsePath, renderPath, type Segment } from "../config/index.ts";
-import type { PluginDefinition, PluginHost } from "../sdk/contract.ts";
+import { changeMarked, nodeOf, parsePath, renderPath, type Segment } from "../../config/index.ts";
+import type { PluginDefinition, PluginHost } from "../../sdk/contract.ts";
 
 type Section = NonNullable<PluginDefinition["section"]>;
 
