@@ -27,3 +27,16 @@ test.each([
   });
   expect(answer.status).toBe(200);
 });
+
+test("junk in place of the parts of a form, 10,000 times, is rejected, and the next form is read", { timeout: 120_000 }, async () => {
+  const mapping = { match: { path: "form" }, action: "wake", wakeMode: "next-heartbeat", textTemplate: "{{ name }}", body: "form" };
+  const room = await startHookGateway({ hooks: { mappings: [mapping] } });
+  const url = `http://127.0.0.1:${room.port}/hooks/form`;
+  const headers = { authorization: `Bearer ${hookToken}`, "content-type": "multipart/form-data; boundary=x" };
+  const statuses = await sendJunkRequests(url, { headers });
+  expect(total(statuses)).toBe(all);
+  expect(Object.keys(statuses).filter((status) => !/^(?:400|413|415|429)$/.test(status))).toEqual([]);
+  const body = '--x\r\nContent-Disposition: form-data; name="name"\r\n\r\nAda\r\n--x--\r\n';
+  const answer = await fetch(url, { method: "POST", headers: { ...headers, "x-forwarded-for": "10.9.8.7" }, body });
+  expect(answer.status).toBe(200);
+});

@@ -32,7 +32,7 @@ export const handlerTests: Readonly<Record<string, { readonly events: string; re
   "core/transforms/worker.ts": { events: "message", by: "core/listeners/fed-handlers.full.test.ts" },
   "core/webhooks/endpoint/answers.ts": { events: "finish", by: "e2e/hook-clients.full.test.ts" },
   "core/webhooks/endpoint/receive-delivery.ts": { events: "close", by: "e2e/hook-flood.full.test.ts" },
-  "core/webhooks/mapping/multipart.ts": { events: "data end error field file finish partsLimit", by: "e2e/hook-bodies.test.ts" },
+  "core/webhooks/mapping/multipart.ts": { events: "data end error field file finish partsLimit", by: "e2e/junk-requests.full.test.ts" },
   "plugins/botchat/intake/webhook.ts": { events: "error request", by: "plugins/botchat/webhook-junk.full.test.ts" },
   "plugins/mail/imap/connection.ts": { events: "error", by: "plugins/mail/imap-faults.full.test.ts" },
   "plugins/mail/imap/open-folders.ts": { events: "close error exists", by: "plugins/mail/imap-faults.full.test.ts" },
