@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { PluginSchemas } from "../config/plugin-schemas.ts";
 import { renderReference } from "../config/showing/reference.ts";
+import { schemasOf } from "../host/declaration/schemas.ts";
 import { checkDeclaration } from "../host/declare.ts";
 import { bundledPlugins } from "../host/find.ts";
 import { createLoader } from "../host/load.ts";
-import { schemasOf } from "../host/schemas.ts";
 
 /** What the bundled plugins declare of the configuration. */
 export async function bundledSchemas(): Promise<PluginSchemas> {

@@ -3,6 +3,7 @@ import type { GatewayConfig } from "../config/index.ts";
 import { PluginError } from "../contract/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import { checkPresets } from "./declaration/presets.ts";
+import { sectionsOf } from "./declaration/schemas.ts";
 import { checkSections } from "./declaration/sections.ts";
 import { checkDeclaration } from "./declare.ts";
 import { bundledPlugins, bundledStores, namedPlugin, type PluginSource, placeOf } from "./find.ts";
@@ -10,7 +11,6 @@ import { storeOf } from "./find-store.ts";
 import type { Isolate, IsolatedPlugin, WorkerReport } from "./isolated.ts";
 import type { Loader } from "./load.ts";
 import { readOutline } from "./outline.ts";
-import { sectionsOf } from "./schemas.ts";
 
 export interface PluginReport {
   readonly id: string;

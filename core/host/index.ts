@@ -21,6 +21,7 @@ export { type CompleteInbound, type CompleteParsed, completeParsed, type Guarded
 export { connectionProblem } from "./connection.ts";
 export { type Asked, callAtOnce, callPlugin, lateAnswer, pluginDeadlines, pluginFault, unusable } from "./deadline.ts";
 export { registeredProblem } from "./declaration/members.ts";
+export { schemasOf } from "./declaration/schemas.ts";
 export { secretsIn } from "./declaration/section-secrets.ts";
 export { checkDeclaration } from "./declare.ts";
 export type { PluginSource } from "./find.ts";
@@ -33,5 +34,4 @@ export { keepPluginCodes } from "./plugin-codes.ts";
 export { createPlugins, type Plugins, type Replacement } from "./plugins.ts";
 export { createRegistry, enginesOf, type Owned, type Registry, type WatchReport } from "./registry.ts";
 export { type CalledConnection, isRemote, type RemoteConnection, remote, whenKnown } from "./remote-connection.ts";
-export { schemasOf } from "./schemas.ts";
 export { type ScopeOptions, scopedStore } from "./scope.ts";

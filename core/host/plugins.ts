@@ -3,12 +3,12 @@ import { HostError, PluginError, reasonOf } from "../contract/index.ts";
 import type { PluginDefinition } from "../sdk/contract.ts";
 import type { Hooks } from "../stations/index.ts";
 import { type Candidate, type CollectOptions, collect, type Failed, loadPlugin, type PluginReport } from "./collect.ts";
+import { sectionsOf } from "./declaration/schemas.ts";
 import { inRequiredOrder } from "./declare.ts";
 import { namedPlugin, type PluginSource } from "./find.ts";
 import { createInstance, type Instance, type InstanceOptions } from "./instance.ts";
 import type { IsolatedPlugin } from "./isolated.ts";
 import { checkUnique, enter, type Registry } from "./registry.ts";
-import { sectionsOf } from "./schemas.ts";
 
 /** A new instance of a plugin, set up beside the one that runs. */
 export interface Replacement {

@@ -4,7 +4,7 @@ import { type EditOptions, editConfig } from "../../config/editing/edit.ts";
 import { type LoadedConfig, withSchemas } from "../../config/reading/load.ts";
 import { createSecrets, type Secrets } from "../../config/secrets.ts";
 import { readSection, secretPath } from "../../config/section-settings.ts";
-import { schemasOf } from "../../host/schemas.ts";
+import { schemasOf } from "../../host/declaration/schemas.ts";
 import type { CliCall, PluginDefinition } from "../../sdk/contract.ts";
 import { pluginProblems } from "../config.ts";
 import type { CommandContext } from "../context.ts";

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { schemasOf } from "../../../core/host/schemas.ts";
+import { schemasOf } from "../../../core/host/declaration/schemas.ts";
 import mail from "../../../plugins/mail/index.ts";
 import { load } from "../../core/config/fixture.ts";
 

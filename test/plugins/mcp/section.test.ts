@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { readSection } from "../../../core/config/section-settings.ts";
 import { sectionProblems } from "../../../core/gateway/config-problems.ts";
-import { schemasOf } from "../../../core/host/schemas.ts";
+import { schemasOf } from "../../../core/host/declaration/schemas.ts";
 import mcp from "../../../plugins/mcp/index.ts";
 import { serversIn } from "../../../plugins/mcp/settings.ts";
 import { load } from "../../core/config/fixture.ts";

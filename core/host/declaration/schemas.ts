@@ -1,6 +1,6 @@
 /** What plugins declare of the configuration, for checking it as a whole. */
-import type { PluginSchemas } from "../config/index.ts";
-import { type PluginDefinition, Type } from "../sdk/contract.ts";
+import type { PluginSchemas } from "../../config/index.ts";
+import { type PluginDefinition, Type } from "../../sdk/contract.ts";
 
 type Section = NonNullable<PluginDefinition["section"]>;
 
