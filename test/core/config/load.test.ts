@@ -261,9 +261,3 @@ describe("values", () => {
     expect(loaded.config.gateway.port).toBe(18_789);
   });
 });
-
-test("of two keys that are one slip away, the one of the same length is meant", async () => {
-  const hooks = { enabled: true, token: "a-token-of-some-length", gmail: { modle: "local/big" } };
-  const { problems } = await load(JSON.stringify({ hooks }));
-  expect(problems).toMatchObject([{ severity: "warning", path: "hooks.gmail.modle", hint: "Did you mean model?" }]);
-});

@@ -62,7 +62,7 @@ describe("a preset of a plugin", () => {
     test.each<[mistake: string, signature: object, place: string, status: number, wake: number]>([
       // A value of a wrong type or name in the section of a preset switches the hooks off, as everywhere in `hooks`.
       ["a scheme that there is not", { ...settings, scheme: "hmca" }, "hooks.uptime.signature.scheme", 404, 404],
-      ["no secret", { scheme: "hmac", header: "X-Uptime-Signature" }, "hooks.uptime.signature", 404, 404],
+      ["no secret", { scheme: "hmac", header: "X-Uptime-Signature" }, "hooks.uptime.signature", 503, 200],
       ["a secret that cannot be read", { ...settings, secret: { env: "NOWHERE" } }, "hooks.uptime.signature.secret", 503, 200],
       ["a header that is missing", { scheme: "hmac", secret }, "hooks.uptime.signature.header", 503, 200],
     ])("with %s is closed, also to the hook token, and the problem names the place", async (_, signature, place, status, wake) => {

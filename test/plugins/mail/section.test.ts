@@ -17,3 +17,8 @@ test("an error in a mailbox switches the hook server off, and a mailbox has its 
   const { config } = await read({ imap: { accounts: { ada: { host: "imap.example.org", user: "ada" } } } });
   expect(config.hooks).toMatchObject({ imap: { accounts: { ada: { port: 993, folders: ["INBOX"], pollSeconds: 60 } } } });
 });
+
+test("a misspelt key is answered with the known key of the same length", async () => {
+  const { problems } = await read({ gmail: { modle: "local/big" } });
+  expect(problems).toMatchObject([{ severity: "warning", path: "hooks.gmail.modle", hint: "Did you mean model?" }]);
+});
