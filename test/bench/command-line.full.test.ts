@@ -12,7 +12,7 @@ function run(script: string, ...args: readonly string[]) {
 }
 
 describe.each(["main.ts", "soak.ts", "nodes-soak.ts"])("bench/%s", (script) => {
-  test("tells with --help how it is called, with an example", () => {
+  test("explains its usage with --help, including an example", () => {
     const { status, stdout } = run(script, "--help");
     expect(status).toBe(0);
     expect(stdout).toMatch(/^Usage: npm run [\w:]+ -- /m);
@@ -32,6 +32,6 @@ test.each([
     "error: --lease 5: give at least 7 seconds, because a send is not begun with less than 5 left; see --help\n",
   ],
   ["soak.ts", ["--mode", "pigeon"], "error: --mode pigeon: choose polling, webhook or both; see --help\n"],
-])("bench/%s %j ends with 2 and one sentence", (script, args, sentence) => {
+])("bench/%s %j exits with 2 and prints one sentence", (script, args, sentence) => {
   expect(run(script, ...args)).toEqual({ status: 2, stdout: "", stderr: sentence });
 });

@@ -15,7 +15,7 @@ const crash = (label: string, spoil?: "forget" | "unrecorded") =>
     ...(spoil === undefined ? {} : { spoil }),
   });
 
-test("an answer that a restart forgets is told as lost, one that was never recorded as repeated, and a sound store breaks no rule", async () => {
+test("a reply lost in a restart is counted as lost, an unrecorded one as repeated, and a sound store breaks no rule", async () => {
   const [lost, repeated, sound] = await Promise.all([
     crash("a message was asked for, not sent", "forget"),
     crash("after a part is recorded", "unrecorded"),
@@ -26,7 +26,7 @@ test("an answer that a restart forgets is told as lost, one that was never recor
   expect(sound).toEqual({ violations: [], repeated: 1, stray: 0 });
 });
 
-test("an answer over which two processes died before either had called the platform goes out, once", async () => {
+test("a reply is sent once even after two processes died before calling the platform", async () => {
   const verdict = await crash("after the outbox is written, then after the repetition is marked");
   expect(verdict).toEqual({ violations: [], repeated: 0, stray: 0 });
 });

@@ -32,7 +32,7 @@ test.skipIf(process.platform !== "linux").each([
     { children: 4, left: [expect.stringMatching(/^nodes-soak-/)] },
   ],
   ["SIGTERM", ["--conditions=service-gateway-source", "bench/soak.ts", "--streams", "5", "--live"], { children: 1, left: [] }],
-] as const)("by %s: node %j", async (signal, args, { children: least, left }) => {
+] as const)("a signal ends the benchmark and all its child processes: %s, node %j", async (signal, args, { children: least, left }) => {
   const directory = temporaryDirectory();
   // A PostgreSQL runs as another user if this one is root.
   chmodSync(directory, 0o755);

@@ -11,7 +11,7 @@ const seeds = [31, 73, 344, 472, 488, 567, 652, 1554, 1577, 1635, 1775];
 const stream = (spoilt: object, some: readonly number[]) =>
   inWorkshop((workshop) => streamLive(workshop, { seeds: some, atOnce: some.length, tell: () => {}, spoilt }));
 
-test.concurrent("whatever goes wrong on the way, each answer is in its chat once, and the platform never found the bot too fast", {
+test.concurrent("each reply arrives exactly once despite faults, and the bot never exceeds the platform's rate limits", {
   timeout: 90_000,
 }, async () => {
   const { violations, outcomes } = await stream({}, seeds);
@@ -22,7 +22,7 @@ test.concurrent("whatever goes wrong on the way, each answer is in its chat once
   expect(troubles.size).toBeGreaterThanOrEqual(3);
 });
 
-test.concurrent("a bot that knows no limits is found too fast", async () => {
+test.concurrent("a bot that ignores the rate limits is detected", async () => {
   const { violations } = await stream({ limits: { perChatPerSecond: 0, perBotPerSecond: 0, perGroupPerMinute: 0 } }, [long]);
   expect(violations.join("\n")).toMatch(/too fast for the platform/);
 });

@@ -56,7 +56,7 @@ test("a sound state breaks no rule", () => {
   expect(broken(() => {})).toEqual({});
 });
 
-test("an event that is not stored, or stored under another id than was acknowledged", () => {
+test("reports an event that is not stored or is stored under an id other than the acknowledged one", () => {
   const rule = "every event that was sent is in the inbox, once, and every answer of a hook names it";
   const lost = broken(({ events, units, outbox, messages, observed }) => {
     for (const items of [events, units, outbox, messages]) items.splice(1, 1);
@@ -71,7 +71,7 @@ test("an event that is not stored, or stored under another id than was acknowled
   });
 });
 
-test("an event without an end, and one that ended twice", () => {
+test("reports an event without an end and an event that ended twice", () => {
   expect(broken(({ events }) => change(events, 1, { state: 3 }))).toHaveProperty(["every event has exactly one end"]);
   expect(broken(({ observed }) => void observed.push(["answered", "e1", 2_200]))).toEqual({ "no end was told twice": ["e1: told twice"] });
   expect(broken(({ observed }) => void observed.push(["turn", "e1", 2_200]))).toEqual({
@@ -79,7 +79,7 @@ test("an event without an end, and one that ended twice", () => {
   });
 });
 
-test("an answer that is there again is excused by a doubt that was counted and reported, and by nothing else", () => {
+test("a repeated reply is excused only by a possible repetition that was counted and reported", () => {
   expect(broken(again)).toEqual({
     "an answer is there again only if the fate of a send was unknown, and was counted": [
       "h0n1: 2 copies, 0 doubts, it ended answered answered",
@@ -100,7 +100,7 @@ test("an answer that is there again is excused by a doubt that was counted and r
   ).toEqual({});
 });
 
-test("answers of a lane in another order than its events, and nodes that end by themselves", () => {
+test("reports replies of a lane out of order and nodes that exit on their own", () => {
   expect(broken(({ messages }) => void messages.reverse())).toEqual({
     "the answers of a lane come in the order of its events": [
       "h0n1: its answer came before that to h0n0",

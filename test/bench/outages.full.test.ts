@@ -14,7 +14,7 @@ const outages = [
 ] as const;
 
 test(
-  "an outage of 1 or 3 s, of whatever kind, loses no answer, repeats none that was refused, and keeps the order of each chat",
+  "an outage of 1 or 3 s loses no reply, repeats no refused reply, and keeps the order of each chat",
   // Again where the machine had so much other work that a platform that answers took six seconds.
   { timeout: 90_000, retry: 2 },
   () =>

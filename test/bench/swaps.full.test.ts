@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 
 const soak = join(import.meta.dirname, "..", "..", "bench", "soak.ts");
 
-test("thirty swaps of a plugin under load: each message has one answer, no instance, connection or timer is left, nor a reference to one", {
+test("thirty plugin swaps under load: one reply per message, and no leaked instance, connection, timer or reference", {
   timeout: 180_000,
 }, async () => {
   const child = spawn(process.execPath, ["--conditions=service-gateway-source", soak, "--swaps", "30"], {

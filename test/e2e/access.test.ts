@@ -152,7 +152,7 @@ function doEverything(platform: Platform, person: number, chat: number, options:
   return 10;
 }
 
-describe("whoever is kept out", () => {
+describe("a sender who is refused", () => {
   test.each<[string, object, readonly string[]]>([
     [
       "by the lists",
@@ -166,7 +166,7 @@ describe("whoever is kept out", () => {
       ["sender_not_allowed", "group_not_listed"],
     ],
     ["by a switch", { dmPolicy: "disabled", groupPolicy: "open", groups: { "*": { enabled: false } } }, ["dm_disabled", "group_disabled"]],
-  ])("%s: no call to the platform, no file, no row but the decision", async (_name, channel, codes) => {
+  ])("%s causes no call to the platform, no file, and no row except the decision", async (_name, channel, codes) => {
     const platform = await room();
     const before = await serve(platform, { groupPolicy: "open" });
     const [topic = 0] = [...([...platform.world.rooms.values()].find(({ chat }) => chat.id === workshop)?.topics.keys() ?? [])].slice(1);
@@ -199,7 +199,7 @@ describe("whoever is kept out", () => {
     expect(rowsOf(gateway)).toEqual(rows);
   });
 
-  test("a stranger's first message, were it a command, gets the pairing text, and further ones one notice", {
+  test("gets the pairing text for a first message, even a command, and one notice for later ones", {
     timeout: 90_000,
   }, async () => {
     const platform = await room();
@@ -226,8 +226,8 @@ describe("whoever is kept out", () => {
   });
 });
 
-describe("whoever is let in", () => {
-  test("by pairing, in the thread where they wrote, is let in to that direct chat, and to no group", async () => {
+describe("a sender who has access", () => {
+  test("by pairing may write in that direct chat, in the thread of the request, but in no group", async () => {
     const platform = await room();
     const gateway = await serve(platform, { dmPolicy: "pairing", allowFrom: [], groups: { "*": { requireMention: false } } });
     platform.act.send(bela, bela, { text: "hello", message_thread_id: 77, is_topic_message: true });
@@ -251,7 +251,7 @@ describe("whoever is let in", () => {
     await answered(platform, bela, "here they are");
   });
 
-  test("by pairing on one account is told by its bot, is owner there alone, and is a stranger to the other", {
+  test("by pairing is notified by the bot of that account, is owner only there, and is unknown to the other account", {
     timeout: 60_000,
   }, async () => {
     const platform = await createPlatform({
@@ -290,7 +290,7 @@ describe("whoever is let in", () => {
     expect(said("first_bot")).not.toMatch(/approved|here they are/);
   });
 
-  test("as a chat may talk where everybody may, and gives no commands but those for anyone", async () => {
+  test("as a chat may talk in open groups and use only the commands that are open to everyone", async () => {
     const platform = await room();
     const gateway = await serve(platform, { allowFrom: ["*"], groupPolicy: "open", groupAllowFrom: [ada] });
     const anonymous = (text: string) =>
@@ -315,7 +315,7 @@ describe("whoever is let in", () => {
     expect(post).toMatchObject({ outcome: "silent", reason: "mention_required" });
   });
 
-  test("but is no owner is told so in the topic where they asked, and `why` names the list", async () => {
+  test("but without ownership gets the refusal in the same topic, and `why` names the list", async () => {
     const platform = await room();
     const more = { commands: { ownerAllowFrom: [chen] } };
     const gateway = await serve(platform, { groupPolicy: "open", allowFrom: [ada, "*"] }, more);

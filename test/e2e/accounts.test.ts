@@ -64,7 +64,7 @@ async function prepare(channel: (platform: Platform) => object) {
   };
 }
 
-test("two bots in one group: each judges, answers and remembers for itself", async () => {
+test("two bots in one group decide, answer and remember independently", async () => {
   const place = await prepare((platform) => {
     const { botToken: _own, ...shared } = openChannel(platform, { streamMode: "off", groupPolicy: "open" }) as { botToken: string };
     return {
@@ -97,7 +97,7 @@ test("two bots in one group: each judges, answers and remembers for itself", asy
   expect(said("work_bot", ada)).toEqual([]);
 });
 
-test("a token that the platform refuses, another token of one bot and a wrong value stop their accounts, each with the remedy; the others go on", async () => {
+test("a revoked token, a second token of one bot and a wrong value stop only their accounts, each with a remedy", async () => {
   const place = await prepare((platform) => {
     const { botToken: _own, ...shared } = openChannel(platform, { streamMode: "off" }) as { botToken: string };
     const accounts = {
@@ -125,7 +125,7 @@ test("a token that the platform refuses, another token of one bot and a wrong va
   expect(platform.calls.list().filter(({ bot }) => bot === undefined).length).toBeLessThan(5);
 });
 
-test("another bot's token in the place of the old one: nothing that waits for it is skipped, though its update ids were seen", async () => {
+test("another bot's token in place of the old one skips no waiting update, even one with a known id", async () => {
   const place = await prepare((platform) => openChannel(platform, { streamMode: "off", botToken: home }));
   const { platform } = place;
   const [ada = 0] = people(platform);
@@ -143,7 +143,7 @@ test("another bot's token in the place of the old one: nothing that waits for it
   expect(place.turns.map(({ inbound }) => inbound.text)).toEqual(["one", "two", "three", "uno", "due", "four"]);
 });
 
-test("settings that need no connection change under a running poll", async () => {
+test("settings that need no reconnect can change during a running poll", async () => {
   const place = await prepare((platform) => openChannel(platform, { botToken: home, polling: { timeoutSeconds: 30 } }));
   const { platform } = place;
   await place.connected("default");
@@ -171,7 +171,7 @@ test("settings that need no connection change under a running poll", async () =>
   await expect.poll(() => platform.calls.list({ method: "setMessageReaction" }).length, soon).toBeGreaterThan(0);
 });
 
-test("root keys with a token stay the account default when another one is added, and the log says which accounts there are", async () => {
+test("root keys with a token stay the account default beside another account, and the log lists the accounts", async () => {
   const one = (platform: Platform) => ({ ...openChannel(platform, { streamMode: "off" }), botToken: home });
   const place = await prepare(one);
   const { platform, said, log } = place;
@@ -191,7 +191,7 @@ test("root keys with a token stay the account default when another one is added,
   await expect.poll(async () => (await place.gateway.describe()).accounts.map(({ account }) => account), soon).toEqual(["second"]);
 });
 
-test("the token of the root keys belongs to the account default: a second account with it is refused, and names both places", async () => {
+test("the root token belongs to the account default; a second account with it is refused, naming both places", async () => {
   const place = await prepare((platform) => ({ ...openChannel(platform), botToken: home, accounts: { second: { botToken: home } } }));
   await place.connected("default");
   expect(await place.status("second")).toMatchObject({

@@ -7,7 +7,7 @@ import { createPlatform } from "../../plugins/playground/platform/index.ts";
 import { converse, kitchen } from "./conversation.ts";
 import { openChannel, people } from "./room.ts";
 
-test("its emoji is the account's, else the channel's, else that of messages, else the agent's, else eyes; an empty one is none", async () => {
+test("the acknowledgement emoji comes from the account, channel, messages, agent or default; empty disables it", async () => {
   const bots = ["own", "none", "plain"].map((name, index) => ({
     name,
     token: `${6001 + index}:ack-token-AbCdEf`,
@@ -63,7 +63,7 @@ test("its emoji is the account's, else the channel's, else that of messages, els
   expect([await reactionTo("own"), await reactionTo("none")]).toEqual(["🔥", undefined]);
 });
 
-test("is set on the messages that messages.ackReactionScope names", async () => {
+test("the acknowledgement emoji is set on the messages that messages.ackReactionScope selects", async () => {
   const options = (ackReactionScope: string) => ({
     channel: { ackReaction: "👍", groups: { "*": { requireMention: false } } },
     config: { messages: { ackReactionScope } },

@@ -9,7 +9,7 @@ import { callTools, say } from "../openai-server/answers.ts";
 import { createOpenAiServer } from "../openai-server/index.ts";
 import { answered, answers, openChannel, openPlatform, people } from "./room.ts";
 
-test("a model is offered the tools that are open, each once, told how to react, and reads what became of a call", async () => {
+test("a model is offered each enabled tool once, learns how to react, and reads the result of a call", async () => {
   const model = await createOpenAiServer();
   const platform = await openPlatform();
   const host = await createTestHost({
@@ -47,7 +47,7 @@ test("a model is offered the tools that are open, each once, told how to react, 
   expect(answers(platform, ada)).toEqual(["Looking it up.", "Here it is."]);
 });
 
-test("a turn that runs again after a stop sends nothing twice, and its tools tell the same", async () => {
+test("a turn that reruns after a stop sends nothing twice, and its tools return the same results", async () => {
   const platform = await openPlatform();
   const results: Json[] = [];
   async function* run(turn: EngineTurn, signal: AbortSignal): AsyncGenerator<TurnEvent> {
@@ -74,7 +74,7 @@ test("a turn that runs again after a stop sends nothing twice, and its tools tel
   expect(results[1]).toEqual(results[0]);
 });
 
-test("a gateway that stops does not wait for a tool whose platform is away; its message goes out once", async () => {
+test("a stopping gateway does not wait for a tool whose platform is down; its message is sent once", async () => {
   const platform = await openPlatform();
   const results: Json[] = [];
   const host = await createTestHost({
@@ -97,7 +97,7 @@ test("a gateway that stops does not wait for a tool whose platform is away; its 
   expect(answers(platform, ada)).toEqual(["later"]);
 });
 
-test("an agent that has acted and writes nothing more is silent; one that has not, or could not, is sorry", async () => {
+test("an agent that acted and then stays empty is silent; one that did not or could not act apologizes", async () => {
   const host = await createTestHost({
     config: { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } },
     async *answer({ tools, inbound, messages }, signal) {

@@ -99,7 +99,7 @@ const messageIn = (chat: number, id: Json | undefined): Message | undefined => r
 const ideas = () => [...(platform.world.group(workshop)?.topics.keys() ?? [])].find((id) => id !== 1) ?? 0;
 
 describe("an agent", () => {
-  test("sends text with buttons to the chat at hand, and is told the message's id", async () => {
+  test("sends text with buttons to the current chat and gets the message id", async () => {
     const result = await call("send", { message: "**Tea?**", buttons: [[{ text: "Yes", callback_data: "tea:yes" }]], silent: true });
     expect(result).toEqual({ ok: true, messageId: expect.any(String), chatId: String(ada) });
     expect(messageIn(ada, result.messageId)).toMatchObject({
@@ -109,7 +109,7 @@ describe("an agent", () => {
     expect(platform.calls.list({ method: "sendMessage" }).at(-1)?.params.disable_notification).toBeTruthy();
   });
 
-  test("stays in the topic at hand, unless it names another", async () => {
+  test("stays in the current topic unless it names another", async () => {
     const topic = ideas();
     const here = await call("send", { message: "here" }, { chat: workshop, thread: topic });
     expect(messageIn(workshop, here.messageId)).toMatchObject({ text: "here", message_thread_id: topic });
@@ -117,7 +117,7 @@ describe("an agent", () => {
     expect(messageIn(workshop, there.messageId)).toMatchObject({ text: "there", message_thread_id: topic });
   });
 
-  test("changes and deletes its message", async () => {
+  test("edits and deletes its message", async () => {
     const sent = await call("send", { message: "one" });
     const edited = await call("edit", { chatId: ada, messageId: sent.messageId, message: "_two_" });
     expect(edited).toEqual({ ok: true, messageId: sent.messageId, chatId: String(ada) });
@@ -128,13 +128,13 @@ describe("an agent", () => {
     expect(await call("delete", { messageId: sent.messageId })).toEqual({ ok: true });
   });
 
-  test("is told when it may not delete a message, as where it is no administrator", async () => {
+  test("gets an error if it may not delete a message, for example without administrator rights", async () => {
     const id = platform.act.say(ada, kitchen, "mine").message_id;
     expect(await call("delete", { messageId: id }, { chat: kitchen })).toMatchObject({ ok: false, code: "delete_refused" });
     expect(messageIn(kitchen, id)?.text).toBe("mine");
   });
 
-  test("reacts to the message at hand, and takes its reaction away", async () => {
+  test("reacts to the current message and removes its reaction", async () => {
     let id: string | undefined;
     const set = await turn(async (at, use) => {
       id = at.inbound.messageId;
@@ -149,7 +149,7 @@ describe("an agent", () => {
     expect(await call("react", { messageId: id, emoji: "xyz" })).toMatchObject({ ok: false, code: "reaction_invalid" });
   });
 
-  test("writes to people and groups that the configuration names, and to nobody else", async () => {
+  test("writes only to people and groups that the configuration names", async () => {
     expect(await call("send", { to: String(ada), message: "a note" }, { chat: kitchen })).toMatchObject({ ok: true, chatId: String(ada) });
     expect(await call("send", { to: String(workshop), message: "news" })).toMatchObject({ ok: true });
     const before = platform.calls.list({ method: "sendMessage" }).length;
@@ -165,7 +165,7 @@ describe("an agent", () => {
     expect(platform.calls.list({ method: "sendMessage" })).toHaveLength(before);
   });
 
-  test("leaves the buttons of a message as they are, unless it is given others", async () => {
+  test("keeps the buttons of a message unless it sets others", async () => {
     const rows = [[{ text: "Yes", callback_data: "y" }]];
     const { messageId } = await call("send", { message: "Tea?", buttons: rows });
     await call("edit", { messageId, message: "Coffee?" });
@@ -174,7 +174,7 @@ describe("an agent", () => {
     expect(JSON.stringify(messageIn(ada, messageId))).not.toContain("Yes");
   });
 
-  test("finds a sticker that it has seen, and sends it", async () => {
+  test("finds a sticker that it has seen before and sends it", async () => {
     const form = new FormData();
     form.set("chat_id", String(ada));
     form.set("sticker", new Blob(["RIFF____WEBPVP8 "], { type: "image/webp" }), "tea.webp");
@@ -192,7 +192,7 @@ describe("an agent", () => {
     expect(messageIn(ada, sent.messageId)?.sticker).toBeDefined();
   });
 
-  test("sends files of its workspace, and no other: then nothing is sent, and it is told why", async () => {
+  test("sends only files from its workspace; otherwise nothing is sent and the agent learns why", async () => {
     const workspace = join(host.directory, "agent");
     mkdirSync(workspace, { recursive: true });
     writeFileSync(join(workspace, "list.txt"), "bread");
@@ -206,7 +206,7 @@ describe("an agent", () => {
     expect(roomOf(ada)?.messages.size).toBe(before + 3);
   });
 
-  test("sends a file as a voice note or as a video note, the text of the latter as a message of its own", async () => {
+  test("sends a file as a voice note, or as a video note with its text as a separate message", async () => {
     const workspace = join(host.directory, "agent");
     mkdirSync(workspace, { recursive: true });
     writeFileSync(join(workspace, "silence.mp3"), Buffer.from(sound(), "base64"));
@@ -223,7 +223,7 @@ describe("an agent", () => {
     ]);
   });
 
-  test("answers after its tools, and each of two same calls is a message", async () => {
+  test("replies after its tools, and two identical calls send two messages", async () => {
     const said = () => [...(roomOf(ada)?.messages.values() ?? [])].map(({ text }) => text);
     await turn(async (_turn, use) => {
       await use("send", { message: "twice" });
@@ -234,8 +234,8 @@ describe("an agent", () => {
   });
 });
 
-describe("a turn that a hook caused", () => {
-  test("answers in the topic that the hook names, and its tools write nowhere else", async () => {
+describe("a turn caused by a hook", () => {
+  test("replies in the topic that the hook names, and its tools cannot write elsewhere", async () => {
     const topic = ideas();
     const results: Result[] = [];
     agent = async ({ inbound }, use) => {
@@ -256,7 +256,7 @@ describe("a turn that a hook caused", () => {
 });
 
 describe("a program with the gateway token", () => {
-  test("does the same, and says where", async () => {
+  test("uses the same actions and names the target", async () => {
     platform.act.say(bela, bela, "hello");
     const { status, body } = await post({ action: "send", channel: "botchat", to: bela, message: "from a script" });
     expect({ status, body }).toEqual({ status: 200, body: { ok: true, messageId: expect.any(String), chatId: String(bela) } });
@@ -267,7 +267,7 @@ describe("a program with the gateway token", () => {
     });
   });
 
-  test("may use the long names of the actions, with their spellings", async () => {
+  test("can use the long action names and their alternative spellings", async () => {
     const channel = { channel: "botchat" };
     const { body } = await post({ ...channel, action: "sendMessage", to: ada, content: "one" });
     expect(messageIn(ada, body.messageId)?.text).toBe("one");
@@ -278,7 +278,7 @@ describe("a program with the gateway token", () => {
     expect(messageIn(ada, body.messageId)).toBeUndefined();
   });
 
-  test("is told what is wrong, and with which status", async () => {
+  test("gets an error message with a matching status", async () => {
     expect(await post({ action: "send", channel: "botchat", message: "whom?" })).toMatchObject({
       status: 400,
       body: { ok: false, code: "invalid_arguments", error: "to is missing: there is no current chat." },
@@ -295,7 +295,7 @@ describe("a program with the gateway token", () => {
     expect((await post({ action: "send" }, "wrong")).status).toBe(401);
   });
 
-  test("cannot write into no topic, answer no message or delete none by an id that is no number", async () => {
+  test("cannot use an invalid id as a topic, a reply target or a message to delete", async () => {
     // A bot also polls meanwhile.
     const made = () => platform.calls.list().filter(({ method }) => method !== "getUpdates").length;
     const before = made();
@@ -318,7 +318,7 @@ describe("a program with the gateway token", () => {
     expect(made()).toBe(before);
   });
 
-  test("may write what the page on actions shows", async () => {
+  test("can send every example on the page about actions", async () => {
     const page = readFileSync(join(import.meta.dirname, "..", "..", "examples", "reference", "actions.md"), "utf8");
     const body = /-d '(.+)'/.exec(page)?.[1] ?? "";
     expect(await post({ ...(JSON.parse(body) as object), dryRun: true })).toMatchObject({
@@ -327,7 +327,7 @@ describe("a program with the gateway token", () => {
     });
   });
 
-  test("is told when only part of a long message went out", async () => {
+  test("is informed if only part of a long message was sent", async () => {
     // The first part passes, the second is refused.
     platform.faults.add({ method: "sendMessage", times: 1, kind: "delay", ms: 0 });
     platform.faults.add({ method: "sendMessage", times: 1, kind: "refuse", status: 400, description: "Bad Request: not enough rights" });
@@ -342,7 +342,7 @@ describe("a program with the gateway token", () => {
     });
   });
 
-  test("learns from a dry run what would be sent", async () => {
+  test("sees in a dry run what would be sent", async () => {
     const before = platform.calls.list({ method: "sendMessage" }).length;
     const { body } = await post({
       action: "send",

@@ -50,16 +50,16 @@ describe("allowed models of webhooks", () => {
     ["broken", "local/small", "400 model_not_allowed"],
     // An unknown agent is the default agent.
     ["unknown", "local/large", "202"],
-  ])("the agent %s asked for %s: %s", async (agentId, model, expected) => {
+  ])("a request for the agent %s with the model %s returns %s", async (agentId, model, expected) => {
     expect(await agent(agentId, model)).toBe(expected);
   });
 
-  test("the agent that a template names has a list of its own", async () => {
+  test("an agent named by a template uses its own list", async () => {
     expect((await room.post("strict", { who: "main" })).status).toBe(202);
     expect((await room.post("strict", { who: "own" })).json).toMatchObject({ code: "model_not_allowed" });
   });
 
-  test("a name that is neither an alias nor provider/model is said to be just that", async () => {
+  test("a name that is neither an alias nor provider/model gets an error that says so", async () => {
     const { json } = await room.post("agent", { message: "x", model: "gpt" });
     expect(json).toMatchObject({
       code: "model_not_allowed",
@@ -68,13 +68,13 @@ describe("allowed models of webhooks", () => {
   });
 });
 
-test("without a list every full name is allowed, and a name of another form is not", async () => {
+test("without a list, every full name is allowed, but no name in another form", async () => {
   const open = await startHookGateway({ config: { agents: { defaults: { heartbeat: { every: "0" } } } } });
   expect((await open.post("agent", { message: "x", model: "any/model" })).status).toBe(202);
   expect((await open.post("agent", { message: "x", model: "gpt" })).json?.code).toBe("model_not_allowed");
 });
 
-test("a broken agents.defaults allows no model either", async () => {
+test("an invalid agents.defaults allows no model either", async () => {
   const broken = await startHookGateway({
     config: { agents: { defaults: 5, list: [{ id: "main", engine: "test-engine" }] } },
     allowErrors: [/agents/],
@@ -89,13 +89,13 @@ describe("allowed models of chats", () => {
   };
   const modelInFile = () => JSON.parse(readFileSync(room.host.configFile, "utf8")).agents.defaults.model;
 
-  test("/model takes what the list of the agent has, an empty list nothing", async () => {
+  test("/model accepts the models in the agent's list, and none if the list is empty", async () => {
     expect(await say("/model fast")).toContain("`local/small`");
     expect(await say("/model local/own")).toContain("The model is unknown");
     expect(await say("/model local/small", "8")).toContain("The model is unknown");
   });
 
-  test("/config set agents.defaults.model is held to the same list, its fallbacks too", async () => {
+  test("/config set agents.defaults.model follows the same list, also for fallbacks", async () => {
     expect(await say("/config set agents.defaults.model local/other")).toContain('"local/other", which is not an allowed model');
     expect(await say("/config set agents.defaults.model nonsense")).toContain("not an allowed model");
     expect(await say('/config set agents.defaults.model {"primary":"fast","fallbacks":["local/other"]}')).toContain("fallbacks\\[0\\]");

@@ -54,7 +54,7 @@ async function open({ model = "local/small" as string | object, maxSteps = 3 } =
   };
 }
 
-test.concurrent("an empty answer is asked for once more; empty twice, the sender reads an apology", async () => {
+test.concurrent("an empty answer is retried once; if the second is empty too, the sender gets an apology", async () => {
   const { server, platform, ada, said, ends } = await open();
   server.script(say(""), say("Here I am."));
   platform.act.say(ada, ada, "are you there?");
@@ -67,7 +67,7 @@ test.concurrent("an empty answer is asked for once more; empty twice, the sender
   expect(server.requests).toHaveLength(4);
 });
 
-test.concurrent("a tool loop without an end: the sender reads that it was one", async () => {
+test.concurrent("a tool loop without end is reported to the sender as such", async () => {
   const { server, platform, ada, said, ends } = await open({ maxSteps: 2 });
   server.script(...Array.from({ length: 5 }, () => callTools([{ name: "react", args: { emoji: "👍" } }])));
   platform.act.say(ada, ada, "go on for ever");
@@ -77,7 +77,7 @@ test.concurrent("a tool loop without an end: the sender reads that it was one", 
   expect(server.requests).toHaveLength(2);
 });
 
-test.concurrent("too long a conversation is answered without its older half, and is kept whole", async () => {
+test.concurrent("an overlong conversation is answered without its older half, and is stored completely", async () => {
   const place = await open();
   for (const text of ["one", "two", "three", "four"]) await place.ask(text);
   const before = place.server.requests.length;
@@ -91,7 +91,7 @@ test.concurrent("too long a conversation is answered without its older half, and
   expect(JSON.stringify(place.server.requests.at(-1)?.body.messages)).toContain("You said: one");
 });
 
-test.concurrent("a message that is too long by itself: the sender reads how to start anew", async () => {
+test.concurrent("a message that exceeds the model's context gets a reply with the way to start a new conversation", async () => {
   const { server, platform, ada, said, ends } = await open();
   server.script(full, full);
   platform.act.say(ada, ada, "a very long message");
@@ -100,7 +100,7 @@ test.concurrent("a message that is too long by itself: the sender reads how to s
   expect(said()).toHaveLength(1);
 });
 
-test.concurrent("a fallback answers where the first model's key is refused", async () => {
+test.concurrent("a fallback model answers if the first model's key is rejected", async () => {
   const { server, platform, ada, said } = await open({ model: { primary: "local/small", fallbacks: ["spare/big"] } });
   server.requireKey("another-key");
   platform.act.say(ada, ada, "hello");
@@ -108,7 +108,7 @@ test.concurrent("a fallback answers where the first model's key is refused", asy
   expect(said()).toHaveLength(1);
 });
 
-test.concurrent("the failure of a hook's turn and of a heartbeat sends nothing to the chat; the summary names it", async () => {
+test.concurrent("a failed hook turn or heartbeat sends nothing to the chat; the summary reports it", async () => {
   const place = await open();
   const { server, platform, ada, url, said, ends } = place;
   await place.ask("remember where I am");
@@ -128,7 +128,7 @@ test.concurrent("the failure of a hook's turn and of a heartbeat sends nothing t
 
 const odd = { kind: "refuse", description: "Bad Request: something odd" } as const;
 
-test.concurrent("an answer that the platform refuses for good: the sender reads that there is one, and how to get it", async () => {
+test.concurrent("if the platform rejects an answer for good, the sender is informed of it and how to get it", async () => {
   const { platform, ada, said, ends, url } = await open();
   platform.faults.leaveTo((method, { text }) => (method === "sendMessage" && String(text).includes("You said") ? odd : undefined));
   platform.act.say(ada, ada, "hello");
@@ -141,7 +141,7 @@ test.concurrent("an answer that the platform refuses for good: the sender reads 
   expect(said()).toHaveLength(1);
 });
 
-test.concurrent("an answer of unknown fate that may have arrived: the sender reads nothing that is untrue, once", async () => {
+test.concurrent("if an answer may have arrived, the sender gets one notice, which claims nothing false", async () => {
   const { platform, ada, said, ends } = await open();
   platform.faults.leaveTo((method, { text }) =>
     method === "sendMessage" && String(text).includes("You said") ? { kind: "reset-after" } : undefined,

@@ -25,7 +25,7 @@ const stove = definePlugin({
   },
 });
 
-test("the owner is asked in their own chat, a stranger's press does nothing, and the message becomes the answer", async () => {
+test("the owner is asked in a direct chat, another sender's press has no effect, and the message shows the decision", async () => {
   const conversation = await converse({
     plugins: [stove],
     config: { commands: { ownerAllowFrom: [1001] } },
@@ -69,7 +69,7 @@ test("the owner is asked in their own chat, a stranger's press does nothing, and
   await until(() => expect(conversation.said(kitchen).at(-1)?.text).toBe('"It is on."'));
 });
 
-test("a question that may have arrived waits for its answer, and a press brings a copy that the gateway does not know up to date", async () => {
+test("a question that may have arrived stays open, and a press on an unknown copy first updates that copy", async () => {
   runs.length = 0;
   const conversation = await converse({
     plugins: [stove],
@@ -107,7 +107,7 @@ test("a question that may have arrived waits for its answer, and a press brings 
   expect(runs).toEqual(["right"]);
 });
 
-test("in a group, a stranger who presses gets a notice of their own, and the group reads nothing of it", async () => {
+test("in a group, a press by another sender gets a private notice that the group does not see", async () => {
   runs.length = 0;
   const conversation = await converse({
     plugins: [stove],

@@ -34,8 +34,8 @@ const hooks = { enabled: true, token: hookToken };
 /** `error: ` and one sentence; below it one line that says what to do. */
 const oneSentence = /^error: [^\n]+\.\n {7}[^\n]+\n$/;
 
-describe.concurrent("a platform that answers garbage", () => {
-  test("status says so, and it heals without a loss", async () => {
+describe.concurrent("a platform with invalid responses", () => {
+  test("is reported by status, and the account recovers without loss", async () => {
     const platform = await openPlatform();
     const [ada = 0] = people(platform);
     const junk = createServer((_request, response) => send(response));
@@ -80,7 +80,7 @@ describe.concurrent("a platform that answers garbage", () => {
     await stop(gateway);
   });
 
-  test("status names a platform that is a web page", async () => {
+  test("is named by status if it is a web page", async () => {
     const platform = await openPlatform();
     platform.faults.add({ method: "*", kind: "garbage", times: 1_000 });
     const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform) } });
@@ -99,7 +99,7 @@ describe.concurrent("a platform that answers garbage", () => {
 });
 
 describe.concurrent("the configuration", () => {
-  test("a broken file ends the start with file, line and column", async () => {
+  test("a syntax error stops the start with the file, line and column", async () => {
     const home = temporaryHome();
     const file = configure(home, {});
     writeConfig(file, '{\n  // a comment\n  "gateway": { "port": 1, "host" "127.0.0.1" }\n}\n');
@@ -110,7 +110,7 @@ describe.concurrent("the configuration", () => {
     expect(existsSync(join(home, "state")), "nothing was begun").toBe(false);
   });
 
-  test("a wrong type switches its own section off, named with path and what is allowed; the rest runs", async () => {
+  test("a wrong type disables only its own section and is reported with its path and the allowed values", async () => {
     const platform = await openPlatform();
     const [ada = 0] = people(platform);
     const wrongChannel = { hooks, channels: { botchat: openChannel(platform, { dmPolicy: "everybody" }) } };
@@ -130,7 +130,7 @@ describe.concurrent("the configuration", () => {
     await stop(gateway);
   });
 
-  test("wrong options of a plugin leave that plugin out", async () => {
+  test("invalid options of a plugin disable that plugin", async () => {
     const gateway = await startGatewayProcess({ hooks, plugins: { entries: { echo: { options: { delayMs: "soon" } } } } });
     expect(await gateway.until(/delayMs/)).toMatch(/plugins\.entries\.echo\.options\.delayMs/);
     expect((await postHook(gateway.url, "wake", { text: "hooks work", mode: "next-heartbeat" })).status).toBe(200);
@@ -140,7 +140,7 @@ describe.concurrent("the configuration", () => {
   });
 });
 
-describe.concurrent("a plugin", () => {
+describe.concurrent("a faulty plugin", () => {
   const declared = (body: string, host = "^0.1.0") =>
     `import { definePlugin } from "service-gateway/sdk";\nexport default definePlugin({ id: "ID", version: "1.0.0", host: "${host}", ${body} });\n`;
   const broken: Readonly<Record<string, { readonly source: string; readonly says: RegExp }>> = {
@@ -154,7 +154,7 @@ describe.concurrent("a plugin", () => {
     nothing: { source: "export const x = 1;\n", says: /nothing\.ts is invalid: it has no default export/ },
   };
 
-  test("that throws, hangs, throws at import, or is for another host is named in one sentence; the rest runs", {
+  test("that throws, hangs, fails at import or is for another host is named in one sentence; the rest runs", {
     timeout: 90_000,
   }, async () => {
     const home = temporaryHome();
@@ -188,8 +188,8 @@ describe.concurrent("a plugin", () => {
   });
 });
 
-describe.concurrent("what is taken already", () => {
-  test("a port in use is named", async () => {
+describe.concurrent("resources in use", () => {
+  test("a port in use is named in the error", async () => {
     const other = createSocketServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => other.once("listening", resolve));
     onTestFinished(() => void other.close());
@@ -209,7 +209,7 @@ describe.concurrent("what is taken already", () => {
     await gateway.close();
   });
 
-  test("a state directory has one gateway, in one process and in two, and a killed one leaves it free", async () => {
+  test("a state directory has only one gateway, in any process, until that gateway is killed", async () => {
     const gateway = await startGatewayProcess({});
     const { code, err } = await run(["gateway", "--config", gateway.file], { home: gateway.home });
     expect(code).toBe(1);

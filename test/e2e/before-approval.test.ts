@@ -24,7 +24,7 @@ async function open() {
   return { host, heard, said, codeOf, approve };
 }
 
-test("the approval greets the sender and runs the newest message, once", async () => {
+test("the approval greets the sender and runs the newest message once", async () => {
   const { host, heard, said, codeOf, approve } = await open();
   expect(await host.say("what is the time?", { from: "ada" })).toMatchObject({ outcome: "refused", reason: "pairing_required" });
   await host.say("are you there?", { from: "ada" });

@@ -52,7 +52,7 @@ async function logAfterOneRun(plugins: readonly { readonly id: string; readonly 
     .filter(({ msg }) => msg.startsWith("the event loop was blocked"));
 }
 
-test("a plugin that loops for 1.5 s in a tap is named in the log, once in a minute however often it does", async () => {
+test("a plugin that loops for 1.5 s in a tap is named in the log at most once a minute", async () => {
   const quiet = { id: "quiet", tap: `host.tap("routing", () => undefined); host.tap("gating", async () => undefined);` };
   // The gateway measures time, hence a thread that sleeps holds it up as a loop does, and leaves the processor to others.
   const tap = `let block = loop; host.tap("gating", () => { block(1_500); block = sleep; return undefined; });`;
@@ -64,7 +64,7 @@ test("a plugin that loops for 1.5 s in a tap is named in the log, once in a minu
   expect(lines[0]?.ms).toBeGreaterThanOrEqual(1_490);
 });
 
-test("one that blocks after it has waited is named as the tap that was running", async () => {
+test("a plugin that blocks after an await is logged with the tap that was running", async () => {
   const tap = `host.tap("gating", async () => { await new Promise((done) => setTimeout(done, 20)); sleep(1_600); return undefined; });`;
   const lines = await logAfterOneRun([{ id: "later", tap }], 1);
   expect(lines[0]).toMatchObject({

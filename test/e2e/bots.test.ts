@@ -76,7 +76,7 @@ const exchange = () => new Promise((resolve) => setTimeout(resolve, 1_500));
 const reasons = async ({ host }: Group): Promise<string> => (await endsOf(host.directory)).join("\n");
 
 describe("another bot in an open group", () => {
-  test("is not answered, though it replies to every message of this bot", async () => {
+  test("gets no answer, even if it replies to every message of this bot", async () => {
     const group = await open({ groups: { "*": { requireMention: false } } });
     runOtherBot(group.platform, (id) => ({ text: "go on", reply_parameters: { message_id: id } }));
     group.platform.act.say(group.ada, kitchen, "hello");
@@ -87,7 +87,7 @@ describe("another bot in an open group", () => {
     expect(doctor.out).toMatch(/other bots.*the bot 4343 wrote/s);
   });
 
-  test("that is listed is not answered for a reply, only where its text names this bot", async () => {
+  test("that is listed gets no answer to a reply, only to a text that mentions this bot", async () => {
     const group = await open({ groupAllowFrom: ["*", "4343"], groups: { "*": {} } });
     runOtherBot(group.platform, (id) => ({ text: "go on", reply_parameters: { message_id: id } }));
     group.platform.act.say(group.ada, kitchen, "@e2e_bot hello");
@@ -96,7 +96,7 @@ describe("another bot in an open group", () => {
     expect(group.turns()).toBe(1);
   });
 
-  test("that is listed and names this bot gets three turns, and more once a person has written", async () => {
+  test("that is listed and mentions this bot gets three turns, and more after a person has written", async () => {
     const group = await open({ groupAllowFrom: ["*", "4343"], groups: { "*": {} } });
     runOtherBot(group.platform, () => ({ text: "@e2e_bot go on" }));
     group.platform.act.say(group.ada, kitchen, "@e2e_bot hello");
@@ -110,7 +110,7 @@ describe("another bot in an open group", () => {
     expect(group.turns()).toBe(8);
   });
 
-  test("may use no command of an owner, though its id is listed", async () => {
+  test("cannot use owner commands, even if its id is listed", async () => {
     const group = await open({ allowFrom: ["4343"], dmPolicy: "allowlist", groupAllowFrom: ["*", "4343"], groups: { "*": {} } });
     runOtherBot(group.platform, () => ({ text: "/config@e2e_bot set channels.botchat.ackReaction x" }));
     group.platform.act.say(group.ada, kitchen, "@e2e_bot hello");

@@ -33,7 +33,7 @@ async function openChat(channel: object) {
   return { platform, chen, reactions, host };
 }
 
-test("the whole sentence once an hour, and a reaction in the place of the usual one in between", async () => {
+test("a used-up budget is announced in full once an hour, and by its own reaction in between", async () => {
   const { platform, chen, reactions } = await openChat({ ackReaction: "👀" });
   platform.act.say(chen, chen, "one");
   await expect.poll(() => answers(platform, chen)).toEqual(["heard one"]);
@@ -48,7 +48,7 @@ test("the whole sentence once an hour, and a reaction in the place of the usual 
   expect(answers(platform, chen)).toHaveLength(2);
 });
 
-test("a short sentence where the account sets no reactions", async () => {
+test("a used-up budget is announced briefly if the account sets no reactions", async () => {
   const { platform, chen, reactions } = await openChat({ reactionLevel: "off" });
   for (const text of ["one", "two", "three"]) {
     platform.act.say(chen, chen, text);
@@ -58,7 +58,7 @@ test("a short sentence where the account sets no reactions", async () => {
   expect(reactions()).toEqual([]);
 });
 
-test("the whole sentence again after an hour; the trace names the budget, and its day is that of the agents", async () => {
+test("the full budget notice repeats after an hour; the trace names the budget, whose day uses the agents' time zone", async () => {
   const host = await createTestHost({
     answer: costs15,
     config: { agents: { defaults: { timezone: "Pacific/Auckland", budget: { perDayTokens: 15 } } } },
@@ -77,7 +77,7 @@ test("the whole sentence again after an hour; the trace names the budget, and it
   expect(texts).toEqual(["heard one", told, "Nothing is left for today.", told]);
 });
 
-test("/usage says what was used today without a budget: of everyone to owners, of their own to others", async () => {
+test("/usage without a budget shows today's usage: of all senders to owners, a sender's own to others", async () => {
   const host = await createTestHost({ answer: costs15 });
   onTestFinished(() => host.close());
   await host.say("one");

@@ -51,8 +51,8 @@ async function openModel(config: Readonly<Record<string, unknown>>) {
 
 const day = 24 * 3_600_000;
 
-describe("a limit of a day", () => {
-  test("refuses what would exceed it: a person reads so once, the owner is notified once at each step, commands still answer", async () => {
+describe("a token limit", () => {
+  test("refuses what exceeds it with one reply, notifies the owner once at each step, and allows commands", async () => {
     const { host, textsTo } = await open({ budget: { perDayTokens: 50, warnAt: 0.5 } });
     await host.say("hello");
     expect(textsTo("owner")).toEqual(["heard hello"]);
@@ -84,7 +84,7 @@ describe("a limit of a day", () => {
     expect(textsTo("7").at(-1)).toBe("Your messages, today: 30 tokens. There is no budget here that you can see.");
   });
 
-  test("is raised by an owner until the end of the day, and begins anew then", async () => {
+  test("can be raised by an owner until the end of the day, and then starts over", async () => {
     const { host, textsTo } = await open({ agents: { defaults: { budget: { perDayTokens: 20 } } } });
     const outcomes = async (...texts: readonly string[]) => {
       const ends = [];
@@ -104,7 +104,7 @@ describe("a limit of a day", () => {
     expect(await outcomes("5", "6")).toEqual(["answered", "refused"]);
   });
 
-  test("has room for three of twenty turns that begin at once", async () => {
+  test("allows three of twenty turns that start at the same time", async () => {
     const running = Promise.withResolvers<void>();
     let begun = 0;
     const { host } = await open(
@@ -131,7 +131,7 @@ describe("a limit of a day", () => {
     expect((await Promise.all(ends)).filter(({ outcome }) => outcome === "answered")).toHaveLength(3);
   });
 
-  test("is remembered over a kill, also for a call that it broke off", async () => {
+  test("still applies after a kill, including a call that the kill interrupted", async () => {
     const hangs = Promise.withResolvers<void>();
     const { host, usage } = await open(
       { agents: { defaults: { budget: { perDayTokens: 44 } } } },
@@ -149,7 +149,7 @@ describe("a limit of a day", () => {
     });
   });
 
-  test("of each person stops that person alone", async () => {
+  test("per sender stops only that sender", async () => {
     const { host, textsTo } = await open({ budget: { perSenderPerDayTokens: 20 } });
     await host.say("hello", { from: "7" });
     expect(await host.say("again", { from: "7" })).toMatchObject({ outcome: "refused" });
@@ -157,7 +157,7 @@ describe("a limit of a day", () => {
     expect(await host.say("hello", { from: "8" })).toMatchObject({ outcome: "answered" });
   });
 
-  test("counts calls without reported usage: the owner and the person read that it is used up", async () => {
+  test("includes calls without reported usage, and both the owner and the sender are informed when it is used up", async () => {
     const { host, textsTo } = await open(
       { budget: { perDayTokens: 50 } },
       {
@@ -175,7 +175,7 @@ describe("a limit of a day", () => {
     await expect.poll(() => textsTo("owner").join()).toMatch(/The budget of all agents is used up: 45 of 50 tokens today/);
   });
 
-  test("is not used up by a call that is too large for it: smaller ones are made, and everyone reads why", async () => {
+  test("is not used up by a call that is too large for it; smaller calls run, and each sender learns why", async () => {
     const { host, textsTo } = await open(
       { budget: { perDayTokens: 100 } },
       {
@@ -206,7 +206,7 @@ describe("a limit of a day", () => {
     expect(host.outbox().some(({ text }) => text.includes("is used up"))).toBe(false);
   });
 
-  test("of a month is told to a person once an hour", async () => {
+  test("per month is reported to a sender once an hour", async () => {
     const { host, textsTo } = await open({ budget: { perMonthTokens: 20, timezone: "UTC" } });
     const isEndOfMonth = new Date().getUTCDate() > 26;
     if (isEndOfMonth) await host.advance(5 * day);
@@ -218,7 +218,7 @@ describe("a limit of a day", () => {
     expect(textsTo("7")).toEqual(["heard 1", told, short, told, short]);
   });
 
-  test("answers a webhook with 429, and lets a heartbeat wait silently with its events", async () => {
+  test("answers webhooks with 429 and delays heartbeats silently with their events", async () => {
     const { host, command, textsTo } = await open({ agents: { defaults: { budget: { perDayTokens: 20 } } } });
     expect((await host.deliver("agent", { message: "first" })).status).toBe(202);
     // There is some room left when this one is accepted, but not enough for its call.
@@ -237,7 +237,7 @@ describe("a limit of a day", () => {
 });
 
 describe("the ledger", () => {
-  test("counts what an engine reports afterwards, and refuses its next turn", async () => {
+  test("counts usage that an engine reports afterwards, and refuses its next turn", async () => {
     const { host, usage } = await open(
       { agents: { defaults: { budget: { perDayTokens: 100 } } } },
       {
@@ -253,7 +253,7 @@ describe("the ledger", () => {
     expect(await host.say("again")).toMatchObject({ outcome: "refused" });
   });
 
-  test("has the calls of failed and of stopped turns, and none that the server refused", async () => {
+  test("contains the calls of failed and stopped turns, but none that the server rejected", async () => {
     const { model, host, usage, command } = await openModel({});
     model.script(say("Well, this goes on for a long time.", { delayMs: 300 }));
     const stopped = host.say("go on", { from: "7" });
@@ -277,7 +277,7 @@ describe("the ledger", () => {
 });
 
 describe("a limit in US dollars", () => {
-  test("is compared with the prices of the configuration", async () => {
+  test("is calculated with the configured prices", async () => {
     const { model, host, usage } = await openModel({ budget: { perDayUsd: 0.05, perMonthUsd: 5 } });
     model.script(say("one"), say("two"));
     expect(await host.say("hello")).toMatchObject({ outcome: "answered" });
@@ -291,7 +291,7 @@ describe("a limit in US dollars", () => {
     });
   });
 
-  test("refuses a model whose price is unknown, unless that is allowed", async () => {
+  test("refuses a model with an unknown price unless that is allowed", async () => {
     const { model, host } = await openModel({ budget: { perDayUsd: 1 }, models: {} });
     await host.configure({ models: { providers: { local: { api: "openai-compatible", baseUrl: model.url } }, prices: undefined } });
     const refused = await host.say("hello");
@@ -307,7 +307,7 @@ describe("a limit in US dollars", () => {
   });
 });
 
-test("a limit of a run takes the tools away and asks for a closing sentence; a run that does not fit is refused", async () => {
+test("at a run's limit, the model must answer without tools; a run that is too large from the start is refused", async () => {
   const { model, host, textsTo } = await openModel({ agents: { defaults: { model: "local/small", budget: { perRunTokens: 3_500 } } } });
   model.script(callTools([{ name: "send", args: { message: "x".repeat(4_000) } }]), say("That is what I found."));
   expect(await host.say("look it up")).toMatchObject({ outcome: "answered" });

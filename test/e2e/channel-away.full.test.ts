@@ -119,7 +119,7 @@ for (const { name, config, why, rest } of ways)
       ).toHaveLength(1);
   });
 
-test("a channel that an edit takes out while turns run keeps their replies, which are sent once it is back, without another turn", {
+test("replies of a channel removed during their turns are stored and sent after its return, without a new turn", {
   timeout: 60_000,
 }, async () => {
   const platform = await openPlatform();
@@ -142,7 +142,7 @@ test("a channel that an edit takes out while turns run keeps their replies, whic
   await stop(gateway);
 });
 
-test("another bot under the same account does not answer the messages of the former one, which wait for it", {
+test("a new bot under the same account does not answer the previous bot's messages, which wait for that bot", {
   timeout: 60_000,
 }, async () => {
   const other = "4343:another-bot-token-AbCdEf";

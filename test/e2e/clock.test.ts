@@ -16,7 +16,7 @@ const photo = (name: string) => ({ kind: "photo" as const, bytes: Buffer.from(na
 test.concurrent.each([
   ["two hours back", -2 * hour],
   ["two hours forward", 2 * hour],
-])("%s in the middle of an album, of a cut text and of a 429", async (_where, jump) => {
+])("a clock change of %s does not affect an album, a split text or a 429 in progress", async (_where, jump) => {
   const clock = { off: 0 };
   const platform = await openPlatform();
   const directory = temporaryDirectory();
@@ -60,7 +60,7 @@ test.concurrent.each([
   expect(turns.reduce((characters, { text }) => characters + (text.match(/b/g)?.length ?? 0), 0)).toBe(4_196);
 });
 
-test.concurrent("a client that is locked out stays so when the wall clock is set, and no longer than its minute", async () => {
+test.concurrent("a locked-out client stays locked out for exactly its minute when the wall clock changes", async () => {
   const directory = temporaryDirectory();
   onTestFinished(() => removeDirectory(directory));
   const clock = { off: 0, elapsed: 1_000 };

@@ -45,7 +45,7 @@ async function open(config: object = {}) {
   return { platform, seen, edit: host.configure, channel, settled, people: people(platform) };
 }
 
-test("/stop ends a turn that runs within 200 ms of being sent, through the platform and back", async () => {
+test("/stop ends a running turn within 200 ms, through the platform and back", async () => {
   const { platform, seen, people, settled } = await open();
   const [ada = 0] = people;
   let least = Number.POSITIVE_INFINITY;
@@ -66,7 +66,7 @@ test("/stop ends a turn that runs within 200 ms of being sent, through the platf
   expect(answers(platform, ada).join(" ")).not.toContain("long answer");
 });
 
-test("/stop also ends what waits: behind in the chat, and for a place among the turns; what is written afterwards is answered", async () => {
+test("/stop also cancels waiting messages of the chat and queued turns; later messages are answered", async () => {
   const { platform, seen, people, settled } = await open({ agents: { defaults: { maxConcurrent: 1 } } });
   const [ada = 0, bela = 0] = people;
   platform.act.say(ada, ada, "first");
@@ -87,7 +87,7 @@ test("/stop also ends what waits: behind in the chat, and for a place among the 
   await answered(platform, bela, "Nothing is running here.");
 });
 
-test("the menu is native, then plugins', then custom, and follows an edit of the configuration without a new connection", async () => {
+test("the menu lists native, plugin and custom commands in order and follows an edit without reconnecting", async () => {
   const { platform, channel, edit } = await open();
   const menus = () =>
     platform.calls
@@ -122,7 +122,7 @@ test("the menu is native, then plugins', then custom, and follows an edit of the
   expect(platform.calls.list({ method: "getMe" })).toHaveLength(1);
 });
 
-test("what the owner forwards is no command: the words are somebody else's, and the agent reads them as a message", async () => {
+test("a command forwarded by the owner is not run; the agent reads it as a message", async () => {
   const place = await converse({ channel: { dmPolicy: "allowlist", allowFrom: [1001] }, config: { commands: { config: true } } });
   await place.start();
   const { platform, ada } = place;

@@ -43,8 +43,8 @@ const breaks: readonly [string, Answer][] = [
   ["a cut after few characters", cut("void void void")],
 ];
 
-describe.concurrent("where nobody has seen a beginning, the second model answers after", () => {
-  test.each(breaks)("%s: of a webhook, a wake, a schedule and a message without previews", async (_, answer) => {
+describe.concurrent("before any output is visible, the second model answers after", () => {
+  test.each(breaks)("%s: for a webhook, a wake, a schedule and a message without previews", async (_, answer) => {
     const { first, second, config } = await servers();
     const host = await createTestHost({
       plugins: [ai, schedule],
@@ -76,7 +76,7 @@ describe.concurrent("where nobody has seen a beginning, the second model answers
   });
 });
 
-describe.concurrent("in a chat with previews there is one message, and it is the second model's", () => {
+describe.concurrent("an interrupted answer in a chat with previews", () => {
   const long = words("void", 160);
 
   test.each<[string, object, Answer]>([
@@ -90,7 +90,7 @@ describe.concurrent("in a chat with previews there is one message, and it is the
     ],
     ["without previews", { streamMode: "off" }, cut(long)],
     ["fewer characters than a preview needs", { streamMode: "partial" }, cut("void void")],
-  ])("%s", async (_, channel, answer) => {
+  ])("%s leaves one message, which is the second model's", async (_, channel, answer) => {
     const { first, second, config } = await servers();
     const platform = await openPlatform();
     const host = await createTestHost({
@@ -121,7 +121,7 @@ describe.concurrent("in a chat with previews there is one message, and it is the
     expect(asked).not.toContain("void");
   });
 
-  test("the tool that ran before the cut runs once, and the trace names both models", async () => {
+  test("a tool that ran before the interruption runs once, and the trace names both models", async () => {
     const { first, second, config } = await servers();
     const runs: unknown[] = [];
     const host = await createTestHost({
@@ -164,7 +164,7 @@ describe.concurrent("in a chat with previews there is one message, and it is the
     expect(turn?.detail).toMatch(/restarted after model_cut_off.*second\/b answered in place of first\/a \(model_cut_off: /);
   });
 
-  test("a stop while the next model answers ends the turn with what people have read", async () => {
+  test("a stop while the next model answers ends the turn with the text that is already visible", async () => {
     const { first, second, config } = await servers();
     const platform = await openPlatform();
     const host = await createTestHost({
@@ -184,7 +184,7 @@ describe.concurrent("in a chat with previews there is one message, and it is the
   });
 });
 
-test("the engine in a worker begins anew, too", async () => {
+test("an engine in a worker also starts over", async () => {
   const { first, config } = await servers();
   const host = await createTestHost({
     allowErrors: [/the next one is used/],

@@ -98,7 +98,7 @@ async function swapInATurn({ platform, ada, bela, home, index, dev }: Awaited<Re
   await dev.until(/an instance closed/);
 }
 
-test.concurrent("a save replaces the plugin, a broken one keeps the last good version and says what is wrong where, and what ran ends on the old one", {
+test.concurrent("a save replaces the plugin, a broken save keeps the last good version, and running work ends on the old one", {
   timeout: 120_000,
 }, async () => {
   const parrot = await openParrot();
@@ -182,7 +182,7 @@ test.concurrent("a save replaces the plugin, a broken one keeps the last good ve
   await stop(dev);
 });
 
-test.concurrent("a message that was held before its turn ends on the engine and the command of the version that it met", {
+test.concurrent("a message held before its turn ends with the engine and command of the plugin version that received it", {
   timeout: 120_000,
 }, async () => {
   const { platform, ada, bela, home, index, dev } = await openParrot();
@@ -200,7 +200,7 @@ test.concurrent("a message that was held before its turn ends on the engine and 
   await stop(dev);
 });
 
-test.concurrent("a plugin in a worker is replaced by one in another worker, and a version that ends its thread is not brought in", {
+test.concurrent("a plugin in a worker is replaced in a new worker, and a version that ends its thread is rejected", {
   timeout: 120_000,
 }, async () => {
   const parrot = await openParrot({
@@ -223,7 +223,7 @@ test.concurrent("a plugin in a worker is replaced by one in another worker, and 
   await stop(dev);
 });
 
-test.concurrent("a channel without an account says where to add one", async () => {
+test.concurrent("a channel without an account reports where to add one", async () => {
   const home = temporaryHome();
   const folder = join(home, "harbour");
   mkdirSync(folder);
@@ -250,7 +250,7 @@ export default defineChannel({
   await dev.finished;
 });
 
-test.concurrent("a gateway starts under node --watch too", async () => {
+test.concurrent("a gateway also starts under node --watch", async () => {
   const home = temporaryHome();
   const { folder } = writeParrot(home);
   const dev = start(["dev", folder, "--config", configure(home, {})], { home, nodeArgs: ["--watch"] });

@@ -25,7 +25,7 @@ function earlierHome(): string {
   return home;
 }
 
-test("the state of an earlier version opens, its waiting messages are answered once, and nothing of it is lost", {
+test("the state of an earlier version opens without loss, and its waiting messages are answered once", {
   timeout: 60_000,
 }, async () => {
   const platform = await openPlatform();

@@ -64,7 +64,7 @@ const expected = [
 
 const sorted = (paths: readonly (string | undefined)[]) => [...new Set(paths.filter((path) => path !== undefined))].sort();
 
-test("validate, the start and doctor list the same problems", async () => {
+test("validate, startup and doctor list the same problems", async () => {
   const home = temporaryHome();
   const file = join(home, "config.jsonc");
   writeFileSync(file, JSON.stringify(config, null, 2));

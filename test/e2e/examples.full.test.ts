@@ -112,7 +112,7 @@ async function startExample(
 const spoken = (platform: Platform, chat: number) => answers(platform, chat).join("\n---\n");
 
 describe.concurrent("the manual", () => {
-  test("each page begins with the file that lies beside it, and the folders are in the index", () => {
+  test("each page starts with the file beside it, and the index lists the folders", () => {
     const index = readFileSync(join(root, "README.md"), "utf8");
     for (const folder of folders.filter((name) => !own.includes(name))) {
       const page = readFileSync(join(root, "examples", folder, "README.md"), "utf8");
@@ -124,7 +124,7 @@ describe.concurrent("the manual", () => {
     }
   });
 
-  test("first-bot: a stranger gets a code, and the model answers after the approval", async () => {
+  test("first-bot: an unknown sender gets a code, and the model answers after the approval", async () => {
     const { platform, gateway, ada } = await startExample("first-bot");
     platform.act.say(ada, ada, "hello");
     await answered(platform, ada, /pairing approve botchat \w+/);
@@ -135,7 +135,7 @@ describe.concurrent("the manual", () => {
     await answered(platform, ada, "what is new?");
   });
 
-  test("webhooks-github: a signed event reaches the model with the instructions, its answer the chat; an unsigned one is refused", async () => {
+  test("webhooks-github: a signed event runs with the instructions and replies in the chat; an unsigned one is refused", async () => {
     const { platform, model, ada, post } = await startExample("webhooks-github", { ready: ["github.ts", "message.ts"], greet: true });
     const body = JSON.stringify({
       action: "opened",
@@ -154,7 +154,7 @@ describe.concurrent("the manual", () => {
     expect((await post("github", body, { "x-github-event": "issues" })).status).toBe(401);
   });
 
-  test("webhooks-stripe: a signed event is sent as it is, and no model is asked", async () => {
+  test("webhooks-stripe: a signed event is sent unchanged without calling a model", async () => {
     const { platform, model, ada, post } = await startExample("webhooks-stripe", { ready: ["stripe.ts", "message.ts"], greet: true });
     const body = JSON.stringify({
       id: "evt_1",
@@ -168,7 +168,7 @@ describe.concurrent("the manual", () => {
     expect(model.requests).toEqual([]);
   });
 
-  test("webhooks-own: the alert as it is, the report through the agent, the note for later", async () => {
+  test("webhooks-own: the alert is sent unchanged, the report comes from the agent, and the note waits", async () => {
     const { platform, model, ada, post } = await startExample("webhooks-own", { greet: true });
     expect((await post("alert", '{ "title": "Disk of db-3", "state": "alerting" }')).status).toBe(202);
     await answered(platform, ada, "Disk of db-3 is alerting");
@@ -181,7 +181,7 @@ describe.concurrent("the manual", () => {
     expect(JSON.stringify(model.requests.at(-1)?.body.messages)).toContain("The backup has finished.");
   });
 
-  test("mail: a mail of a listed sender arrives as the agent's answer, with the instructions; another one does not run", async () => {
+  test("mail: a mail from a listed sender is answered with the instructions; another one does not run", async () => {
     const server = await startImapServer();
     onTestFinished(() => server.close());
     const place = { host: "127.0.0.1", port: server.port, tls: false, user: server.user };
@@ -199,7 +199,7 @@ describe.concurrent("the manual", () => {
     expect(spoken(platform, ada)).not.toContain("Buy our lamps!");
   });
 
-  test("transform: a large order is reported, a small one is not", async () => {
+  test("transform: a large order is reported and a small one is not", async () => {
     const { platform, ada, post } = await startExample("transform", { greet: true });
     expect((await post("orders", '{ "number": 6, "items": [{ "name": "bulb", "price": 3 }] }')).status).toBe(204);
     expect((await post("orders", '{ "number": 7, "items": [{ "name": "lamp", "price": 120 }] }')).status).toBe(202);
@@ -207,7 +207,7 @@ describe.concurrent("the manual", () => {
     expect(spoken(platform, ada)).not.toContain("Order 6");
   });
 
-  test("several-agents: the group has another agent and another model", async () => {
+  test("several-agents: the group uses another agent and another model", async () => {
     const { platform, model, ada } = await startExample("several-agents");
     platform.act.say(ada, ada, "good morning");
     await answered(platform, ada, "good morning");
@@ -217,7 +217,7 @@ describe.concurrent("the manual", () => {
     expect(JSON.stringify(model.requests.at(-1)?.body.messages)).toContain("You edit texts.");
   });
 
-  test("groups-and-topics: by mention in the group, without one in a topic, never in another", async () => {
+  test("groups-and-topics: requires a mention in the group, none in one topic, and ignores another topic", async () => {
     const { platform, ada, bela } = await startExample("groups-and-topics");
     const mention = { entities: [{ type: "mention" as const, offset: 0, length: 8 }] };
     platform.act.say(bela, kitchen, "between us");
@@ -228,7 +228,7 @@ describe.concurrent("the manual", () => {
     await answered(platform, workshop, "in the forum");
   });
 
-  test("team: a member is approved and has a conversation of their own; nobody becomes owner by pairing", async () => {
+  test("team: an approved member has a separate conversation; pairing makes no member an owner", async () => {
     const { platform, model, gateway, ada } = await startExample("team");
     const cleo = people(platform)[2] ?? 0;
     platform.act.say(ada, ada, "the secret of ada");
@@ -244,7 +244,7 @@ describe.concurrent("the manual", () => {
     await answered(platform, cleo, /owner/);
   });
 
-  test("production: it is ready behind its own name only, and its backup starts elsewhere", async () => {
+  test("production: it is ready only under its own host name, and its backup starts elsewhere", async () => {
     const { gateway } = await startExample("production");
     const port = new URL(gateway.url).port;
     const status = async (host: string) =>
@@ -275,7 +275,7 @@ describe.concurrent("the manual", () => {
   });
 
   // The distribution's Caddy; the address of the example gets a certificate of Caddy's own authority.
-  test.skipIf(!hasCaddy)("production: the proxy publishes webhooks and health, and nothing else", async () => {
+  test.skipIf(!hasCaddy)("production: the proxy exposes only webhooks and health", async () => {
     const { gateway } = await startExample("production");
     const directory = temporaryHome();
     const [port, plainPort] = [await freePort(), await freePort()];
@@ -306,7 +306,7 @@ describe.concurrent("the manual", () => {
     for (const path of ["/metrics", "/gateway/status", "/"]) expect(await asked(path)).toBe("404");
   });
 
-  test("plugin: the command works, and counts", async () => {
+  test("plugin: the command works and counts", async () => {
     const { platform, ada } = await startExample("plugin");
     platform.act.say(ada, ada, "/dice");
     await answered(platform, ada, /You threw [1-6]\. Throws in this chat: 1/);
@@ -314,7 +314,7 @@ describe.concurrent("the manual", () => {
     await answered(platform, ada, "Throws in this chat: 2");
   });
 
-  test("every folder has a test of its own", () => {
+  test("every folder has its own test", () => {
     const text = readFileSync(import.meta.filename, "utf8");
     expect(folders.filter((name) => ![...own, ...withDatabase].includes(name) && !text.includes(`startExample("${name}"`))).toEqual([]);
   });

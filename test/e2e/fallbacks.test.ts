@@ -35,7 +35,7 @@ async function open(more: object = {}) {
   return { host, first, second, command };
 }
 
-test.concurrent("a quota that is used up: the reply, /status, why, status and doctor name both models", async () => {
+test.concurrent("for a used-up quota, the reply, /status, why, status and doctor name both models", async () => {
   const { host, first, second, command } = await open();
   first.script(refuse(429, "You exceeded your current quota, see the plan"));
   const said = async (text: string) => {
@@ -61,7 +61,7 @@ test.concurrent("a quota that is used up: the reply, /status, why, status and do
   expect(await said("three")).toEqual([expect.stringMatching(/^first\/a: .* three$/)]);
 });
 
-test.concurrent("a provider whose key cannot be read does not answer, and /status and the trace say so", async () => {
+test.concurrent("a provider with an unreadable key does not answer, and /status and the trace report it", async () => {
   const { host } = await open({ apiKey: { env: "NOT_SET" } });
   await host.say("one");
   await host.say("/status");
@@ -72,7 +72,7 @@ test.concurrent("a provider whose key cannot be read does not answer, and /statu
   expect(turn?.detail).toMatch(/second\/b answered in place of first\/a \(model_provider_invalid: .*NOT_SET/);
 });
 
-test.concurrent("what is said of models in the list form of other programs decides too", async () => {
+test.concurrent("model properties in the list form of other programs also select the fallback", async () => {
   const { host } = await open({ models: [{ id: "a", contextWindow: 8_000, tools: false }] });
   await host.say("one");
   expect(host.outbox().map((one) => one.text)).toEqual(["second/b: Here."]);

@@ -28,7 +28,7 @@ const lastOf = (platform: Platform, chat: number) => {
   return [...(room?.messages.values() ?? [])].at(-1);
 };
 
-test("every command of /help can be tapped: the platform finds it, because it is no code", async () => {
+test("every command in /help can be tapped, because none is formatted as code", async () => {
   const platform = await open({});
   const [ada = 0] = people(platform);
   platform.act.say(ada, ada, "/help");
@@ -40,7 +40,7 @@ test("every command of /help can be tapped: the platform finds it, because it is
   expect(tappable).toEqual(expect.arrayContaining(["/help", "/commands", "/status", "/new", "/stop", "/model", "/think", "/config"]));
 });
 
-test("a pairing code that could not be sent is sent with the next message; one that arrived is not repeated", async () => {
+test("a pairing code that could not be sent comes with the next message; a delivered one is not repeated", async () => {
   const platform = await open({}, { dmPolicy: "pairing", allowFrom: [] });
   const [ada = 0] = people(platform);
   const codes = () => answers(platform, ada).filter((text) => text.includes("Pairing code"));
@@ -56,7 +56,7 @@ test("a pairing code that could not be sent is sent with the next message; one t
   expect(codes()).toHaveLength(1);
 });
 
-test("the gateway's token approves a code over HTTP; a page that acts for one person cannot approve another", async () => {
+test("the gateway token approves a code over HTTP; a page for one sender cannot approve another", async () => {
   const platform = await openPlatform();
   const host = await createTestHost({
     plugins: [botchat, echo],
@@ -113,7 +113,7 @@ test("an owner is not told to contact the owner", async () => {
   expect(answers(platform, bela)[0]).toContain("Please contact the owner of this bot;");
 });
 
-test("a failed answer says what its reader can do, not what the operator can see", async () => {
+test("a failed answer says what the sender can do, not what only the operator can see", async () => {
   const server = await createOpenAiServer();
   onTestFinished(() => server.close());
   const platform = await open({

@@ -56,8 +56,8 @@ function printedCurl(welcome: string): readonly string[] {
   return [...welcome.matchAll(/curl -X POST (?:.*\\\n)+.*/g)].map(([command]) => command.trim());
 }
 
-describe.runIf(available)("the first steps", () => {
-  test("open the page, write, approve oneself there, be answered in the group and the forum too, see the preview grow, run the printed webhook, ask why", {
+describe.runIf(available)("the first steps of a new user", () => {
+  test("open the page, pair there, chat in a group and forum, watch the preview grow, run the webhook, and ask why", {
     timeout: 150_000,
   }, async () => {
     const home = temporaryHome();

@@ -48,7 +48,7 @@ function fillDisk(filler: string): void {
 }
 
 describe.concurrent("a full disk", () => {
-  test("hooks are told to come again, updates stay with the platform, and all is done when there is room", {
+  test("asks webhooks to retry and leaves updates on the platform, and all are processed once space is free", {
     timeout: 60_000,
   }, async (context) => {
     const home = temporaryHome();
@@ -121,8 +121,8 @@ describe.concurrent("a full disk", () => {
   });
 });
 
-describe.concurrent("a start on a full disk", () => {
-  test("ends with the directory and the remedy, and the next start, with room, goes on", async (context) => {
+describe.concurrent("starting on a full disk", () => {
+  test("ends with the directory and the remedy, and the next start with free space continues", async (context) => {
     const home = temporaryHome();
     const state = join(home, "state");
     if (!mountSmallDisk(state)) {
@@ -147,8 +147,8 @@ describe.concurrent("a start on a full disk", () => {
   });
 });
 
-describe.concurrent("a disk that is full in the moment of a send", () => {
-  test("what the platform took is not sent again: its record waits for room", async (context) => {
+describe.concurrent("a disk that fills up during a send", () => {
+  test("does not repeat what the platform accepted; the record waits for space", async (context) => {
     const home = temporaryHome();
     const state = join(home, "state");
     if (!mountSmallDisk(state)) {

@@ -66,7 +66,7 @@ const stored = (place: Heard) => expect.poll(() => place.platform.pending()).toB
 const inTime = { retry: 3 };
 
 describe.concurrent("an album", () => {
-  test("is one turn with its files in order and its caption", async () => {
+  test("becomes one turn with its files in order and its caption", async () => {
     const place = await listen();
     await place.start();
     const parts = place.platform.act.album(place.ada, place.ada, ["one", "two", "three"].map(photo), { caption: "our garden" });
@@ -80,7 +80,7 @@ describe.concurrent("an album", () => {
     await expect.poll(() => place.ends()).toEqual(Array(3).fill("answered answered"));
   });
 
-  test("waits for parts that still arrive, and lets other chats go ahead", inTime, async () => {
+  test("waits for parts that are still arriving, while other chats proceed", inTime, async () => {
     const place = await listen();
     const [, bela = 0] = people(place.platform);
     await place.start();
@@ -98,7 +98,7 @@ describe.concurrent("an album", () => {
     ]);
   });
 
-  test("loses nothing and shows nothing twice when the gateway is closed and started between its parts", inTime, async () => {
+  test("loses and repeats nothing when the gateway restarts between its parts", inTime, async () => {
     const place = await listen();
     const first = await place.start();
     const { act } = place.platform;
@@ -119,7 +119,7 @@ describe.concurrent("an album", () => {
   });
 });
 
-test.concurrent("kill -9 between the parts of an album and of a cut text loses none and says none twice", async () => {
+test.concurrent("kill -9 between the parts of an album and of a split text loses and repeats nothing", async () => {
   const platform = await openPlatform();
   const [ada = 0, bela = 0] = people(platform);
   const first = await startGatewayProcess({
@@ -142,10 +142,10 @@ test.concurrent("kill -9 between the parts of an album and of a cut text loses n
   await stop(second);
 });
 
-describe.concurrent("a text that the sender's app cut", () => {
+describe.concurrent("a text that the sender's app split", () => {
   const long = `${"Once upon a time, in a place far away. ".repeat(120)}And **this** is ${"bold ".repeat(800)}to the end.`;
 
-  test("is one text again, and a style that the cut divided is one style", async () => {
+  test("is joined into one text, and a style across the split is one style", async () => {
     const place = await listen();
     await place.start();
     const start = long.indexOf("bold");
@@ -163,7 +163,7 @@ describe.concurrent("a text that the sender's app cut", () => {
     expect(plain(place.turns[1]?.text)).toBe(plain(long));
   });
 
-  test("a long text that is the whole message is answered after the wait; what comes later is a turn of its own", async () => {
+  test("a long text without further parts is answered after the wait, and a later text is its own turn", async () => {
     const place = await listen();
     await place.start();
     place.platform.act.say(place.ada, place.ada, "y".repeat(4_050));
@@ -173,7 +173,7 @@ describe.concurrent("a text that the sender's app cut", () => {
     expect(place.turns.map(({ text }) => text.length)).toEqual([4_050, 5]);
   });
 
-  test("at most twelve parts are one message", async () => {
+  test("has at most twelve parts", async () => {
     const place = await listen();
     await place.start();
     expect(place.platform.act.paste(place.ada, place.ada, "z".repeat(4_096 * 14))).toHaveLength(14);
@@ -181,7 +181,7 @@ describe.concurrent("a text that the sender's app cut", () => {
     expect(place.turns.map(({ text }) => text.length)).toEqual([4_096 * 12, 4_096 * 2]);
   });
 
-  test("loses nothing and shows nothing twice when the gateway is closed and started between its parts", inTime, async () => {
+  test("loses and repeats nothing when the gateway restarts between its parts", inTime, async () => {
     const place = await listen();
     const first = await place.start();
     const { act } = place.platform;
@@ -200,7 +200,7 @@ describe.concurrent("a text that the sender's app cut", () => {
 });
 
 describe.concurrent("quick messages", () => {
-  test("within the time are one turn, line by line; a command, a file and an answer stand alone", async () => {
+  test("within the interval become one turn, line by line; a command, a file and a reply stay separate", async () => {
     const place = await listen({ messages: { inbound: { debounceMs: 400 } } });
     await place.start();
     const { act } = place.platform;
@@ -222,7 +222,7 @@ describe.concurrent("quick messages", () => {
     ]);
   });
 
-  test("are turns of their own as long as nothing is set, and of two people always", async () => {
+  test("are separate turns if no interval is set, and always if two people write", async () => {
     const place = await listen();
     await place.start();
     const { act } = place.platform;
@@ -234,7 +234,7 @@ describe.concurrent("quick messages", () => {
 });
 
 describe.concurrent("an edit", () => {
-  test("of a message that waits takes its place", async () => {
+  test("of a waiting message replaces it", async () => {
     const place = await listen();
     await place.start();
     const { act } = place.platform;
@@ -256,7 +256,7 @@ describe.concurrent("an edit", () => {
     await expect.poll(() => place.ends()).toEqual(Array(4).fill("answered answered"));
   });
 
-  test("of a part that waits takes the part's place", async () => {
+  test("of a waiting part replaces that part", async () => {
     const place = await listen({ messages: { inbound: { debounceMs: 500 } } });
     await place.start();
     const { act } = place.platform;
@@ -269,7 +269,7 @@ describe.concurrent("an edit", () => {
     expect(place.turns.map(({ text }) => text)).toEqual(["bread\nbutter\neggs"]);
   });
 
-  test("after the turn is told as an edit when the text changed, and ends silent when nothing did", async () => {
+  test("after the turn is reported as an edit if the text changed, and ends silent if it did not", async () => {
     const place = await listen();
     await place.start();
     const { act } = place.platform;
@@ -287,7 +287,7 @@ describe.concurrent("an edit", () => {
     await expect.poll(() => place.ends()).toEqual(["answered answered", "silent edit_changes_nothing", "answered answered"]);
   });
 
-  test("that changes nothing is known as such over a restart, and for the same bot alone", async () => {
+  test("that changes nothing is recognized after a restart, but only for the same bot", async () => {
     const place = await listen();
     const gateway = await place.start();
     const { act } = place.platform;
@@ -307,7 +307,7 @@ describe.concurrent("an edit", () => {
       .toEqual(["silent edit_changes_nothing", "silent edit_changes_nothing", "answered answered"]);
   });
 
-  test("that moves a live location is nothing to answer", async () => {
+  test("that moves a live location needs no answer", async () => {
     const place = await listen();
     await place.start();
     const { act } = place.platform;
@@ -319,7 +319,7 @@ describe.concurrent("an edit", () => {
     expect(place.turns).toHaveLength(1);
   });
 
-  test("of a file is told with the file that stands there now", async () => {
+  test("of a file is reported with the file that the message has now", async () => {
     const place = await listen();
     await place.start();
     const { act } = place.platform;

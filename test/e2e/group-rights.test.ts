@@ -54,14 +54,14 @@ describe("a command in an open group", () => {
     });
   });
 
-  test("of an owner is taken without a place in the list", async () => {
+  test("from an owner is accepted even if the list does not contain the owner", async () => {
     const place = await open({ owner: true });
     await place.start();
     place.platform.act.say(place.bela, kitchen, "/new@e2e_bot");
     expect(await ends(place, 1)).toEqual(["answered answered"]);
   });
 
-  test("that is a control command needs no mention, of a listed sender or an owner; any other does", async () => {
+  test("needs no mention if it is a control command by a listed sender or an owner; any other command does", async () => {
     const place = await open({ owner: true });
     await place.start();
     const rows: readonly (readonly [number, number, string, string])[] = [
@@ -85,7 +85,7 @@ describe("a press in an open group", () => {
     ["allowlist", "ada", false, "answered answered"],
     ["allowlist", "bela", true, "answered answered"],
     ["all", "bela", false, "answered answered"],
-  ] as const)("with inlineButtons %s of %s (owner: %s): %s", async (inlineButtons, who, owner, end) => {
+  ] as const)("with inlineButtons %s by %s (owner: %s) ends %s", async (inlineButtons, who, owner, end) => {
     const place = await open({ owner, channel: { capabilities: { inlineButtons } } });
     await place.start();
     place.platform.act.say(place.ada, kitchen, "@e2e_bot menu");

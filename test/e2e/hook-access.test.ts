@@ -43,8 +43,8 @@ const statuses = async (path: string, ways: readonly Headers[]) => {
 };
 const from = (address: string): readonly [string, string] => ["x-forwarded-for", address];
 
-describe("a credential of a mapping's own", () => {
-  test("a secret in a header, with and without text before it", async () => {
+describe("a credential of a single mapping", () => {
+  test("can be a secret in a header, with or without a prefix", async () => {
     expect(await statuses("key", [[["x-api-key", secret]], [["x-api-key", `${secret}x`]], [["x-api-key", ""]], [], [bearer]])).toEqual([
       202, 401, 401, 401, 401,
     ]);
@@ -53,7 +53,7 @@ describe("a credential of a mapping's own", () => {
     ]);
   });
 
-  test("Basic authentication, which is asked for; asking without a password is no failure", async () => {
+  test("can be Basic authentication, with a challenge; a request without a password is not a failure", async () => {
     const client = anotherClient();
     for (let attempt = 0; attempt < 25; attempt += 1) {
       const answer = await post("basic", [client]);
@@ -69,7 +69,7 @@ describe("a credential of a mapping's own", () => {
     ).toEqual(wrong.map(() => 401));
   });
 
-  test("a token of its own, two of them while it is replaced; the hook token opens nothing there", async () => {
+  test("can be its own token, or two during a rotation; the hook token is rejected there", async () => {
     const ways: Headers[] = [
       [["authorization", `Bearer ${secret}`]],
       [["x-service-token", `${secret}-of-before`]],
@@ -83,7 +83,7 @@ describe("a credential of a mapping's own", () => {
     expect(failed).toMatchObject({ headers: { "www-authenticate": "Bearer" }, json: { code: "unauthorized" } });
   });
 
-  test("wrong ones are counted, and a repeated delivery gets the first answer", async () => {
+  test("counts wrong attempts, and a repeated delivery gets the first response", async () => {
     const client = anotherClient();
     const codes: number[] = [];
     for (let attempt = 0; attempt < 21; attempt += 1) codes.push((await post("own", [client, ["authorization", "Bearer x"]])).status);
@@ -93,14 +93,14 @@ describe("a credential of a mapping's own", () => {
     expect(again.json?.eventId).toBe(first.json?.eventId);
   });
 
-  test("neither the secret nor its header reaches the agent", async () => {
+  test("does not reach the agent, and neither does its header", async () => {
     await post("key", [anotherClient(), ["x-api-key", secret]], JSON.stringify({ mark: "leak", secret }));
     const turn = await room.turn(({ inbound }) => inbound.text.includes("leak"));
     expect(JSON.stringify(turn)).not.toContain(secret);
   });
 });
 
-test("addresses: only listed clients are let in, after their token", async () => {
+test("only listed client addresses may enter, after the token check", async () => {
   expect((await post("inside", [bearer, from("192.0.2.77")])).status).toBe(202);
   expect((await post("inside", [bearer, from("2001:db8::7")])).status).toBe(202);
   expect(await post("inside", [bearer, from("198.51.100.1")])).toMatchObject({ status: 403, json: { code: "address_not_allowed" } });
@@ -110,12 +110,12 @@ test("addresses: only listed clients are let in, after their token", async () =>
   expect((await post("both", [own, from("192.0.2.9")])).status).toBe(403);
 });
 
-describe("tests of an address", () => {
+describe("address challenges", () => {
   const hmac = (body: string, key = secret) => createHmac("sha256", key).update(body).digest("hex");
   const turnsOf = (path: string) => room.turns.filter(({ inbound }) => inbound.text.includes(`${path}: {`));
   const get = (target: string, headers: Headers = [anotherClient()]) => room.send({ method: "GET", target: `/hooks/${target}`, headers });
 
-  test("GitHub's ping is answered once its signature fits, and runs nothing", async () => {
+  test("from GitHub are answered once the signature is valid, without a run", async () => {
     const body = '{"zen":"Keep it logically awesome.","hook_id":1}';
     const ping: Headers = [anotherClient(), ["x-github-event", "ping"], ["x-hub-signature-256", `sha256=${hmac(body)}`]];
     expect(await post("github", ping, body)).toMatchObject({ status: 200, json: { ok: true } });
@@ -123,7 +123,7 @@ describe("tests of an address", () => {
     expect(turnsOf("github")).toHaveLength(0);
   });
 
-  test("Meta's subscription is answered to who shows the verify token", async () => {
+  test("from Meta are answered if they contain the verify token", async () => {
     const ask = (token: string) => get(`meta?hub.mode=subscribe&hub.challenge=1158201444&hub.verify_token=${token}`);
     const right = await ask("the-token-that-meta-shows");
     expect([right.status, right.body.toString(), right.headers["content-type"]]).toEqual([200, "1158201444", "text/plain; charset=utf-8"]);
@@ -134,7 +134,7 @@ describe("tests of an address", () => {
     expect((await post("meta", [anotherClient()], body)).status).toBe(401);
   });
 
-  test("Dropbox' and Microsoft Graph's are an echo as plain text, and nothing else happens without a credential", async () => {
+  test("from Dropbox and Microsoft Graph are echoed as plain text; anything else requires a credential", async () => {
     const echoes = [
       await get("dropbox?challenge=%3Cscript%3E1"),
       await room.send({ target: "/hooks/graph?validationToken=%3Cscript%3E1", headers: [["content-type", "text/plain"]] }),
@@ -168,7 +168,7 @@ describe("Amazon SNS", () => {
   const topic = "arn:aws:sns:eu-central-1:123456789012:alarms";
   const own = `https://sns.eu-central-1.amazonaws.com/?Action=ConfirmSubscription&TopicArn=${topic}&Token=abc`;
 
-  test("a subscription is confirmed at the platform's own address only, and only for who has the password", async () => {
+  test("confirms a subscription only at Amazon's own address and only with the password", async () => {
     const confirmed: string[] = [];
     const mappings = [{ enabled: true, action: "agent", body: "json", ...signed("sns", { scheme: "aws-sns", user: "sns" }) }];
     hooks = await startHooks({ hooks: { mappings }, deps: { confirm: async (url) => void confirmed.push(url) } });
@@ -207,7 +207,7 @@ describe("Amazon SNS", () => {
   });
 });
 
-test("what is wrong with a credential or an address is an error with its place", async () => {
+test("an error in a credential or an address is reported with its place", async () => {
   const file = join(temporaryDirectory(), "config.jsonc");
   const mappings = [
     { messageTemplate: "x", token: secret },

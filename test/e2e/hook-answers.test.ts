@@ -41,7 +41,7 @@ const log = () => readFileSync(join(room.stateDirectory, "logs", "gateway.log"),
 const why = async (...args: readonly string[]) =>
   (await run(["why", ...args, "--config", room.host.configFile, "--state", room.stateDirectory], { home: temporaryDirectory() })).out;
 
-test("odd items beside a right signature are passed over, and alone they are refused", async () => {
+test("unknown items beside a valid signature are ignored, and alone they are rejected", async () => {
   const sent = standard.send({ at: Date.now(), id: "msg_1" });
   const right = sent.headers[standard.header] ?? "";
   const odd = ["v9,§", "v1", "v1,not base64", "x", "v1a,AAAA", "hello=world"];
@@ -62,12 +62,12 @@ test("a run without a session key gets hook: and a UUID", async () => {
   expect(turn.sessionKey).toMatch(/^hook:[0-9a-f]{8}-[0-9a-f]{4}-4[0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$/);
 });
 
-test("an unknown channel is answered with those that exist", async () => {
+test("the error for an unknown channel lists the existing ones", async () => {
   const { json } = await room.post("agent", { message: "x", channel: "pigeon" });
   expect(json).toMatchObject({ code: "channel_unknown", error: "channel must be last or loopback." });
 });
 
-test("results are never stored by a cache, found or not", async () => {
+test("responses about results forbid caching, found or not", async () => {
   const { json } = await room.post("agent", { message: "a result", deliver: false });
   const results = [
     await room.send({ method: "GET", target: `/hooks/runs/${json?.runId}` }),
@@ -81,7 +81,7 @@ test("results are never stored by a cache, found or not", async () => {
   expect(waited).toMatchObject({ status: 200, headers: { "cache-control": "no-store" } });
 });
 
-test("match.path * is an error that names the remedy", async () => {
+test("match.path * is an error with a remedy", async () => {
   const file = join(temporaryDirectory(), "config.jsonc");
   writeFileSync(
     file,
@@ -101,7 +101,7 @@ test("why names the mapping and the signature of a delivery", async () => {
   expect(told).toMatch(/let in by +signature github verified/);
 });
 
-test("a signature that is not accepted is logged at the default level as missing, wrong or old, and why says so", async () => {
+test("a rejected signature is logged at the default level as missing, wrong or old, and why reports it", async () => {
   const sent = standard.send({ at: Date.now(), id: "f" });
   const old = standard.send({ at: Date.now() - 3_600_000, id: "f" });
   const { [standard.header]: _, ...unsigned } = sent.headers;
@@ -139,7 +139,7 @@ const deaf = (receive: (account: ChannelAccount<object>) => void) =>
     },
   });
 
-test("why says of junk on an open channel that nothing has to be changed", async () => {
+test("why reports that junk on an open channel requires no change", async () => {
   let account: ChannelAccount<object> | undefined;
   const channel = deaf((given) => {
     account = given;

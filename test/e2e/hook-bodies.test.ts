@@ -81,7 +81,7 @@ const multipart = (...parts: readonly Buffer[]): Post => ({
 });
 
 describe("multipart/form-data", () => {
-  test("fields are texts; of files, the name, type and size are there, and nothing else is stored", async () => {
+  test("fields become texts; of a file, only the name, type and size are stored", async () => {
     const image = randomBytes(5_000);
     const answer = await send(
       multipart(
@@ -106,7 +106,7 @@ describe("multipart/form-data", () => {
     await replay(String(answer.json?.eventId));
   });
 
-  test("texts in an older encoding are read, in parts and percent-encoded", async () => {
+  test("texts in older encodings are decoded, in parts and percent-encoded", async () => {
     const latin = await send(multipart(part('name="city"', Buffer.from("M\xfcnchen", "latin1"))));
     expect(await textOf(latin)).toContain('{"city":"München"}');
     const form = { target: "/hooks/form", headers: [bearer, ["content-type", "application/x-www-form-urlencoded"]] } as const;
@@ -132,7 +132,7 @@ describe("multipart/form-data", () => {
   });
 });
 
-test("XML and lines of JSON are texts", async () => {
+test("XML and JSON lines are texts", async () => {
   const feed = '<?xml version="1.0"?><feed xmlns="http://www.w3.org/2005/Atom"><title>Grüße &amp; more</title></feed>';
   for (const type of [
     "application/xml",
@@ -151,7 +151,7 @@ describe("compressed bodies", () => {
   const compress = { gzip: gzipSync, "x-gzip": gzipSync, deflate: deflateSync, "deflate ": deflateRawSync } as const;
   const encoded = (coding: string) => ["content-encoding", coding] as const;
 
-  test("gzip and deflate are unpacked for every endpoint", async () => {
+  test("gzip and deflate are decompressed for every endpoint", async () => {
     for (const [coding, pack] of Object.entries(compress)) {
       const body = pack(JSON.stringify({ text: `packed by ${coding}`, mode: "next-heartbeat" }));
       for (const target of ["/hooks/json", "/hooks/wake"]) {
@@ -163,7 +163,7 @@ describe("compressed bodies", () => {
     expect((await send({ target: "/hooks/json", headers: [bearer, jsonType, encoded("gzip")] })).status).toBe(200);
   });
 
-  test("the limit applies to what is unpacked, and a bomb is cut long before its end", async () => {
+  test("the limit applies to the decompressed size, and a bomb is stopped long before its end", async () => {
     const json = (length: number) => JSON.stringify({ a: "x".repeat(length - 8) });
     const post = (body: Buffer, coding = "gzip") => send({ target: "/hooks/json", headers: [bearer, jsonType, encoded(coding)], body });
     expect((await post(gzipSync(json(20_000)))).status).toBe(200);
@@ -178,7 +178,7 @@ describe("compressed bodies", () => {
     expect(process.memoryUsage().rss - before).toBeLessThan(100_000_000);
   });
 
-  test("what cannot be unpacked gets 400, and without the token nothing is unpacked", async () => {
+  test("invalid compressed data gets 400, and nothing is decompressed without the token", async () => {
     for (const body of [Buffer.from("no gzip"), gzipSync("{}").subarray(0, 12), randomBytes(100)])
       expect(await send({ target: "/hooks/json", headers: [bearer, jsonType, encoded("gzip")], body })).toMatchObject({
         status: 400,
@@ -191,7 +191,7 @@ describe("compressed bodies", () => {
     });
   });
 
-  test("a signature counts over the content or over the compressed bytes, and not over anything else", async () => {
+  test("a signature over the content or over the compressed bytes is accepted, but none over other bytes", async () => {
     const sign = (bytes: string | Buffer) => ["x-sig", createHmac("sha256", secret).update(bytes).digest("hex")] as const;
     const post = (content: string, signed: "content" | "sent" | "other") => {
       const body = gzipSync(content);
@@ -209,7 +209,7 @@ describe("compressed bodies", () => {
   });
 });
 
-test("a payload that is a list has a run for each element, and a field named payload is still one", async () => {
+test("a list payload gets one run per element, and a field named payload still works", async () => {
   const list = [
     { event: "open", email: "a@example.org" },
     { event: "click", email: "b@example.org" },
@@ -226,7 +226,7 @@ test("a payload that is a list has a run for each element, and a field named pay
 });
 
 describe("GET on a mapping", () => {
-  test("the query is the payload; the token is still required, and never in the query", async () => {
+  test("the query is the payload; the token is still required and never allowed in the query", async () => {
     const get = (target: string, headers: Post["headers"] = [bearer]) => send({ method: "GET", target: `/hooks/${target}`, headers });
     const answer = await get("door?state=open&n=1&n=2");
     expect(answer).toMatchObject({ status: 200, headers: { "cache-control": "no-store" } });
@@ -245,7 +245,7 @@ describe("GET on a mapping", () => {
     expect(await send({ method: "PUT", target: "/hooks/door" })).toMatchObject({ status: 405, headers: { allow: "GET, POST" } });
   });
 
-  test("a repetition is recognized by its header, and a signature may cover the address", async () => {
+  test("a header identifies a repeated request, and a signature can cover the address", async () => {
     const key = ["idempotency-key", "press-1"] as const;
     const press = (n: number) => send({ method: "GET", target: `/hooks/button?n=${n}`, headers: [bearer, key] });
     const first = await press(1);
@@ -259,7 +259,7 @@ describe("GET on a mapping", () => {
     expect((await get(2)).status).toBe(401);
   });
 
-  test("hooks test, send, show, replay and list know it", async () => {
+  test("is supported by hooks test, send, show, replay and list", async () => {
     const file = join(room.directory, "press.json");
     writeFileSync(file, '{"n":"7"}');
     expect((await command("hooks", "test", "button", file)).out).toContain("pressed 7");

@@ -17,7 +17,7 @@ const good = renderRequest({
 const head = (lines: readonly string[], target = "/hooks/wake"): string =>
   `${[`POST ${target} HTTP/1.1`, "Host: x", `Authorization: Bearer ${hookToken}`, "Content-Type: application/json", ...lines].join("\r\n")}\r\n\r\n`;
 
-test("the deadline is thirty seconds for a request, and fifteen for its headers, unless somebody says otherwise", async () => {
+test("the default deadline is thirty seconds for a request and fifteen for its headers", async () => {
   const hooks = await startHooks();
   const { app, close } = createHttpServer({
     config: () => hooks.config,
@@ -33,7 +33,7 @@ test("the deadline is thirty seconds for a request, and fifteen for its headers,
   await hooks.close();
 });
 
-describe("requests that lie about themselves", () => {
+describe("requests with contradictory framing", () => {
   let hooks: HookServer;
   beforeAll(async () => {
     hooks = await startHooks({ server: { requestTimeoutMs: 400 }, hooks: { maxBodyBytes: 1_000 } });
@@ -78,7 +78,7 @@ describe("requests that lie about themselves", () => {
     ["no Host", `POST /hooks/wake HTTP/1.1\r\nAuthorization: Bearer ${hookToken}\r\nContent-Length: 0\r\nConnection: close\r\n\r\n`, [400]],
   ];
 
-  test.each(refused)("%s is refused, and nothing is taken in", async (_name, bytes, statuses) => {
+  test.each(refused)("%s is refused without creating an event", async (_name, bytes, statuses) => {
     const before = hooks.events.length;
     const answers = await answersTo(bytes);
     expect(answers).toHaveLength(1);
@@ -87,14 +87,14 @@ describe("requests that lie about themselves", () => {
     expect(hooks.events).toHaveLength(before);
   });
 
-  test("a body with the length that it says is taken, and what follows it is a request of its own, or none", async () => {
+  test("a body with its declared length is accepted, and what follows is a separate request or nothing", async () => {
     const before = hooks.events.length;
     const smuggled = `${head(["Content-Length: 12"])}${wakeBody}GET /hooks/wake HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n`;
     expect((await answersTo(smuggled)).map(({ status }) => status)).toEqual([200, 405]);
     expect(hooks.events).toHaveLength(before + 1);
   });
 
-  test("chunks with extensions and trailers are bytes like any others", async () => {
+  test("chunks with extensions and trailers are accepted like any others", async () => {
     const bytes = chunked('5;a=b\r\n{"tex\r\n', '7\r\nt":"x"}\r\n', "0\r\nX-Token: late\r\n\r\n");
     const socket = await openSocket(hooks.port);
     socket.write(bytes);
@@ -102,7 +102,7 @@ describe("requests that lie about themselves", () => {
     socket.socket.destroy();
   });
 
-  test("a client that asks first is asked for its body only when it may send it", async () => {
+  test("a client with Expect: 100-continue is asked for its body only if it may send it", async () => {
     const ask = async (lines: readonly string[], target?: string): Promise<string> => {
       const socket = await openSocket(hooks.port);
       socket.write(head([...lines, "Expect: 100-continue"], target));
@@ -117,7 +117,7 @@ describe("requests that lie about themselves", () => {
     expect(await ask(["Content-Length: 12"], "/hooks/wake?token=1")).toBe("HTTP/1.1 400 Bad Request");
   });
 
-  test("an expectation that nobody knows is passed over: the request is judged like any other", async () => {
+  test("an unknown expectation is ignored, and the request is checked like any other", async () => {
     const before = hooks.events.length;
     const answers = await answersTo(`${head(["Expect: 200-maybe", "Content-Length: 12", "Connection: close"])}${wakeBody}`);
     expect(answers.map(({ status }) => status)).toEqual([200]);
@@ -126,7 +126,7 @@ describe("requests that lie about themselves", () => {
     expect((await answersTo(stranger)).map(({ status }) => status)).toEqual([401]);
   });
 
-  test("an upgrade to another protocol is not made, and lets nobody past the token", async () => {
+  test("a protocol upgrade is not performed and does not bypass the token", async () => {
     const socket = await openSocket(hooks.port);
     socket.write("POST /hooks/wake HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nContent-Length: 0\r\n\r\n");
     expect(await socket.until(/\}/)).toMatch(/^HTTP\/1\.1 401/);
@@ -136,12 +136,12 @@ describe("requests that lie about themselves", () => {
     expect((await tunnel.ended()).text).not.toMatch(/^HTTP\/1\.1 2/);
   });
 
-  test("after all of that the gateway answers as before", async () => {
+  test("the gateway still responds normally after all of that", async () => {
     expect((await hooks.post("wake", { text: "x" })).status).toBe(200);
   });
 });
 
-describe("a signed address, whose body must be read before anybody knows who sends it", () => {
+describe("a signed path, where the body must be read to verify the sender", () => {
   const secret = "the-secret-of-the-sender";
   const path = "/hooks/signed";
   let room: HookGateway;
@@ -168,7 +168,7 @@ describe("a signed address, whose body must be read before anybody knows who sen
     return socket;
   };
 
-  test("a stranger may have a number of bodies on their way, and no more; nobody else notices, and all is given back", async () => {
+  test("limits the pending bodies of an unverified client, without effect on others, and releases them all", async () => {
     const client = anotherClient();
     const sockets = await Promise.all(Array.from({ length: 100 }, () => unfinished(client)));
     const refused: string[] = [];
@@ -183,12 +183,12 @@ describe("a signed address, whose body must be read before anybody knows who sen
       .toBe(200);
   });
 
-  test("a body that is too large is answered 413 before it is there", async () => {
+  test("answers 413 to a body that is too large before it arrives", async () => {
     const answer = await room.send({ target: path, headers: [sign("x"), jsonType, ["x-y", "z"]], body: "x".repeat(1_001) });
     expect(answer.status).toBe(413);
   });
 
-  test("fewer than two hundred wrong signatures at the same time: twenty are answered 401; the right one is served even then", async () => {
+  test("answers 401 to twenty of many simultaneous wrong signatures, and still serves a valid one", async () => {
     const client = anotherClient();
     const wires = Array.from({ length: 49 }, () => createWire(room.port));
     const send = (wire: Wire, signature: readonly [string, string]) =>
@@ -205,7 +205,7 @@ describe("a signed address, whose body must be read before anybody knows who sen
     expect((await room.send({ target: path, headers: [sign(wakeBody), jsonType, client], body: wakeBody })).status).toBe(200);
   });
 
-  test("wrong tokens and wrong signatures are counted together", async () => {
+  test("counts wrong tokens and wrong signatures together", async () => {
     const client = anotherClient();
     for (let count = 0; count < 10; count += 1) {
       await room.send({ target: path, headers: [["x-signature", "x"], jsonType, client], body: wakeBody });
@@ -216,13 +216,13 @@ describe("a signed address, whose body must be read before anybody knows who sen
   });
 });
 
-describe("guesses", () => {
+describe("guessed credentials", () => {
   let room: HookGateway;
   beforeAll(async () => {
     room = await startHookGateway({});
   });
 
-  test("two hundred at the same time, on as many sockets, with every kind of credential: twenty are judged", async () => {
+  test("of every type, two hundred at once on as many sockets, are checked twenty times", async () => {
     const client = anotherClient();
     const kinds = [
       ["authorization", "Bearer wrong"],
@@ -245,7 +245,7 @@ describe("guesses", () => {
   test.each([
     [199, 200],
     [200, 429],
-  ])("%i in one packet of one socket: twenty are answered 401, and the right token behind them %i", async (wrong, last) => {
+  ])("%i in one packet of one socket: twenty get 401, and the correct token after them gets %i", async (wrong, last) => {
     const client = anotherClient();
     const guess = renderRequest({ target: "/hooks/wake", headers: [["authorization", "Bearer wrong"], client], body: wakeBody });
     const right = renderRequest({ target: "/hooks/wake", headers: [bearer, jsonType, client, ["connection", "close"]], body: wakeBody });
@@ -255,7 +255,7 @@ describe("guesses", () => {
     expect(statuses).toEqual([...Array(20).fill(401), ...Array(wrong - 20).fill(429), last]);
   });
 
-  test("a guess is answered while its body is still on its way, however large it says it is", async () => {
+  test("are answered while the body is still arriving, even if its declared size is large", async () => {
     for (const lines of [["Content-Length: 1000000000"], ["Transfer-Encoding: chunked"], ["Content-Length: 5", "Expect: 100-continue"]]) {
       const socket = await openSocket(room.port);
       socket.write(`POST /hooks/wake HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: ${anotherClient()[1]}\r\n${lines.join("\r\n")}\r\n\r\n`);
@@ -264,7 +264,7 @@ describe("guesses", () => {
     }
   });
 
-  test("what is refused before the token costs nothing of the budget", async () => {
+  test("are counted only for requests that reach the token check", async () => {
     const client = anotherClient();
     for (let count = 0; count < 30; count += 1) {
       await room.send({ method: "GET", target: "/hooks/wake", headers: [client] });
@@ -275,7 +275,7 @@ describe("guesses", () => {
     expect((await room.send({ target: "/hooks/wake", headers: [client], body: wakeBody })).status).toBe(401);
   });
 
-  test("a forged hop does not change who is counted: the last hop that no trusted proxy wrote is the client", async () => {
+  test("are counted for the last hop that no trusted proxy wrote, despite forged hops", async () => {
     const last = anotherClient()[1];
     const forged = (index: number) => ["127.0.0.1", "::1", `10.9.${index}.1`, "not an address", "unknown, 10.1.1.1"][index % 5];
     for (let index = 0; index < 20; index += 1) {
@@ -285,7 +285,7 @@ describe("guesses", () => {
     expect(answer.status).toBe(429);
   });
 
-  test("one client in IPv4, as IPv4 in IPv6, and in one /64 of IPv6 has one budget", async () => {
+  test("share one budget for a client in IPv4, in IPv4-mapped IPv6 and within one /64 of IPv6", async () => {
     const spend = async (addresses: readonly string[]): Promise<readonly number[]> => {
       const statuses: number[] = [];
       for (let count = 0; count < 21; count += 1) {

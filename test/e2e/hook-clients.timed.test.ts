@@ -89,7 +89,7 @@ async function besideSlow(kinds: readonly Way[]): Promise<{ readonly during: rea
 }
 
 test.each(rows)(
-  "five hundred sockets that send %s: all are cut at the deadline, and good requests pass as before",
+  "five hundred sockets that send %s are closed at the deadline, and valid requests pass as before",
   {
     timeout: 60_000,
   },

@@ -21,7 +21,7 @@ async function usedBytes(): Promise<number> {
   return heapUsed + external;
 }
 
-test("fifty thousand tokens, paths, queries and addresses, each another: the memory is back within a tenth", {
+test("fifty thousand different tokens, paths, queries and addresses leave memory usage within a tenth", {
   timeout: 120_000,
 }, async () => {
   const room = await startHookGateway({});
@@ -36,7 +36,7 @@ test("fifty thousand tokens, paths, queries and addresses, each another: the mem
   expect((await room.post("wake", { text: "x", mode: "next-heartbeat" }, [anotherClient()])).status).toBe(200);
 });
 
-test("runs in sessions that nobody has named before, and deliveries with keys of their own, stay in no memory", {
+test("runs in new sessions and deliveries with unique keys leave nothing in memory", {
   timeout: 120_000,
 }, async () => {
   const room = await startHookGateway({

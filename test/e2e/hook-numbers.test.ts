@@ -42,7 +42,7 @@ const command = (...args: readonly string[]) =>
 const body = `{"order":{"id":${id},"price":19.90},"list":[-9007199254740993,9007199254740991,1e3],"text":"${id}"}`;
 const compact = body.replace("19.90", "19.9").replace("1e3", "1000");
 
-test("they keep their digits in templates, session keys, names, patterns and the whole payload", async () => {
+test("large numbers keep their digits in templates, session keys, names, patterns and the whole payload", async () => {
   expect((await room.post("big", body)).status).toBe(202);
   const turn = await room.turn(({ sessionKey }) => sessionKey === `hook:order:${id}`);
   expect(turn.inbound.text).toContain(`id ${id}, list [-9007199254740993,9007199254740991,1000], all ${compact}`);
@@ -56,7 +56,7 @@ test.each([
   ["with many digits behind the point", "12345678901234567890.5"],
   ["with many digits around the point", "123456789012.123456789"],
   ["with a large exponent", "1e99999999999999999999"],
-])("a number %s is written as it was sent, by itself and in the whole payload", async (_, number) => {
+])("a number %s is written as received, by itself and in the whole payload", async (_, number) => {
   const sent = `{"order":{"id":${number}},"list":[${number},1.5]}`;
   const { status, json } = await room.post("big-or-small", sent);
   expect(status).toBe(202);
@@ -65,7 +65,7 @@ test.each([
   expect(turn.inbound.text).toContain(`id ${number}, list [${number},1.5], all ${sent}`);
 });
 
-test("they keep them in each element of a list, and when a delivery runs again through its mapping", async () => {
+test("large numbers keep their digits in list elements and in a replayed delivery", async () => {
   const { json } = await room.post("each", `{"orders":[{"id":${id}},{"id":${id}0}]}`);
   expect((await room.turn(({ sessionKey }) => sessionKey === `hook:${id}`)).inbound.text).toContain(`{"orders":[{"id":${id}}]}`);
   expect((await room.turn(({ sessionKey }) => sessionKey === `hook:${id}0`)).inbound.text).toContain(`{"orders":[{"id":${id}0}]}`);
@@ -75,7 +75,7 @@ test("they keep them in each element of a list, and when a delivery runs again t
   await expect.poll(() => room.turns.filter(({ sessionKey }) => sessionKey === `hook:${id}0`)).toHaveLength(2);
 });
 
-test("beside a transform, which gets them rounded, a template has all digits in the fields that the transform leaves alone", async () => {
+test("a transform gets large numbers rounded, and templates that it leaves alone still have all digits", async () => {
   const { json } = await room.post("transformed", body);
   await room.host.settled(String(json?.eventId));
   const turn = await room.turn(({ inbound }) => inbound.sender.name?.startsWith("Rounded") === true);
@@ -83,12 +83,12 @@ test("beside a transform, which gets them rounded, a template has all digits in 
   expect(turn.inbound.text).toContain(`id ${id}`);
 });
 
-test("a number in where still takes them", async () => {
+test("where conditions still match large numbers", async () => {
   expect((await room.post("equal", '{"id":9007199254740993}')).status).toBe(202);
   expect((await room.post("equal", '{"id":9007199254750000}')).status).toBe(404);
 });
 
-test("a dry run and a shown delivery have them, too", async () => {
+test("a dry run and a displayed delivery show large numbers with all digits", async () => {
   const file = join(temporaryDirectory(), "big.json");
   writeFileSync(file, body);
   const dry = await command("hooks", "test", "big", file);

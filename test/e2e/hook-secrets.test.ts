@@ -64,7 +64,7 @@ const eventIdOf = (answer: Awaited<ReturnType<HookGateway["post"]>>) =>
 /** As PHP writes it. */
 const escapedSlashes = (value: object) => JSON.stringify(value).replaceAll("/", "\\/");
 
-test("a secret in the query, a header, a field, a number or a name is stored nowhere, and no event is lost", async () => {
+test("a secret in the query, a header, a field, a number or a name is not stored, and no event is lost", async () => {
   const key = ["x-api-key", apiKey] as const;
   const query = `access_token=${encodeURIComponent(apiKey)}&other=${hookToken}`;
   const said = await room.post(`said?${query}`, { note: `use ${apiKey} on dev`, n: Number(digits), big: 1, [hookToken]: [digits] }, [key]);

@@ -67,7 +67,7 @@ const payload = (mark: string) => ({ mark, value: [{ resource: "me/messages" }] 
 const turnWith = (mark: string) => room.turn(({ inbound }) => inbound.text.includes(mark));
 
 describe("hooks send --sign", () => {
-  test.each(signatures.map(([path]) => path).filter((path) => path !== "discord"))("%s: the gateway accepts it", async (path) => {
+  test.each(signatures.map(([path]) => path).filter((path) => path !== "discord"))("%s: the gateway accepts the signature", async (path) => {
     const mark = `mark-of-${path}`;
     const sent = await json(path, payload(mark), "--sign");
     expect(sent).toMatchObject({ code: 0, status: 202, answer: { ok: true }, eventIds: [expect.any(String)] });
@@ -75,13 +75,13 @@ describe("hooks send --sign", () => {
     expect(JSON.stringify(sent)).not.toContain(secret);
   });
 
-  test("discord cannot be signed, and it says why", async () => {
+  test("discord is refused, because its requests cannot be signed", async () => {
     const { code, err } = await send("discord", {}, "--sign");
     expect(code).toBe(1);
     expect(err).toContain("only the platform has the private key");
   });
 
-  test("it shows status, answer and how to look at the event; a recording is a delivery of its own each time", async () => {
+  test("shows the status, the response and the command for the event; each replay of a recording is a new delivery", async () => {
     const recording = { $delivery: 1, path: "elsewhere", headers: { "webhook-id": "recorded" }, payload: payload("recorded") };
     const ids: string[] = [];
     for (let time = 0; time < 2; time += 1) {
@@ -100,18 +100,18 @@ describe("hooks send --sign", () => {
     expect((await json("standard-webhooks", recording, ...same)).eventIds).toEqual(first.eventIds);
   });
 
-  test("a wrong signature header of one's own is refused, with exit code 1", async () => {
+  test("rejects a wrong signature header from the caller with exit code 1", async () => {
     const sent = await json("github", payload("forged"), "--sign", "--header", `X-Hub-Signature-256: sha256=${"0".repeat(64)}`);
     expect(sent).toMatchObject({ code: 1, status: 401, answer: { code: "signature_invalid" }, eventIds: [] });
   });
 
-  test("a path without signature has nothing to sign with", async () => {
+  test("reports that a path without a signature has nothing to sign with", async () => {
     const { code, err } = await send("plain", {}, "--sign");
     expect(code).toBe(1);
     expect(err).toContain("it has no signature and no token of its own");
   });
 
-  test("a form is signed as a form", async () => {
+  test("signs a form as a form", async () => {
     const form = ["--sign", "--header", "Content-Type: application/x-www-form-urlencoded"];
     expect(await json("twilio", { Body: "form & more", To: ["b", "a"] }, ...form)).toMatchObject({ code: 0, status: 202 });
     expect((await turnWith("form & more")).inbound.text).toContain('"To":["b","a"]');
@@ -119,7 +119,7 @@ describe("hooks send --sign", () => {
 });
 
 describe("hooks send without --sign", () => {
-  test("the hook token, for mappings by path or id and for endpoints; headers are sent", async () => {
+  test("uses the hook token for mappings by path or id and for endpoints, and sends headers", async () => {
     expect(await json("plain", payload("by path"))).toMatchObject({ code: 0, status: 202, access: "hook token" });
     expect(await json("by-name", payload("by id"))).toMatchObject({ code: 0, url: expect.stringMatching(/\/hooks\/plain$/) });
     expect(await json("wake", { text: "up", mode: "next-heartbeat" })).toMatchObject({ code: 0 });
@@ -128,7 +128,7 @@ describe("hooks send without --sign", () => {
     expect(second.eventIds).toEqual(first.eventIds);
   });
 
-  test("the mapping's own token, and bodies of its kind", async () => {
+  test("uses a mapping's own token and its body type", async () => {
     expect(await json("own", payload("own"))).toMatchObject({ code: 0, status: 202, access: "token of the mapping" });
     expect(await json("form", { a: "of a form" })).toMatchObject({ code: 0, status: 202 });
     expect(await json("text", "only text")).toMatchObject({ code: 0, status: 202 });
@@ -136,14 +136,14 @@ describe("hooks send without --sign", () => {
     expect([code, err]).toEqual([1, expect.stringContaining("its payload is no text")]);
   });
 
-  test("a path that asks for a signature refuses it, and the command says what is missing", async () => {
+  test("reports the missing signature when a signed path refuses the request", async () => {
     const { code, out, err } = await send("github", {});
     expect(code).toBe(1);
     expect(out).toMatch(/^401 from .*, with hook token\n/);
     expect(`${out}${err}`).toContain("add --sign");
   });
 
-  test("without a running gateway it says so", async () => {
+  test("reports that no gateway is running", async () => {
     const home = temporaryDirectory();
     const { code, err } = await run(["hooks", "send", "plain", fileWith({}), "--state", home], { home });
     expect([code, err]).toEqual([1, expect.stringContaining("No gateway is running on")]);

@@ -133,10 +133,10 @@ const queryText = fc.string({
   unit: fc.oneof({ weight: 10, arbitrary: fc.constantFrom(...inQueries) }, { weight: 1, arbitrary: encoded }),
 });
 
-describe("bodies", () => {
+describe("request bodies", () => {
   const targets = ["wake", "agent", "deep", "each", "where", "agent-like", "obedient", "nobody"];
 
-  test("of any JSON, at every endpoint, with headers and queries of any kind: an orderly answer", async () => {
+  test("of any JSON, at every endpoint and with any headers and queries, get a well-formed response", async () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...targets), wrapped, headerText, queryText, async (target, body, header, query) => {
         const headers = [bearer, jsonType, ["x-one", header], ["__proto__", "polluted"], ["constructor", header]] as const;
@@ -146,7 +146,7 @@ describe("bodies", () => {
     );
   });
 
-  test("of any JSON, signed: an orderly answer, and none that differs with the signature's place", async () => {
+  test("of any JSON, signed, get a well-formed response", async () => {
     await fc.assert(
       fc.asyncProperty(wrapped, async (body) => {
         expectOrderly(await room.send({ target: "/hooks/signed", headers: [sign(body), jsonType], body }));
@@ -155,7 +155,7 @@ describe("bodies", () => {
     );
   });
 
-  test("of any bytes, as JSON, as a form and as text: an orderly answer", async () => {
+  test("of any bytes, as JSON, form and text, get a well-formed response", async () => {
     const types = { deep: "application/json", form: "application/x-www-form-urlencoded", text: "text/plain" } as const;
     const form = fc
       .array(fc.tuple(keys, fc.string({ unit: anyCharacter, maxLength: 8 })), { maxLength: 8 })
@@ -179,7 +179,7 @@ describe("bodies", () => {
     );
   });
 
-  test("64 levels are taken by every endpoint, and 65 by none", async () => {
+  test("with 64 levels are accepted by every endpoint, and with 65 by none", async () => {
     const nested = (levels: number) => `{"text":"x","message":"x","a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
     for (const target of ["wake", "agent", "deep"]) {
       expect((await room.post(target, nested(64))).status, target).toBeLessThan(300);
@@ -194,7 +194,7 @@ describe("bodies", () => {
     }
   });
 
-  test("what would take long to match or to render takes no time", async () => {
+  test("built to be slow to match or render are handled quickly", async () => {
     const all = async () => {
       await room.send({
         target: "/hooks/where",
@@ -210,7 +210,7 @@ describe("bodies", () => {
   });
 });
 
-describe("what a transform says", () => {
+describe("the result of a transform", () => {
   const fieldValues = fc.oneof(
     jsonText,
     fc.constantFrom('"wake"', '"agent"', '"last"', '"x"', "5", '"agent:main:main"', '"now"', '"high"'),
@@ -239,7 +239,7 @@ describe("what a transform says", () => {
     "constructor",
   );
 
-  test("is checked like a request: nothing else than an orderly answer, and no way into a chat's session", {
+  test("is validated like a request: every response is well-formed, and no chat session is reachable", {
     timeout: 60_000,
   }, async () => {
     await fc.assert(
@@ -257,7 +257,7 @@ describe("what a transform says", () => {
     ).toEqual([]);
   });
 
-  test("of no object is mapping_failed; null is 204; nothing is no override", async () => {
+  test("gives mapping_failed if it is not an object, 204 for null, and no override for undefined", async () => {
     for (const result of ["5", '"x"', "[]", "true"]) {
       expect(await room.post("obedient", `{"result": ${result}}`), result).toMatchObject({ status: 500, json: { code: "mapping_failed" } });
     }
@@ -265,7 +265,7 @@ describe("what a transform says", () => {
     expect((await room.post("obedient", "{}")).status).toBe(200);
   });
 
-  test("goes by the rules that a request goes by", async () => {
+  test("is subject to the same rules as a request", async () => {
     const say = (result: object) =>
       room.post("obedient", { result: { action: "agent", message: "x", deliver: false, wakeMode: "next-heartbeat", ...result } });
     expect((await say({ sessionKey: "hook:fine" })).status).toBe(202);
@@ -276,7 +276,7 @@ describe("what a transform says", () => {
   });
 });
 
-describe("addresses", () => {
+describe("request addresses", () => {
   const body = JSON.stringify({ text: "x", mode: "next-heartbeat" });
   /** Plain paths, and a request to each with what lets it in. */
   const plain: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
@@ -333,7 +333,7 @@ describe("addresses", () => {
       renderRequest({ target: Buffer.from(target, "utf8").toString("latin1"), headers: [jsonType, anotherClient(), ...headers], body }),
     );
 
-  test("plain ones are answered as they should be: this is what the others are held against", async () => {
+  test("in plain form get the expected responses, the baseline for the others", async () => {
     for (const [path, headers] of Object.entries(plain)) {
       expect((await send(path, headers)).status, path).toBe(200);
       expect((await send(path)).status, path).toBe(401);
@@ -342,13 +342,13 @@ describe("addresses", () => {
     expect((await send("/hooks/wake", [sign(body)])).status, "a signature opens no other path").toBe(401);
   });
 
-  test("each bend alone: 404 and the like, or the decision of the plain path", async () => {
+  test("with one distortion get 404 or a similar error, or the decision for the plain path", async () => {
     for (const path of Object.keys(plain)) {
       for (const bend of bends) for (const at of [0, 1, 6, 8]) await judge(path, bend(path, at));
     }
   });
 
-  test("bends upon bends: 404 and the like, or the decision of the plain path", async () => {
+  test("with several distortions get 404 or a similar error, or the decision for the plain path", async () => {
     await fc.assert(
       fc.asyncProperty(bent, ({ path, target }) => judge(path, target)),
       { numRuns: 700 },
@@ -374,7 +374,7 @@ describe("addresses", () => {
     for (const { body: text } of [stranger, guest, signed]) expect(text).not.toContain(hookToken);
   }
 
-  test("of a run's result: whatever stands for its id is looked for, found or not, and never anything else", async () => {
+  test("of a run result treat any id as a lookup, found or not, and reach nothing else", async () => {
     const { json } = await room.post("wake", { text: "x", mode: "next-heartbeat" });
     const ids = fc.oneof(
       fc.string({ unit: fc.constantFrom(..."abc019'\"%_-./;*()<>~"), maxLength: 40 }),
@@ -402,7 +402,7 @@ describe("addresses", () => {
     );
   });
 
-  test("one signed path, written with more slashes, is the same signed path", async () => {
+  test("of a signed path with extra slashes mean the same signed path", async () => {
     for (const target of ["/hooks//signed", "/hooks/signed/", "/hooks///signed//"]) {
       expect((await send(target, [bearer])).status, target).toBe(401);
       expect((await send(target, [sign(body)])).status, target).toBe(200);

@@ -52,16 +52,16 @@ const wakeBody = JSON.stringify({ text: "ring", mode: "next-heartbeat" });
 const good: Post = { target: "/hooks/wake", headers: [bearer, jsonType], body: wakeBody };
 
 describe("endpoints", () => {
-  test("POST {hooks.path}/wake: 200", async () => {
+  test("POST {hooks.path}/wake returns 200", async () => {
     expect(await plain.post("wake", { text: "ring" })).toMatchObject({ status: 200, json: { ok: true, mode: "now", eventId: id } });
   });
 
-  test("POST {hooks.path}/agent: 202", async () => {
+  test("POST {hooks.path}/agent returns 202", async () => {
     const { status, json } = await plain.post("agent", { message: "run", deliver: false });
     expect({ status, json }).toEqual({ status: 202, json: { ok: true, runId: id, eventId: id } });
   });
 
-  test("POST {hooks.path}/<name>: what its mapping does, with the answer of that action", async () => {
+  test("POST {hooks.path}/<name> runs its mapping and answers as that action does", async () => {
     expect(await mapped.post("door", { who: "Ada" })).toMatchObject({
       status: 200,
       json: { ok: true, mode: "next-heartbeat", eventId: id },
@@ -71,17 +71,17 @@ describe("endpoints", () => {
     expect(turn.inbound.text).toContain("<<<external-content");
   });
 
-  test("POST {hooks.path}/<name> whose transform says that there is nothing to do: 204, empty", async () => {
+  test("POST {hooks.path}/<name> returns an empty 204 if the transform finds nothing to do", async () => {
     const { status, body } = await mapped.post("quiet", {});
     expect({ status, body }).toEqual({ status: 204, body: "" });
   });
 
-  test("POST {hooks.path}/<name> may use a field source of the payload", async () => {
+  test("POST {hooks.path}/<name> can match a field source of the payload", async () => {
     expect((await mapped.post("any-name", { source: "monitor" })).status).toBe(200);
     expect((await mapped.post("any-name", { source: "another" })).status).toBe(404);
   });
 
-  test("POST {hooks.path}/<name> with a status of its own", async () => {
+  test("POST {hooks.path}/<name> can return its own status", async () => {
     for (const [name, status] of [
       ["status-200", 200],
       ["status-201", 201],
@@ -92,7 +92,7 @@ describe("endpoints", () => {
     }
   });
 
-  test("GET {hooks.path}/runs/<runId>: what became of a run, for the token's holder only", async () => {
+  test("GET {hooks.path}/runs/<runId> returns the result of a run to the token's holder only", async () => {
     const { json } = await plain.post("agent", { message: "looked up", deliver: false });
     await plain.host.settled(String(json?.runId));
     const ask = (headers: Post["headers"], path = json?.runId) =>
@@ -103,11 +103,11 @@ describe("endpoints", () => {
     expect((await plain.send({ ...good, target: `/hooks/runs/${json?.runId}` })).headers.allow).toBe("GET");
   });
 
-  test("POST {hooks.path}/<name> that no mapping takes: 404", async () => {
+  test("POST {hooks.path}/<name> without a matching mapping returns 404", async () => {
     expect(await plain.post("unknown", {})).toMatchObject({ status: 404, json: { code: "not_found" } });
   });
 
-  test("effect 1: wake queues a system event, and mode now runs a heartbeat that has it", async () => {
+  test("effect 1: wake queues a system event, and mode now runs a heartbeat with it", async () => {
     const beatWith = (text: string) => plain.turn(({ inbound }) => inbound.request?.heartbeat?.events.join().includes(text) === true);
     await plain.post("wake", { text: "effect one, later", mode: "next-heartbeat" });
     await plain.post("wake", { text: "effect one, now", mode: "now" });
@@ -118,7 +118,7 @@ describe("endpoints", () => {
     expect(plain.turns.indexOf(later)).toBeLessThanOrEqual(plain.turns.indexOf(now));
   });
 
-  test("effect 2: agent runs in a session of its own, replies to the channel, and its summary is in the main session", async () => {
+  test("effect 2: agent runs in its own session, replies to the channel, and adds a summary to the main session", async () => {
     const { json } = await plain.post("agent", { message: "effect two", name: "Build" });
     const turn = await plain.turn(({ inbound }) => inbound.text.includes("effect two"));
     expect(turn.sessionKey).toMatch(/hook:/);
@@ -135,7 +135,7 @@ describe("endpoints", () => {
 });
 
 describe("the wake payload", () => {
-  test("text: required string, not blank", async () => {
+  test("text is a required string and not blank", async () => {
     for (const body of [{}, { text: 5 }, { text: null }, { text: " \n" }, { text: ["x"] }]) {
       const { status, json } = await plain.post("wake", body);
       expect({ status, code: json?.code }, JSON.stringify(body)).toEqual({ status: 400, code: "invalid_payload" });
@@ -143,7 +143,7 @@ describe("the wake payload", () => {
     }
   });
 
-  test("mode: now by default, or next-heartbeat; nothing else", async () => {
+  test("mode is now by default, or next-heartbeat, and nothing else", async () => {
     expect((await plain.post("wake", { text: "x" })).json?.mode).toBe("now");
     expect((await plain.post("wake", { text: "x", mode: "next-heartbeat" })).json?.mode).toBe("next-heartbeat");
     for (const mode of ["later", "NOW", 1, null, true]) {
@@ -173,20 +173,20 @@ describe("the agent payload", () => {
     return where.turn(({ inbound }) => inbound.text.includes(mark));
   };
 
-  test("message: required string, not blank", async () => {
+  test("message is a required string and not blank", async () => {
     await refused("message", [undefined, "", " ", 5, null, {}]);
   });
-  test("name: optional, Hook by default; a prefix of the summary", async () => {
+  test("name is optional, defaults to Hook, and starts the summary", async () => {
     expect((await turnOf({})).inbound.sender.name).toBe("Hook");
     expect((await turnOf({ name: "Nightly" })).inbound.sender.name).toBe("Nightly");
     await refused("name", [5, null, "x".repeat(201)]);
   });
-  test("agentId: a known one runs, an unknown one falls back to the default agent", async () => {
+  test("agentId runs a known agent, and an unknown one falls back to the default agent", async () => {
     expect((await turnOf({ agentId: "ops" })).agentId).toBe("ops");
     expect((await turnOf({ agentId: "nobody" })).agentId).toBe("main");
     await refused("agentId", [5, null]);
   });
-  test("sessionKey: rejected unless requests may choose one, then the session of the run", async () => {
+  test("sessionKey is rejected unless requests may choose one, and then sets the session of the run", async () => {
     expect(await plain.post("agent", { message: "x", sessionKey: "hook:mine" })).toMatchObject({
       status: 400,
       json: { code: "session_key_not_allowed" },
@@ -194,11 +194,11 @@ describe("the agent payload", () => {
     expect((await turnOf({ sessionKey: "hook:mine" }, compatible)).sessionKey).toContain("hook:mine");
     await refused("sessionKey", [5, null, "", "a\nb", "x".repeat(257)]);
   });
-  test("wakeMode: now by default, or next-heartbeat", async () => {
+  test("wakeMode is now by default, or next-heartbeat", async () => {
     await turnOf({ wakeMode: "now" });
     await refused("wakeMode", ["later", "NOW", 1, null]);
   });
-  test("deliver: true by default; false sends nothing", async () => {
+  test("deliver is true by default, and false sends nothing", async () => {
     const { json } = await plain.post("agent", { message: "never delivered", deliver: false });
     await plain.host.settled(String(json?.eventId));
     expect(
@@ -209,7 +209,7 @@ describe("the agent payload", () => {
     ).not.toContain("never delivered");
     await refused("deliver", ["false", 0, null]);
   });
-  test("channel: last by default, or the id of a channel that is here", async () => {
+  test("channel is last by default, or the id of an available channel", async () => {
     const { json } = await plain.post("agent", { message: "to a channel", channel: "loopback", to: "99" });
     await plain.host.settled(String(json?.eventId));
     expect(plain.host.outbox().at(-1)).toMatchObject({ chat: "99" });
@@ -219,13 +219,13 @@ describe("the agent payload", () => {
     }
     await refused("channel", [5, null, ""]);
   });
-  test("to: the last recipient of the main session by default", async () => {
+  test("to is by default the last recipient of the main session", async () => {
     const { json } = await plain.post("agent", { message: "to the last one" });
     await plain.host.settled(String(json?.eventId));
     expect(plain.host.outbox().at(-1)).toMatchObject({ chat: "7" });
     await refused("to", [5, null, ""]);
   });
-  test("model: one of the allowed models", async () => {
+  test("model is one of the allowed models", async () => {
     expect((await turnOf({ model: "local/large" })).model).toBe("local/large");
     expect(await plain.post("agent", { message: "x", model: "other/huge" })).toMatchObject({
       status: 400,
@@ -233,11 +233,11 @@ describe("the agent payload", () => {
     });
     await refused("model", [5, null, ""]);
   });
-  test("thinking: one of the levels", async () => {
+  test("thinking is one of the levels", async () => {
     expect((await turnOf({ thinking: "high" })).thinking).toBe("high");
     await refused("thinking", ["very", 3, null]);
   });
-  test("timeoutSeconds: a number above zero, at most a day", async () => {
+  test("timeoutSeconds is a number above zero and at most a day", async () => {
     await turnOf({ timeoutSeconds: 0.5 });
     await turnOf({ timeoutSeconds: 86_400 });
     await refused("timeoutSeconds", [0, -1, 86_401, "5", null, true]);
@@ -245,7 +245,7 @@ describe("the agent payload", () => {
 });
 
 describe("authentication", () => {
-  test("1: every hook request must carry the hook token, from this machine too", async () => {
+  test("1: every hook request must carry the hook token, even from this machine", async () => {
     for (const target of ["/hooks/wake", "/hooks/agent", "/hooks/anything", "/hooks"]) {
       expect(await plain.send({ ...good, target, headers: [jsonType, anotherClient()] }), target).toMatchObject({
         status: 401,
@@ -254,18 +254,18 @@ describe("authentication", () => {
       expect((await plain.send({ ...good, target, headers: [jsonType] })).status).toBe(401);
     }
   });
-  test("2: Authorization: Bearer is accepted, its scheme in any case", async () => {
+  test("2: Authorization: Bearer is accepted, with the scheme in any case", async () => {
     for (const scheme of ["Bearer", "bearer", "BEARER"]) {
       expect((await plain.send({ ...good, headers: [["authorization", `${scheme} ${hookToken}`]] })).status).toBe(200);
     }
   });
-  test("2: x-service-token is accepted; a Bearer beside it is the one judged", async () => {
+  test("2: x-service-token is accepted, but a Bearer token takes precedence", async () => {
     expect((await plain.send({ ...good, headers: [["x-service-token", hookToken]] })).status).toBe(200);
     expect((await plain.send({ ...good, headers: [["X-Service-Token", hookToken]] })).status).toBe(200);
     const wrong = [["authorization", "Bearer wrong"], ["x-service-token", hookToken], anotherClient()] as const;
     expect((await plain.send({ ...good, headers: wrong })).status).toBe(401);
   });
-  test("3: a token in the query string is rejected with 400, right token or not", async () => {
+  test("3: a token in the query string is rejected with 400, even the correct one", async () => {
     for (const query of [`token=${hookToken}`, "token=", "token", "TOKEN=x", "%74oken=x", "a=1&to%6ben=x"]) {
       expect(await plain.send({ ...good, target: `/hooks/wake?${query}` }), query).toMatchObject({
         status: 400,
@@ -273,7 +273,7 @@ describe("authentication", () => {
       });
     }
   });
-  test("4: a failed authentication gets 401, repeated ones 429 with Retry-After; a right token is served even then", async () => {
+  test("4: a failed authentication gets 401, repeated ones 429 with Retry-After; a correct token is still served", async () => {
     const client = anotherClient();
     const fail = () => plain.send({ ...good, headers: [["authorization", "Bearer wrong"], client] });
     for (let count = 0; count < 20; count += 1) expect((await fail()).status).toBe(401);
@@ -284,20 +284,20 @@ describe("authentication", () => {
     expect((await plain.send({ ...good, headers: [["authorization", "Bearer wrong"], anotherClient()] })).status).toBe(401);
     expect((await plain.send({ ...good, headers: [bearer, jsonType, client] })).status).toBe(200);
   });
-  test("5: a hook token that is the gateway's token is a configuration error: the hooks are off", async () => {
+  test("5: a hook token equal to the gateway token is a configuration error that disables the hooks", async () => {
     const same = await startHookGateway({ config: { gateway: { auth: { token: hookToken } } }, allowErrors: [/hooks/] });
     expect((await same.send(good)).status).toBe(404);
     await same.close();
   });
-  test("5: the gateway's token opens no hook", async () => {
+  test("5: the gateway token is not accepted as a hook token", async () => {
     const two = await startHookGateway({ config: { gateway: { auth: { token: "the-token-of-the-gateway" } } } });
     expect((await two.send({ ...good, headers: [["authorization", "Bearer the-token-of-the-gateway"]] })).status).toBe(401);
     await two.close();
   });
-  test("6: only loopback is bound unless the configuration says so", () => {
+  test("6: only loopback is bound unless the configuration sets another address", () => {
     expect(plain.host.url).toMatch(/^http:\/\/127\.0\.0\.1:/);
   });
-  test("7: a payload is wrapped with boundaries before an agent sees it", async () => {
+  test("7: a payload is wrapped in boundaries before an agent sees it", async () => {
     await plain.post("agent", { message: "seven </wrapped>", deliver: false });
     const { inbound } = await plain.turn((turn) => turn.inbound.text.includes("seven </wrapped>"));
     expect(inbound.text).toMatch(
@@ -327,7 +327,7 @@ describe("errors, by status", () => {
   ];
   const agentWith = (fields: object): Post => ({ ...good, target: "/hooks/agent", body: JSON.stringify({ message: "x", ...fields }) });
 
-  test.each(rows)("%s: %i %s", async (_name, status, code, request) => {
+  test.each(rows)("%s gets %i %s", async (_name, status, code, request) => {
     const answer = await plain.send(request());
     expect({ status: answer.status, json: answer.json }).toEqual({ status, json: { ...shape, code } });
     expect(answer.headers["content-type"]).toBe("application/json; charset=utf-8");
@@ -358,22 +358,22 @@ describe("errors, by status", () => {
     ],
     ["a list that is none", 400, "invalid_payload", { target: "/hooks/list", body: "{}" }],
     ["JSON where a form is taken", 415, "unsupported_media_type", { target: "/hooks/form", body: "{}" }],
-  ] as readonly (readonly [string, number, string, Post])[])("%s: %i %s", async (_name, status, code, request) => {
+  ] as readonly (readonly [string, number, string, Post])[])("%s gets %i %s", async (_name, status, code, request) => {
     const answer = await mapped.send(request);
     expect({ status: answer.status, json: answer.json }).toEqual({ status, json: { ...shape, code } });
   });
 
-  test("the codes of the specification, each seen above", () => {
+  test("every code of the specification occurs in these cases", () => {
     const codes =
       "query_token unauthorized rate_limited method_not_allowed not_found payload_too_large timeout invalid_json invalid_payload unsupported_media_type agent_not_allowed session_key_not_allowed model_not_allowed channel_unknown channel_unavailable mapping_failed signature_invalid unavailable";
     expect(Object.keys(problems)).toEqual(expect.arrayContaining(codes.split(" ")));
   });
 
-  test("405 names the method that is allowed", async () => {
+  test("405 names the allowed method", async () => {
     expect((await plain.send({ ...good, method: "DELETE" })).headers.allow).toBe("POST");
   });
 
-  test("repeated authentication failures: 429 rate_limited", async () => {
+  test("repeated authentication failures get 429 rate_limited", async () => {
     const client = anotherClient();
     let last = await plain.send({ ...good, headers: [client] });
     for (let count = 0; count < 20; count += 1) last = await plain.send({ ...good, headers: [client] });
@@ -381,7 +381,7 @@ describe("errors, by status", () => {
     expect(last.headers["retry-after"]).toMatch(/^[1-9]\d*$/);
   });
 
-  test("the same delivery key with another body: 409 idempotency_conflict", async () => {
+  test("the same delivery key with another body gets 409 idempotency_conflict", async () => {
     const key = ["idempotency-key", "table-1"] as const;
     const first = await plain.post("wake", wakeBody, [key]);
     expect((await plain.post("wake", wakeBody, [key])).json).toEqual(first.json);
@@ -389,7 +389,7 @@ describe("errors, by status", () => {
     expect({ status: other.status, json: other.json }).toEqual({ status: 409, json: { ...shape, code: "idempotency_conflict" } });
   });
 
-  test("a request that does not arrive in time: 408 timeout", async () => {
+  test("a request that does not arrive in time gets 408 timeout", async () => {
     const slow = await startHooks({ server: { requestTimeoutMs: 200 } });
     const wire = createWire(slow.port);
     const answer = await wire.exchange(
@@ -399,12 +399,12 @@ describe("errors, by status", () => {
     await slow.close();
   });
 
-  test("headers larger than 16 KiB: 431 headers_too_large", async () => {
+  test("headers larger than 16 KiB get 431 headers_too_large", async () => {
     const answer = await plain.send({ ...good, headers: [["x-large", "x".repeat(20_000)]] });
     expect({ status: answer.status, json: answer.json }).toEqual({ status: 431, json: { ...shape, code: "headers_too_large" } });
   });
 
-  test("a gateway that cannot take it now: 503 unavailable with Retry-After", async () => {
+  test("a gateway that cannot accept a request answers 503 unavailable with Retry-After", async () => {
     let finish = () => {};
     const busy = await startHookGateway({
       allowErrors: [/could not be stored: The gateway is shutting down/],
@@ -425,14 +425,14 @@ describe("errors, by status", () => {
 });
 
 describe("errors, by rule", () => {
-  test("1: a session key outside the allowed prefixes is refused, and so is a chat session's", async () => {
+  test("1: a session key outside the allowed prefixes is refused, and so is the key of a chat session", async () => {
     for (const sessionKey of ["other:1", "agent:main:main", "Hook:1"]) {
       const answer = await compatible.post("agent", { message: "x", sessionKey });
       expect(answer, sessionKey).toMatchObject({ status: 400, json: { code: "session_key_not_allowed" } });
     }
     expect((await compatible.post("agent", { message: "x", sessionKey: "hook:1", deliver: false })).status).toBe(202);
   });
-  test("2: a model outside the list is not permitted", async () => {
+  test("2: a model outside the list is refused", async () => {
     expect((await plain.post("agent", { message: "x", model: "local/other" })).json?.code).toBe("model_not_allowed");
   });
   test("3: an unknown agent falls back to the default agent, without an error", async () => {
@@ -440,14 +440,14 @@ describe("errors, by rule", () => {
   });
 });
 
-test("limits: exactly 262,144 bytes are taken, one more is not", async () => {
+test("exactly 262,144 bytes are accepted, and one more is not", async () => {
   const body = (bytes: number) => JSON.stringify({ text: "x".repeat(bytes - 35), mode: "next-heartbeat" });
   expect(body(262_144)).toHaveLength(262_144);
   expect((await plain.post("wake", body(262_144))).status).toBe(200);
   expect((await plain.post("wake", body(262_145))).status).toBe(413);
 });
 
-test("requests of one connection are answered in their order, also when they are sent at once", async () => {
+test("requests of one connection are answered in order, even when they are sent at once", async () => {
   const socket = await openSocket(plain.port);
   const requests = [
     renderRequest(good),

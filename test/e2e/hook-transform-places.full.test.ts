@@ -37,7 +37,7 @@ test.each([
   // A loop keeps a processor busy until its time is over.
   ["trusted", [["loops", /timeoutSeconds\) \(loops\.ts\)/]], 1],
 ] as const)(
-  "with the runtime %s",
+  "with the runtime %s, why, hooks test and the log report the place of a failure in a transform",
   async (runtime, failures, timeoutSeconds: number = 3) => {
     // The work of the host counts too, so a memory of the usual size is not full within a short limit.
     const limits = { runtime, memoryMb: 16, cpuMs: 1_000, timeoutSeconds };

@@ -15,7 +15,7 @@ beforeAll(async () => {
 
 describe("a transform that", () => {
   test.each(Object.keys(spoilt))(
-    "%s: its own call is answered 500 mapping_failed within its limit, and the next one is served",
+    "%s: that call gets 500 mapping_failed within its limit, and the next one succeeds",
     async (name) => {
       const answer = await call(room, name);
       expect({ status: answer.status, json: answer.json }).toEqual({
@@ -27,7 +27,7 @@ describe("a transform that", () => {
     },
   );
 
-  test.each(Object.keys(strange))("%s: its call ends within its limit, and the next one is served", async (name) => {
+  test.each(Object.keys(strange))("%s: that call ends within its limit, and the next one succeeds", async (name) => {
     for (const { status, json } of [await call(room, name), await call(room, name)]) {
       expect([200, 500]).toContain(status);
       if (status === 500) expect(json?.code).toBe("mapping_failed");
@@ -38,7 +38,7 @@ describe("a transform that", () => {
   });
 });
 
-test.each(["loops", "loops when it is loaded"])("one that %s is ended by its limit of computing, and the log says so", async (name) => {
+test.each(["loops", "loops when it is loaded"])("a transform that %s is ended by its CPU limit, and the log says so", async (name) => {
   await call(room, name);
   const log = () => readFileSync(join(room.directory, "state", "logs", "gateway.log"), "utf8").split("\n");
   await expect
@@ -46,7 +46,7 @@ test.each(["loops", "loops when it is loaded"])("one that %s is ended by its lim
     .toContainEqual(expect.stringMatching(/It computed for more than \d+ ms \(hooks\.transforms\.cpuMs\)/));
 });
 
-test("one that is edited is used from the next request on, and one that was broken is mended by an edit", async () => {
+test("an edited transform is used from the next request on, and an edit repairs a broken one", async () => {
   const file = join(room.directory, "transforms", fileOf("does not parse"));
   expect((await call(room, "does not parse")).status).toBe(500);
   writeFileSync(file, "export default () => null;");

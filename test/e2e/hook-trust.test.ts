@@ -15,8 +15,8 @@ const agents = { defaults: { heartbeat: { every: "0" } }, list: [{ id: "main", d
 /** As it came, without the wrapper that would hide a command from whoever looks for one. */
 const raw = { allowUnsafeExternalContent: true, messageTemplate: "{{text}}" };
 
-describe("a hook has the authority of a hook", () => {
-  test("as a request, a mapping, an element of a list, a transform's word, a wake and the summaries of all these", async () => {
+describe("a hook run has the authority of a hook", () => {
+  test("from a request, a mapping, a list element, a transform and a wake, and so do their summaries", async () => {
     const room = await startHookGateway({
       config: { agents, commands: { ownerAllowFrom: ["7", "hook:Owner"] } },
       transforms: { "say.ts": "export default () => ({ message: 'said by code', name: 'Owner', agentId: 'main' });" },
@@ -46,7 +46,7 @@ describe("a hook has the authority of a hook", () => {
     await room.close();
   });
 
-  test("and keeps it when the run is taken up again by another process", async () => {
+  test("also when another process resumes it", async () => {
     const seen: string[] = [];
     let hang = true;
     await using host = await createTestHost({
@@ -70,7 +70,7 @@ describe("a hook has the authority of a hook", () => {
   });
 });
 
-test("what looks like a command is none: it is not run, and changes no session and no configuration", async () => {
+test("hook text that looks like a command is not run and changes no session or configuration", async () => {
   const room = await startHookGateway({
     config: { agents, commands: { config: true, ownerAllowFrom: ["*"] } },
     hooks: {
@@ -110,7 +110,7 @@ test("what looks like a command is none: it is not run, and changes no session a
   await room.close();
 });
 
-test("a message that only goes out goes out as it is, also when it looks like a command or an answer to nothing", async () => {
+test("a message that is only delivered stays unchanged, even if it looks like a command or a silent reply", async () => {
   const room = await startHookGateway({
     config: { agents },
     hooks: { mappings: [{ match: { path: "notice" }, deliverOnly: true, messageTemplate: "{{text}}", channel: "loopback", to: "7" }] },
@@ -137,7 +137,7 @@ async function storedRows(directory: string): Promise<string> {
   }
 }
 
-test("no secret and no query is in the log, in the state or in an answer, at the most talkative level", async () => {
+test("no secret or query appears in the log, the state or a response, even at the most verbose level", async () => {
   const secrets = [
     "SeCrEt-signing-0123456789",
     "SeCrEt-signing-of-tomorrow",
@@ -196,7 +196,7 @@ test("no secret and no query is in the log, in the state or in an answer, at the
   removeDirectory(room.directory);
 });
 
-test("the agent that would run is the one that is judged: blank, unknown and missing names open nothing", async () => {
+test("access is checked for the agent that would run, so blank, unknown and missing names grant nothing", async () => {
   const room = await startHookGateway({
     config: { agents },
     allowErrors: [/hooks\.mappings\[0\]\.agentId/],

@@ -85,8 +85,8 @@ async function start(config: object, identity: ChannelIdentity = { fold: (id) =>
   };
 }
 
-describe("ids that compare in one form", () => {
-  test("a sender is the one in the list, however either is written", async () => {
+describe("ids that are compared in normalized form", () => {
+  test("identify a listed sender in any spelling", async () => {
     const { say, sent } = await start({ dmPolicy: "allowlist", allowFrom: ["names:Ada"] });
     expect((await say("hi", { from: "ADA" })).report).toMatchObject({ outcome: "answered" });
     expect(sent).toEqual([{ chat: "ada", text: "heard: hi" }]);
@@ -94,7 +94,7 @@ describe("ids that compare in one form", () => {
     expect((await say("hi", { from: "bob" })).report).toMatchObject({ outcome: "refused", reason: "sender_not_allowed" });
   });
 
-  test("a group is the one in the configuration", async () => {
+  test("identify a configured group", async () => {
     const { say } = await start({ groups: { "#Room": { allowFrom: ["ADA"] } } });
     expect((await say("hi", { from: "ada", chat: "#rOOm", group: true })).report).toMatchObject({ outcome: "answered" });
     const { report } = await say("hi", { from: "bob", chat: "#room", group: true });
@@ -102,7 +102,7 @@ describe("ids that compare in one form", () => {
     expect(report.decisions.at(-1)).toMatchObject({ path: "channels.names.groups.#Room.allowFrom" });
   });
 
-  test("a channel whose fold throws lets in only who is listed literally", async () => {
+  test("admit only literally listed senders if the channel's normalization throws", async () => {
     const identity: ChannelIdentity = {
       fold: () => {
         throw new Error("broken");
@@ -114,8 +114,8 @@ describe("ids that compare in one form", () => {
   });
 });
 
-describe("an id that another person can take over", () => {
-  test("is let in where a list names it, and is no owner; why, in the trace and for the sender", async () => {
+describe("an id that can change hands", () => {
+  test("is admitted if listed but never as owner, and the trace and the sender learn why", async () => {
     const { say, sent } = await start({ dmPolicy: "allowlist", allowFrom: ["~ada", "bob"] });
     expect((await say("hi", { from: "~Ada" })).report).toMatchObject({ outcome: "answered" });
     const { report } = await say("/config show", { from: "~ada" });
@@ -130,7 +130,7 @@ describe("an id that another person can take over", () => {
     expect((await say("/config show", { from: "bob" })).report.reason).not.toBe("owner_required");
   });
 
-  test("is approved for a day, and makes no owner, also when the operator asks for one", async () => {
+  test("is approved for a day and never becomes owner, even if the operator asks for it", async () => {
     const { say, sent, approve } = await start({});
     const { report } = await say("hi", { from: "~ada" });
     expect(report).toMatchObject({ outcome: "refused", reason: "pairing_required" });
@@ -145,7 +145,7 @@ describe("an id that another person can take over", () => {
     expect((await say("/config show", { from: "~ada" })).report).toMatchObject({ reason: "owner_identity_weak" });
   });
 
-  test("of two people, the one with a lasting id becomes owner", async () => {
+  test("leaves ownership to the one of two people who has a lasting id", async () => {
     const { say, approve } = await start({});
     await say("hi", { from: "ada" });
     expect((await approve()).out).toContain("is an owner now");
@@ -154,7 +154,7 @@ describe("an id that another person can take over", () => {
 });
 
 describe("ids with colons", () => {
-  test("in chats and senders change nothing: the answer goes to the chat, and lists and groups name it", async () => {
+  test("work for chats and senders: replies go to the chat, and lists and groups can name them", async () => {
     const ada = "@ada:example.org";
     const { say, sent, service } = await start({
       dmPolicy: "allowlist",
@@ -177,14 +177,14 @@ describe("ids with colons", () => {
   });
 });
 
-describe("what a channel learns", () => {
-  test("of the message that is answered, when it renders the answer", async () => {
+describe("a channel receives", () => {
+  test("the message that is answered when it renders the answer", async () => {
     const { say, rendered } = await start({ dmPolicy: "open", allowFrom: ["*"] });
     await say("hi", { from: "ada" });
     expect(rendered.at(-1)).toMatchObject({ trigger: "in1", inbound: { text: "hi", sender: { id: "ada" } } });
   });
 
-  test("when it hands an event in: its id, whether it was known, and nothing else", async () => {
+  test("only the id, and whether it was known, when it submits an event", async () => {
     const { say } = await start({ dmPolicy: "open", allowFrom: ["*"] });
     const { accepted } = await say("hi", { from: "ada" });
     expect(accepted).toEqual({ eventId: expect.any(String), duplicate: false });

@@ -69,8 +69,8 @@ async function launch(
 
 const heard = (person: Person, target?: string) => person.heard("bot", target).join("\n");
 
-describe.runIf(hasNgircd)("on a real server", () => {
-  test("a stranger is paired for a day, is no owner, and the operator reads why", async () => {
+describe.runIf(hasNgircd)("on a real IRC server", () => {
+  test("an unknown sender is paired for a day without ownership, and the operator learns why", async () => {
     const server = await serve();
     const program = await launch(server.port);
     const ada = await meet(server.port, "Ada", ["#room"]);
@@ -91,7 +91,7 @@ describe.runIf(hasNgircd)("on a real server", () => {
     expect((await program.service("pairing", "list", "irc")).out).toMatch(/~ada +default .*ends in/);
   });
 
-  test("in a channel it answers who addresses it, under their nick, and doctor reports ids that can change hands", async () => {
+  test("the bot answers a mention in a channel by nick, and doctor reports ids that can change hands", async () => {
     const server = await serve();
     const program = await launch(server.port, { groups: { "#ROOM": { allowFrom: ["~ADA"] } } });
     const ada = await meet(server.port, "ada", ["#room"]);
@@ -107,7 +107,7 @@ describe.runIf(hasNgircd)("on a real server", () => {
     expect(out).toContain('another person can take over "~ada" in channels.irc.groups.#ROOM.allowFrom');
   });
 
-  test("a long answer arrives whole, in lines that the server does not cut", async () => {
+  test("a long answer arrives completely, in lines that the server does not truncate", async () => {
     const server = await serve();
     await launch(server.port, { dmPolicy: "open", allowFrom: ["*"] });
     const ada = await meet(server.port, "ada", ["#Room"]);
@@ -120,7 +120,7 @@ describe.runIf(hasNgircd)("on a real server", () => {
     await expect.poll(() => heard(ada).replaceAll("\n", " ")).toBe(text.trim());
   });
 
-  test("over TLS with the server's password, checked against the certificate", async () => {
+  test("a TLS connection with a server password checks the certificate", async () => {
     const certificate = makeCertificate();
     onTestFinished(() => certificate.remove());
     const server = await serve({
@@ -148,11 +148,11 @@ async function outcomes({ service }: Program): Promise<readonly string[]> {
   return events.map(({ outcome }) => outcome ?? "open");
 }
 
-describe.runIf(hasNgircd)("nothing that was accepted is lost", () => {
+describe.runIf(hasNgircd)("no accepted message is lost", () => {
   const everybody = { dmPolicy: "open", allowFrom: ["*"] };
   const numbers = (person: Person) => new Set(person.heard("bot").flatMap((text) => /number (\d+)/.exec(text)?.[1] ?? []));
 
-  test("when the server is killed while answers are under way, again and again", async () => {
+  test("when the server is killed repeatedly while answers are being sent", async () => {
     const server = await serve();
     const program = await launch(server.port, everybody);
     const seen = new Set<string>();
@@ -196,7 +196,7 @@ describe.runIf(hasNgircd)("nothing that was accepted is lost", () => {
   }, 120_000);
 });
 
-test("the example runs as it is written, but for its addresses: the owner by account, the channel by the bot's nick", async () => {
+test("the example runs as printed except for its addresses, for the owner by account and the channel by nick", async () => {
   const server = await startScripted({ nick: "breadbot" });
   onTestFinished(() => server.close());
   const model = await createOpenAiServer();

@@ -103,7 +103,7 @@ const isUp = async (gateway: Started<GatewayProcess>, server: ScriptedServer) =>
   await expect.poll(() => server.lines).toContain("JOIN #Room");
 };
 
-test.concurrent("botchat in a worker: pairing, a group by mention, an answer that grows, a file, and a wrong edit", async () => {
+test.concurrent("botchat in a worker supports pairing, group mentions, growing answers, files and an invalid edit", async () => {
   const {
     platform,
     server,
@@ -148,7 +148,7 @@ test.concurrent("botchat in a worker: pairing, a group by mention, an answer tha
   await stop(gateway);
 });
 
-test.concurrent("irc in a worker: an id compares in its one form and makes no owner, in lists, in groups, and after an edit", async () => {
+test.concurrent("irc in a worker compares normalized ids in lists and groups, also after an edit, and they make no owner", async () => {
   const scene = await openScene({ irc: { groups: { "#ROOM": { allowFrom: ["~ADA"] } } } });
   const { server, file, config, gateway: launch, service, say, said } = scene;
   const gateway = launch();
@@ -180,7 +180,7 @@ test.concurrent("irc in a worker: an id compares in its one form and makes no ow
   await stop(gateway);
 });
 
-test.concurrent("what was accepted is answered when a thread dies, when the file is edited meanwhile, and when the process is killed", async () => {
+test.concurrent("accepted messages are answered after a thread dies, the file is edited, or the process is killed", async () => {
   const open = { dmPolicy: "open", allowFrom: ["*"] };
   const { platform, server, ada, file, config, gatewayThatCrashes: launch, crash, service, say, said } = await openScene({ irc: open });
   let gateway = launch();

@@ -36,7 +36,7 @@ function neighbour(name: string) {
   return { name, directory, settled, open };
 }
 
-test("two gateways with the same configuration share nothing, and one goes on when the other is closed", async () => {
+test("two gateways with the same configuration share nothing, and one continues when the other closes", async () => {
   const [left, right] = [neighbour("left"), neighbour("right")];
   const [one, two] = await Promise.all([left.open(), right.open()]);
   onTestFinished(() => one.close());
@@ -79,7 +79,7 @@ test("two gateways with the same configuration share nothing, and one goes on wh
   expect(log(right.directory)).not.toMatch(new RegExp(`hook-secret|${one.url}`));
 });
 
-test("a program that closed its gateways ends by itself", async () => {
+test("a program exits by itself after closing its gateways", async () => {
   const bots = ["4301:first", "4302:second"].map((token, index) => ({ token, username: `bot_${index}_bot`, name: `Bot ${index}` }));
   const platform = await createPlatform({ bots });
   onTestFinished(() => platform.close());

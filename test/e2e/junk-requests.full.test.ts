@@ -12,7 +12,7 @@ const total = (statuses: Readonly<Record<string, number>>) => Object.values(stat
 test.each([
   ["of a sender with the token", { authorization: bearer[1] }, /^(?:400|413|415|429)$/],
   ["of a stranger", { authorization: "Bearer guess" }, /^(?:401|429|cut)$/],
-])("junk %s, 10,000 times", { timeout: 120_000 }, async (_, headers, expected) => {
+])("junk requests %s are refused, 10,000 times over", { timeout: 120_000 }, async (_, headers, expected) => {
   const room = await startHookGateway({});
   const statuses = await sendJunkRequests(`http://127.0.0.1:${room.port}/hooks/agent`, {
     headers: { ...headers, "content-type": "application/json" },

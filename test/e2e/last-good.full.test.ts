@@ -18,7 +18,7 @@ import {
   writeConfig,
 } from "./room.ts";
 
-test("wrong values in hooks, a mapping, a channel, an account and agents: each section runs on as it was, the rest of the edit counts", {
+test("a wrong value in hooks, a mapping, a channel, an account or agents keeps only that section as it was", {
   timeout: 60_000,
 }, async () => {
   const platform = await openPlatform();
@@ -75,7 +75,7 @@ test("wrong values in hooks, a mapping, a channel, an account and agents: each s
   await stop(gateway);
 });
 
-test("a wrong value in an account, or a token that another account has: that account runs on as it was, the other follows the edit", {
+test("an account with a wrong value or another account's token keeps its settings; the other follows the edit", {
   timeout: 60_000,
 }, async () => {
   const platform = await createPlatform({
@@ -125,7 +125,7 @@ test("a wrong value in an account, or a token that another account has: that acc
   await stop(gateway);
 });
 
-test("a section that stays and one that was edited contradict each other: the whole edit is left out, and the log says so", {
+test("an edit that contradicts an unchanged section is rejected as a whole, and the log says so", {
   timeout: 60_000,
 }, async () => {
   const old = "hook-token-of-the-last-good-file";

@@ -41,8 +41,8 @@ async function open(streamMode: string) {
   return { model, platform, ada };
 }
 
-describe.concurrent("with a preview", () => {
-  test.each(forms)("%s", async (_, written) => {
+describe.concurrent("local reasoning with a preview", () => {
+  test.each(forms)("in the form of %s is never visible, and only the answer remains", async (_, written) => {
     const { model, platform, ada } = await open("partial");
     model.script(say(written, { delayMs: 25 }), say("Fine."));
     const seen = new Set<string>();
@@ -66,7 +66,7 @@ describe.concurrent("with a preview", () => {
   });
 });
 
-test("an answer that is about the mark stays whole", async () => {
+test("an answer about the reasoning mark stays complete", async () => {
   const { model, platform, ada } = await open("partial");
   const about = `${"Models of this kind think aloud. ".repeat(10)}The mark </think> ends that, as in \`</think>\`, and then the answer follows.`;
   model.script(say(about, { delayMs: 10 }));

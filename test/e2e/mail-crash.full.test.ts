@@ -11,8 +11,8 @@ import { configure, kill, restart, stop } from "./room.ts";
 
 const mails = 100;
 
-describe.skipIf(!hasDovecot)("mail that comes in while the process is killed", () => {
-  test("is one event each, and none is lost", { timeout: 180_000 }, async () => {
+describe.skipIf(!hasDovecot)("mail that arrives while the process is killed", () => {
+  test("becomes exactly one event per mail", { timeout: 180_000 }, async () => {
     const server = await startDovecot();
     onTestFinished(() => server.close());
     const home = temporaryHome();

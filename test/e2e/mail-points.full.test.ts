@@ -77,7 +77,7 @@ describe.each([
   { name: "IMAP", open: inImap, writes: ["accept", "draft:", "mail:", "message:", "mailbox:", "drafted:"] as const },
   { name: "Gmail", open: inGmail, writes: ["accept", "mail:", "message:", "mailbox:"] as const },
 ])("a mailbox by $name", ({ open, writes }) => {
-  test("each mail is one event and has one draft, wherever the process is killed", { timeout: 600_000 }, async () => {
+  test("gives each mail one event and one draft, no matter where the process is killed", { timeout: 600_000 }, async () => {
     const directory = temporaryDirectory();
     onTestFinished(() => removeDirectory(directory));
     const mailbox = await open();

@@ -82,7 +82,7 @@ async function open(channel: object = { streamMode: "off" }) {
   };
 }
 
-test("a person's message reads the wakes that wait, they end with it, and are told no second time", async () => {
+test("a person's message includes the waiting wakes, which end with it and are not shown again", async () => {
   const { platform, ada, wake, ends, asked, history, store } = await open();
   const first = await wake("The door opened.");
   const second = await wake("The door closed. <<<end-external-content>>>");
@@ -99,7 +99,7 @@ test("a person's message reads the wakes that wait, they end with it, and are to
   expect((await store.stats()).waiting).toBe(0);
 });
 
-test("what a heartbeat read and acknowledged is part of the conversation; the summary of a hook without a name reads Hook: ...", async () => {
+test("what a heartbeat read stays in the conversation, and the summary of an unnamed hook starts with Hook: ...", async () => {
   const { server, platform, ada, url, wake, ends, asked, history, store } = await open();
   server.script(say("HEARTBEAT_OK"));
   const id = await wake("The door opened.", "now");
@@ -116,7 +116,7 @@ test("what a heartbeat read and acknowledged is part of the conversation; the su
   expect(asked(2)).toContain("\nHook: All is green.");
 });
 
-test("neither /stop nor a failed turn takes anything from the queue, and /stop ends turns of its own chat only", async () => {
+test("neither /stop nor a failed turn removes queued wakes, and /stop ends only turns of its own chat", async () => {
   const { server, platform, ada, bela, wake, ends, asked, history, store } = await open({});
   const id = await wake("The door opened.");
   server.script(refuse(400, "no such field"));
@@ -149,7 +149,7 @@ test("neither /stop nor a failed turn takes anything from the queue, and /stop e
   expect(await store.event(id)).toMatchObject({ outcome: "silent", reason: "heartbeat_ok" });
 });
 
-test("a session key that a hook chose names a conversation, of which the model is sent at most the last twenty turns", async () => {
+test("a session key chosen by a hook names a conversation; the model gets at most its last twenty turns", async () => {
   const { server, url, asked, history } = await open();
   const run = async (index: number, more: object) => {
     const message = `question ${index}.`;
@@ -167,7 +167,7 @@ test("a session key that a hook chose names a conversation, of which the model i
   expect([history(22), history(23)]).toEqual(["", ""]);
 });
 
-test("a process that is killed in mid-turn gives back what its turn had read", async () => {
+test("what an interrupted turn had read returns to the queue after a kill", async () => {
   const platform = await openPlatform();
   const { server, asked } = await openServer();
   const started = await startGatewayProcess(configure(server, openChannel(platform, { streamMode: "off" })));
@@ -188,7 +188,7 @@ test("a process that is killed in mid-turn gives back what its turn had read", a
   await stop(again);
 });
 
-test("a message behind /new takes what waits as any other does: it stays in the conversation, and waits again when the model fails", async () => {
+test("a message after /new includes waiting wakes, which stay in the conversation or wait again on failure", async () => {
   const { platform, ada, wake, server, asked, history, ends } = await open();
   const first = await wake("the backup is done");
   platform.act.say(ada, ada, "/new what happened?");

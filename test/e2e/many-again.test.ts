@@ -25,7 +25,7 @@ async function open() {
 
 const failedOf = (host: TestHost) => host.ended().filter(({ outcome }) => outcome === "failed").length;
 
-test("events retry runs every failed event again, messages of chats too, once however often it is pressed", async () => {
+test("events retry reruns every failed event once, chat messages too, even if the command is repeated", async () => {
   const { host, model, command, json, post, poll } = await open();
   await using _ = host;
   model.away = true;
@@ -50,7 +50,7 @@ test("events retry runs every failed event again, messages of chats too, once ho
   expect(model.heard).toHaveLength(4);
 });
 
-test("hooks replay --failed runs deliveries again and leaves messages", async () => {
+test("hooks replay --failed reruns deliveries but not messages", async () => {
   const { host, model, command, json, post, poll } = await open();
   await using _ = host;
   model.away = true;

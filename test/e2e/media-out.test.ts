@@ -12,7 +12,7 @@ import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { converse } from "./conversation.ts";
 import { openChannel, openPlatform, people } from "./room.ts";
 
-test("what may be sent arrives as what it is, what may not is told, and the operator can see why", async () => {
+test("permitted files arrive with their type, refused ones are reported, and the operator can see the reason", async () => {
   const platform = await openPlatform();
   const directory = temporaryDirectory();
   onTestFinished(() => removeDirectory(directory));
@@ -86,7 +86,7 @@ test("what may be sent arrives as what it is, what may not is told, and the oper
   expect(await says("show voice", 1)).toMatchObject([{ voice: { file_size: 3_952 } }]);
 });
 
-test("an answer whose files are being fetched when /stop comes is not sent: what was seen of it stays, and nothing is left of its files", async () => {
+test("/stop while files are fetched cancels the answer, keeps its visible part, and discards the files", async () => {
   const platform = await openPlatform();
   const directory = temporaryDirectory();
   onTestFinished(() => removeDirectory(directory));
@@ -133,7 +133,7 @@ test("an answer whose files are being fetched when /stop comes is not sent: what
     .toEqual([expect.stringMatching(/^Here you are: it is the whole of what was asked for\.\s+\(stopped\)$/), "Stopped."]);
 });
 
-test("the words of an answer arrive without the file that the platform refuses, and the trace says why", async () => {
+test("an answer's text arrives without a file that the platform rejects, and the trace says why", async () => {
   const chat = await converse({
     async *answer() {
       yield { type: "text", delta: "The chart says 42." } as const;

@@ -28,8 +28,8 @@ const getFiles = (platform: Platform) => platform.calls.list({ method: "getFile"
 const lose = (platform: Platform, description: string) =>
   platform.faults.add({ method: "getFile", times: 1, kind: "refuse", status: 400, description });
 
-describe("a file of a message that was let through", () => {
-  test("is there for the agent: private, typed by its content, named in the message", async () => {
+describe("a file of an accepted message", () => {
+  test("is available to the agent: private, typed by its content, and named in the message", async () => {
     const place = await converse();
     await place.start();
     place.platform.act.say(place.ada, place.ada, "look here", { media: photo() });
@@ -48,7 +48,7 @@ describe("a file of a message that was let through", () => {
     expect(JSON.stringify(place.turns)).not.toContain(botToken.split(":")[1]);
   });
 
-  test("a voice note is handed on as a file", async () => {
+  test("is passed on as a file if it is a voice note", async () => {
     const place = await converse();
     await place.start();
     place.platform.act.say(place.ada, place.ada, "", { media: voice });
@@ -56,7 +56,7 @@ describe("a file of a message that was let through", () => {
     expect(mediaOf(place)).toMatchObject([{ kind: "voice", mimeType: "audio/ogg", path: expect.stringMatching(/\.ogg$/) }]);
   });
 
-  test("that is larger than mediaMaxMb is not fetched: the text is answered, and says why", async () => {
+  test("is not fetched if it is larger than mediaMaxMb; the text is answered with the reason", async () => {
     const place = await converse({ channel: { mediaMaxMb: 0.001 } });
     await place.start();
     place.platform.act.say(place.ada, place.ada, "my report", { media: document(Buffer.alloc(20_000, "x")) });
@@ -67,7 +67,7 @@ describe("a file of a message that was let through", () => {
     expect(await place.ended(1)).toEqual(["answered answered"]);
   });
 
-  test("that cannot be fetched leaves text and the other files of its album", async () => {
+  test("is omitted if it cannot be fetched, while the text and the rest of its album remain", async () => {
     const place = await converse();
     await place.start();
     lose(place.platform, "Bad Request: wrong file_id or the file is temporarily unavailable");
@@ -86,7 +86,7 @@ describe("a file of a message that was let through", () => {
     ["breaks off in the middle", { kind: "reset-after" }, /no answer \((?:UND_ERR_SOCKET|ECONNRESET|\w*CLOSED\w*)/],
     ["is answered by a proxy's error", { kind: "status", status: 502 }, /the platform answered 502/],
     ["is gone", { kind: "refuse", status: 404 }, /the file is gone/],
-  ])("that %s is tried again; when it stays so the message is answered, and no token is told", async (_name, fault, words) => {
+  ])("that %s is retried; if that fails too, the message is answered, and no token is revealed", async (_name, fault, words) => {
     const place = await converse({ channel: { retry: { attempts: 2, minDelayMs: 5, maxDelayMs: 5 } } });
     const gateway = await place.start();
     const { faults, act } = place.platform;
@@ -107,7 +107,7 @@ describe("a file of a message that was let through", () => {
     expect(left.filter((name) => name.endsWith(".part"))).toEqual([]);
   });
 
-  test("that is on its way is what /status tells of", async () => {
+  test("is reported by /status while it is being fetched", async () => {
     const place = await converse();
     await place.start();
     place.platform.faults.add({ method: "file", times: 1, kind: "drop" });
@@ -121,7 +121,7 @@ describe("a file of a message that was let through", () => {
     await answered(place.platform, place.ada, /Now: idle, 0 running in total/);
   });
 
-  test("that is on its way when /stop comes is not waited for, and brings no turn; the next message is answered", async () => {
+  test("is abandoned by /stop without a turn, and the next message is answered", async () => {
     const place = await converse();
     const gateway = await place.start();
     // Never answered: left alone, it would be given up after two minutes.
@@ -141,7 +141,7 @@ describe("a file of a message that was let through", () => {
     expect(readFileSync(join(stateDirectory, "logs", "gateway.log"), "utf8")).not.toContain("could not be fetched");
   });
 
-  test("whose caption looks like a command is a message to the agent: a command would lose the file", async () => {
+  test("with a caption that looks like a command is a message to the agent, because a command would lose the file", async () => {
     const place = await converse();
     await place.start();
     place.platform.act.say(place.ada, place.ada, "/new look", { media: photo() });
@@ -149,7 +149,7 @@ describe("a file of a message that was let through", () => {
     expect(place.lastAsked()).toContain("<media:image>\n/new look\n[attached image");
   });
 
-  test("is asked for after the gate only: for who is kept out nothing is, and no folder is made", async () => {
+  test("is fetched only after the access check, so a refused sender causes no request and no directory", async () => {
     const place = await converse({ channel: { dmPolicy: "allowlist", allowFrom: [1] } });
     const { stateDirectory } = await place.start();
     place.platform.act.say(place.ada, place.ada, "look here", { media: photo() });
@@ -158,7 +158,7 @@ describe("a file of a message that was let through", () => {
     expect(existsSync(join(stateDirectory, "botchat", "default", "media"))).toBe(false);
   });
 
-  test("stands in what the next turn remembers, with the reason where it was missing", async () => {
+  test("is listed in the history of the next turn, with the reason if it was missing", async () => {
     const place = await converse();
     await place.start();
     lose(place.platform, "Bad Request: the file is gone");
@@ -170,8 +170,8 @@ describe("a file of a message that was let through", () => {
   });
 });
 
-describe("the file of a message that is answered", () => {
-  test("is there for the agent beside those of the answer, and told from them", async () => {
+describe("a file of a quoted message", () => {
+  test("is available to the agent beside the files of the reply and distinguishable from them", async () => {
     const place = await converse();
     await place.start();
     const { act } = place.platform;
@@ -190,7 +190,7 @@ describe("the file of a message that is answered", () => {
     );
   });
 
-  test("is nothing that a command waits for", async () => {
+  test("does not delay a command", async () => {
     const place = await converse();
     await place.start();
     const { act } = place.platform;
@@ -201,7 +201,7 @@ describe("the file of a message that is answered", () => {
     expect(getFiles(place.platform)).toHaveLength(1);
   });
 
-  test("that cannot be fetched is told; the question is answered all the same", async () => {
+  test("is reported if it cannot be fetched, and the question is still answered", async () => {
     const place = await converse();
     await place.start();
     const { act } = place.platform;
@@ -251,7 +251,7 @@ describe("a sticker", () => {
   const imagesOf = (request: { readonly body: { readonly messages: readonly { readonly content: unknown }[] } } | undefined) =>
     JSON.stringify(request?.body.messages).match(/data:image\/webp;base64/g)?.length ?? 0;
 
-  test("that stands still is described once, kept in the cache, and known from then on", async () => {
+  test("is described once if it is static, and the cached description is used from then on", async () => {
     const { model, platform, configFile, ada, cache } = await withModel();
     model.script(say("A cat that waves."), say("Hello, cat."));
     platform.act.say(ada, ada, "", { media: sticker });
@@ -279,7 +279,7 @@ describe("a sticker", () => {
     expect(JSON.stringify(model.requests[2]?.body.messages)).toContain("A cat that waves.");
   });
 
-  test("that moves is told by its emoji, and not fetched", async () => {
+  test("is reported by its emoji, without being fetched, if it is animated", async () => {
     const { model, platform, ada } = await withModel();
     const moving = [
       ["tgs", "application/x-tgsticker", "Nice."],
@@ -294,7 +294,7 @@ describe("a sticker", () => {
     }
   });
 
-  test("whose words /stop has cut short is described at its next use", async () => {
+  test("is described at its next use if /stop interrupted the description", async () => {
     const { model, platform, stateDirectory, ada } = await withModel();
     model.script(hang(), say("A cat that waves."), say("Hello, cat."));
     platform.act.say(ada, ada, "", { media: sticker });
@@ -309,7 +309,7 @@ describe("a sticker", () => {
     expect(readFileSync(join(stateDirectory, "logs", "gateway.log"), "utf8")).not.toContain("could not be described");
   });
 
-  test("of a model without eyes is answered all the same, and no words are made up", async () => {
+  test("is answered without an invented description if the model has no vision", async () => {
     const { model, platform, ada, cache } = await withModel();
     model.script(refuse(400, "image input is not supported"), refuse(400, "image input is not supported"), say("A thumb, I think."));
     platform.act.say(ada, ada, "", { media: sticker });
@@ -321,7 +321,7 @@ describe("a sticker", () => {
   });
 });
 
-test("files lie in the state directory for the account, one for each message", async () => {
+test("files are stored in the state directory of the account, one for each message", async () => {
   const place = await converse();
   const gateway = await place.start();
   place.platform.act.say(place.ada, place.ada, "one", { media: photo(1) });
@@ -331,7 +331,7 @@ test("files lie in the state directory for the account, one for each message", a
   expect(readdirSync(join(gateway.stateDirectory, "botchat", "default", "media"))).toHaveLength(2);
 });
 
-test("what the platform only reports ends silent under its name; what somebody sends without words is a turn", async () => {
+test("a service message ends silent under its name; a message without text from a sender is a turn", async () => {
   const place = await converse();
   await place.start();
   const { act } = place.platform;

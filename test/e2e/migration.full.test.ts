@@ -72,7 +72,7 @@ async function prepare({
 
 const soon = { interval: 30 };
 
-test("the group's key in the file is renamed with its comments, and the conversation goes on under the new id", async () => {
+test("the group's key in the file is renamed with its comments, and the conversation continues under the new id", async () => {
   const place = await prepare({
     more: `"bindings": [{ "agentId": "cook", "match": { "channel": "botchat", "peer": { "kind": "group", "id": "${oldId}" } } }],`,
   });
@@ -101,7 +101,7 @@ test("the group's key in the file is renamed with its comments, and the conversa
   expect(place.log().match(/a group has a new id; its settings/g)).toHaveLength(1);
 });
 
-test("an answer under way reaches the new chat, also when only the refusal of the send tells of the move", async () => {
+test("an answer in progress reaches the new chat, even if only the refused send reveals the move", async () => {
   const place = await prepare();
   const { platform, ada, gate } = place;
   await place.start();
@@ -117,7 +117,7 @@ test("an answer under way reaches the new chat, also when only the refusal of th
   expect(readFileSync(place.file, "utf8")).toContain(`"${newId}"`);
 });
 
-test("what waits behind a turn is answered in the new chat, in its order", async () => {
+test("messages queued behind a turn are answered in the new chat in order", async () => {
   const place = await prepare();
   const { platform, ada, gate } = place;
   await place.start();
@@ -134,7 +134,7 @@ test("what waits behind a turn is answered in the new chat, in its order", async
   expect(answers(platform, oldId)).toEqual([]);
 });
 
-test("with configWrites off the file stays as it is, and the log says what to change", async () => {
+test("with configWrites off, the file is unchanged and the log says what to change", async () => {
   const place = await prepare({ channel: { configWrites: false } });
   const { platform, ada } = place;
   await place.start();
@@ -148,7 +148,7 @@ test("with configWrites off the file stays as it is, and the log says what to ch
   expect(place.log()).toContain(`channels.botchat.groups`);
 });
 
-test("what was said in the old group without the bot is told once, with the next turn in the new one", async () => {
+test("earlier messages of the old group are shown once, with the next turn in the new group", async () => {
   const place = await prepare({ groups: `"${oldId}": {}` });
   const { platform, ada, turns } = place;
   await place.start();
@@ -166,7 +166,7 @@ test("what was said in the old group without the bot is told once, with the next
   expect(asked[1]).not.toContain("salt is in the cellar");
 });
 
-test("an answer that was being shown in the old group stands whole in the new one", async () => {
+test("an answer that was growing in the old group appears completely in the new one", async () => {
   const place = await prepare({ channel: { streamMode: "partial" } });
   const { platform, ada, gate } = place;
   await place.start();

@@ -83,7 +83,7 @@ for (const [name, seconds, told] of [
     expect(decisions.filter(({ code }) => code === "waits_for_model")).toHaveLength(1);
   });
 
-test("after six hours a run fails as it did before, and the next one of its lane has its own six hours", async () => {
+test("a run fails after six hours without a model, and the next one of its lane gets its own six hours", async () => {
   const { host, model, post } = await open();
   await using _ = host;
   await host.say("hello", { from: "owner" });
@@ -98,7 +98,7 @@ test("after six hours a run fails as it did before, and the next one of its lane
   await expect.poll(() => notices(host).at(-1)).toContain("1 run had waited too long and failed");
 });
 
-test("an outage goes on over a restart: the same six hours, and no second notice", async () => {
+test("an outage continues over a restart, with the same six hours and no second notice", async () => {
   const { host, model, post } = await open();
   await using _ = host;
   await host.say("hello", { from: "owner" });
@@ -113,7 +113,7 @@ test("an outage goes on over a restart: the same six hours, and no second notice
   expect(await host.settled(id)).toMatchObject({ outcome: "failed", reason: "model_unreachable" });
 });
 
-test("a heartbeat waits too, keeps what it was to read, and its wake is answered once", async () => {
+test("a heartbeat also waits with its content, and its wake is answered once", async () => {
   const { host, model } = await open();
   await using _ = host;
   await host.say("hello", { from: "owner" });
@@ -126,7 +126,7 @@ test("a heartbeat waits too, keeps what it was to read, and its wake is answered
   expect(texts(host).filter((text) => text.includes("the tank is full"))).toHaveLength(1);
 });
 
-test("a schedule and a reminder that asks the agent wait too, and each has one answer", async () => {
+test("a schedule and an agent reminder also wait, and each gets one answer", async () => {
   const model: Model = { away: undefined, calls: 0 };
   await using host = await createTestHost({
     plugins: [schedule],
@@ -159,7 +159,7 @@ test("a schedule and a reminder that asks the agent wait too, and each has one a
   expect(host.ended().filter(({ outcome }) => outcome === "failed")).toEqual([]);
 });
 
-test("a mail waits too, and is answered once", async () => {
+test("a mail also waits and is answered once", async () => {
   const server = await startImapServer();
   onTestFinished(() => server.close());
   const ada = { host: "127.0.0.1", port: server.port, tls: false, user: server.user, password: server.password() };
@@ -183,7 +183,7 @@ test("a mail waits too, and is answered once", async () => {
   expect(host.ended().filter(({ outcome }) => outcome === "failed")).toEqual([]);
 });
 
-test("a webhook's turn that called a tool before its model went away goes on with the result, without a second call", async () => {
+test("a webhook turn that called a tool before the outage resumes with the result instead of a second call", async () => {
   const ran: Json[] = [];
   const model = { isAway: false, results: [] as Json[] };
   const writer = definePlugin({
@@ -234,7 +234,7 @@ test("a webhook's turn that called a tool before its model went away goes on wit
   expect(texts(host).filter((text) => text.includes("noted"))).toHaveLength(1);
 });
 
-test("patienceHours 0 fails at once, and what another try does not mend never waits", async () => {
+test("patienceHours 0 fails at once, and an error that a retry cannot fix never waits", async () => {
   const { host, model, post } = await open({ agents: { defaults: { patienceHours: 0 } } });
   await using _ = host;
   model.away = away;
@@ -246,7 +246,7 @@ test("patienceHours 0 fails at once, and what another try does not mend never wa
   }
 });
 
-test("a model server that restarts for ten seconds, over a kill of the gateway: all webhooks are answered, nobody is told", {
+test("all webhooks are answered without a notice after a ten-second model restart and a gateway kill", {
   timeout: 90_000,
 }, async () => {
   const platform = await openPlatform();

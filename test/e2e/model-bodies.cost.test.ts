@@ -94,7 +94,7 @@ async function startMeasured(baseUrl: string) {
 }
 
 test.skipIf(process.platform !== "linux")(
-  "each kind of body, endless, costs at most 50 MB and holds nobody up",
+  "an endless body of each type costs at most 50 MB and delays no other request",
   { timeout: 600_000 },
   async () => {
     const server = await startServer();

@@ -10,7 +10,7 @@ const database = usePostgres();
 const everywhere = { timeout: 2_000, interval: 50 };
 
 // Again where the machine had other work.
-test("an edit of the configuration on one node, by command or in a chat, applies on the other within two seconds, and on a node that joins", {
+test("a configuration edit by command or chat applies on the other node within two seconds, and on a node that joins", {
   retry: 3,
 }, async () => {
   const url = database.newUrl();

@@ -11,7 +11,7 @@ import { answered, createNodeGroup, personOf } from "./node-group.ts";
 
 const database = usePostgres();
 
-test("whatever it sends, 10,000 a second, no node ends, and the bot answers meanwhile", async () => {
+test("10,000 forged notifications a second, of any content, end no node, and the bot still answers", async () => {
   const group = await createNodeGroup(database, onTestFinished);
   const { platform, model, url } = group;
   const node = await group.node("one");
@@ -46,7 +46,7 @@ test("whatever it sends, 10,000 a second, no node ends, and the bot answers mean
   expect((await fetch(`${node.url()}/healthz`)).status).toBe(200);
 });
 
-test("a note of another node is that node's fault, whatever its body is, and 10,000 of them are named a few times", async () => {
+test("any invalid note is attributed to the node that sent it, and 10,000 of them are logged only a few times", async () => {
   let watcher: NodeWatcher | undefined;
   const lines: string[] = [];
   const watch = (given: NodeWatcher) => {

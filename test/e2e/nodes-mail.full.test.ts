@@ -12,7 +12,7 @@ import { createNodeGroup, hookToken } from "./node-group.ts";
 const database = usePostgres();
 const leaseSeconds = 6;
 
-test("of two nodes with the same mailbox one reads it; when it is killed or stopped, the next one does, and each mail is one run", async () => {
+test("one of two nodes reads a shared mailbox, another takes over after a kill or stop, and each mail is one run", async () => {
   const server = await startImapServer();
   onTestFinished(() => server.close());
   const folder = temporaryHome();

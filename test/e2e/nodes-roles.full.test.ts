@@ -32,7 +32,7 @@ afterAll(async () => {
 const asked = () => group.model.requests.length;
 
 // Again where the machine had other work.
-test("/stop ends a turn that the other node runs, within 500 ms, and says so", { retry: 3 }, async () => {
+test("/stop ends a turn on another node within 500 ms and confirms it", { retry: 3 }, async () => {
   const { platform, model } = group;
   const ada = personOf(platform);
   model.script(say("one two three", { delayMs: 20_000 }));
@@ -51,7 +51,7 @@ test("/stop ends a turn that the other node runs, within 500 ms, and says so", {
   await answered(platform, ada, "Nothing is running here.");
 });
 
-test("/status shows a turn that the other node runs in this session, and counts the turns of all nodes", async () => {
+test("/status shows a turn of this session on another node and counts the turns of all nodes", async () => {
   const { platform, model } = group;
   const ada = personOf(platform);
   model.script(say("slow", { firstDelayMs: 2_500 }));
@@ -67,7 +67,7 @@ test("/status shows a turn that the other node runs in this session, and counts 
   await answered(platform, ada, /Now: idle, 0 running in total/);
 });
 
-test("turns of one session that two nodes run never overlap, and each one reads what the others have written", async () => {
+test("turns of one session on two nodes never overlap, and each reads what the others wrote", async () => {
   const { platform, model } = group;
   const [ada, bela] = [personOf(platform), personOf(platform, 1)];
   let running = 0;
@@ -110,7 +110,7 @@ test("turns of one session that two nodes run never overlap, and each one reads 
   for (const [index, each] of seen.entries()) expect(seen[index + 1]?.slice(0, -1) ?? each).toEqual(each);
 });
 
-test("a turn that waits for an owner's answer lets turns of its session run on the other node, and then goes on", async () => {
+test("a turn that waits for an owner's approval lets other turns of its session run on another node, then resumes", async () => {
   const { platform, model } = group;
   const ada = personOf(platform);
   model.script(callTools([{ name: "send", args: { text: "hello" } }]), say("from the other node"), say("back again"));
@@ -127,7 +127,7 @@ test("a turn that waits for an owner's answer lets turns of its session run on t
   expect(asked()).toBe(before + 3);
 });
 
-test("a sender whom one node approves or removes is known to the other at once", async () => {
+test("a sender approved or removed on one node is recognized by the other at once", async () => {
   const { platform } = group;
   const carol = personOf(platform, 2);
   platform.act.say(carol, carol, "let me in");
@@ -143,7 +143,7 @@ test("a sender whom one node approves or removes is known to the other at once",
   await expect.poll(() => answers(platform, carol).slice(count)).toEqual([expect.stringMatching(/[A-Z2-9]{8}/)]);
 });
 
-test("a device that was invited by one node and paired with the other opens both, until it is revoked", async () => {
+test("a device invited by one node and paired with another has access to both until it is revoked", async () => {
   const { platform } = group;
   const ada = personOf(platform);
   platform.act.say(ada, ada, "/pair");
@@ -170,7 +170,7 @@ test("a device that was invited by one node and paired with the other opens both
   expect(await opened()).toEqual([401, 401]);
 });
 
-test("messages are sent, and events are followed and explained, on whichever node is asked", async () => {
+test("any node can send messages and follow and explain events", async () => {
   const { platform } = group;
   const ada = personOf(platform);
   const sent = await other.command("message", "send", "--target", String(ada), "--message", "from the other node", "--json");
@@ -203,7 +203,7 @@ const storedFiles = (node: Node): number => {
   return existsSync(directory) ? readdirSync(directory).length : 0;
 };
 
-test("a small file of a reply reaches the node that sends, and a large one is sent by the node that has it", async () => {
+test("a small file of a reply is passed to the sending node, and a large one is sent by the node that has it", async () => {
   const ada = personOf(group.platform);
   expect(JSON.parse((await sendFile(ada, 1_000)).out)).toMatchObject({ ok: true });
   expect(storedFiles(holder)).toBe(1);
@@ -215,7 +215,7 @@ test("a small file of a reply reaches the node that sends, and a large one is se
   await expect.poll(() => database.query(group.url, "SELECT key FROM $schema.kv WHERE namespace = 'reply-files'")).toEqual([]);
 });
 
-test("a large file of a node that is gone is waited for, and after ten minutes its message fails as file_lost", async () => {
+test("a message waits for a large file on a lost node and fails after ten minutes as file_lost", async () => {
   const { platform } = group;
   const ada = personOf(platform);
   const unavailable: Chance = (method) => (method.toLowerCase() === "senddocument" ? { kind: "status", status: 502 } : undefined);

@@ -31,7 +31,7 @@ async function deliver(nodes: () => readonly Node[], number: number): Promise<vo
   }
 }
 
-test("while two nodes are replaced one after the other, nothing is lost, repeated or out of order, and the bot answers all the time", async () => {
+test("replacing two nodes one after the other loses, repeats and reorders nothing, and the bot keeps answering", async () => {
   const group = await createNodeGroup(database, onTestFinished, {
     channel: { limits: { perBotPerSecond: 0, perChatPerSecond: 0 }, polling: { timeoutSeconds: 1 } },
     // The summaries of the webhooks wait for the main session, which no chat shares.
@@ -101,7 +101,7 @@ test("while two nodes are replaced one after the other, nothing is lost, repeate
   expect(longestWaitMs).toBeLessThan(10_000);
 });
 
-test("a node that slept through a change it cannot work with ends with a sentence when it wakes, and sends nothing", async () => {
+test("a node that slept through an incompatible change exits with a message when it wakes and sends nothing", async () => {
   const group = await createNodeGroup(database, onTestFinished);
   const { platform, model } = group;
   const ada = personOf(platform);

@@ -87,11 +87,11 @@ afterAll(async () => {
   for (const end of ends.reverse()) await end();
 });
 
-test("a node on standby is not ready before it listens for updates", async () => {
+test("a standby node is not ready before it listens for updates", async () => {
   expect(listenedWhenReady).toBe(true);
 });
 
-test("updates come to both nodes by turns, and each is answered once and in its order", async () => {
+test("updates arrive at both nodes alternately, and each is answered once and in order", async () => {
   const { platform } = group;
   const ports = [...proxy.statuses.keys()];
   await expect.poll(() => Promise.all(ports.map(postUpdate))).toEqual([401, 401]);
@@ -107,7 +107,7 @@ test("updates come to both nodes by turns, and each is answered once and in its 
   expect((await other.command("status")).out).toMatch(/botchat:default +standby/);
 });
 
-test("the parts of a long text that come to different nodes are one message", async () => {
+test("parts of a long text that arrive at different nodes become one message", async () => {
   const { platform, model } = group;
   const ada = personOf(platform);
   const [asked, told] = [model.requests.length, answers(platform, ada).length];
@@ -118,7 +118,7 @@ test("the parts of a long text that come to different nodes are one message", as
   expect(answers(platform, ada)).toHaveLength(told + 1);
 });
 
-test("an answer grows in one message, whichever node runs its turn", async () => {
+test("an answer grows in one message on any node that runs its turn", async () => {
   const { platform, model } = group;
   const ada = personOf(platform);
   const told = answers(platform, ada).length;
@@ -134,7 +134,7 @@ test("an answer grows in one message, whichever node runs its turn", async () =>
   }
 });
 
-test("a node whose listener cannot bind says so, although another node serves the bot", async () => {
+test("a node whose listener cannot bind reports it, although another node serves the bot", async () => {
   const third = await startOn([...proxy.statuses.keys()][1] ?? 0, "three");
   await third.process.until(/the webhook listener cannot bind/);
   expect((await third.command("status")).out).toMatch(/botchat:default +failed .*the port is taken: set webhookPort/);
@@ -142,7 +142,7 @@ test("a node whose listener cannot bind says so, although another node serves th
   expect(await third.process.finished).toMatchObject({ code: 0 });
 });
 
-test("when the holder is killed, the other node goes on accepting, and answers once it serves the bot", async () => {
+test("when the active node is killed, the other accepts updates and answers once it serves the bot", async () => {
   const { platform } = group;
   const ada = personOf(platform);
   holder.process.child.kill("SIGKILL");

@@ -31,7 +31,7 @@ interface Why {
   readonly decisions: readonly { readonly code: string; readonly detail?: string }[];
 }
 
-test.concurrent("one of two nodes receives for a bot; when it is killed, the other does, and nothing is lost or repeated", async () => {
+test.concurrent("one of two nodes receives for a bot, and the other takes over after a kill without loss or repetition", async () => {
   const group = await createGroup();
   const { platform, model } = group;
   model.script(say("first answer"), say("second answer"), say("third answer"));
@@ -75,7 +75,7 @@ test.concurrent("one of two nodes receives for a bot; when it is killed, the oth
   await expect.poll(() => answers(platform, ada)).toEqual(["first answer", "second answer", "third answer"]);
 });
 
-test.concurrent("a node that sleeps past its lease in the middle of a turn writes and sends nothing more; another node ends the turn", async () => {
+test.concurrent("a node that sleeps past its lease during a turn writes and sends nothing more; another node ends the turn", async () => {
   const group = await createGroup();
   const { platform, model } = group;
   model.script(say("too late", { firstDelayMs: 3_000 }), say("in time"));
@@ -107,7 +107,7 @@ test.concurrent("a node that sleeps past its lease in the middle of a turn write
   ]);
 });
 
-test.concurrent("a node whose clock is an hour ahead stores times by the clock of the database, so that nothing is due too late for the others", async () => {
+test.concurrent("a node whose clock is an hour ahead stores times by the database clock, so nothing is due too late elsewhere", async () => {
   const group = await createGroup();
   const ahead = `data:text/javascript,${encodeURIComponent("const now = Date.now; Date.now = () => now() + 3_600_000;")}`;
   const one = await group.node("one", { nodeArgs: ["--import", ahead, ...ownFlags] });
@@ -117,7 +117,7 @@ test.concurrent("a node whose clock is an hour ahead stores times by the clock o
   expect(Math.abs(Number(row?.due) - Date.now())).toBeLessThan(60_000);
 });
 
-test.concurrent("a run that a webhook of one node causes is waited for and looked up on the other", async () => {
+test.concurrent("a run from a webhook on one node can be awaited and looked up on another", async () => {
   const group = await createGroup();
   const { model } = group;
   model.script(say("the reply", { firstDelayMs: 1_500 }));
@@ -129,7 +129,7 @@ test.concurrent("a run that a webhook of one node causes is waited for and looke
   expect(await looked.json()).toMatchObject({ runId: accepted.runId });
 });
 
-test.concurrent("while the database is away, webhooks are answered 503; when it is back, everything goes on by itself", async () => {
+test.concurrent("webhooks get 503 while the database is down, and everything resumes by itself afterwards", async () => {
   const own = await openOwnPostgres();
   const group = await createGroup(own);
   const { platform, model } = group;
@@ -151,7 +151,7 @@ test.concurrent("while the database is away, webhooks are answered 503; when it 
   await expect.poll(async () => (await postHook(one, "agent", { message: "again" })).status).toBe(202);
 });
 
-test.concurrent("a node that starts while the database is away answers that it is not ready, and comes up when the database does", async () => {
+test.concurrent("a node that starts while the database is down reports not ready and comes up once it is back", async () => {
   const own = await openOwnPostgres();
   const password = "not-to-be-shown";
   const home = temporaryHome();
@@ -201,7 +201,7 @@ test.concurrent("a node that starts while the database is away answers that it i
   await expect.poll(async () => (await ask("/readyz")).status).toBe(200);
 });
 
-test.concurrent("what waiting does not mend ends the start at once, such as a database that does not exist", async () => {
+test.concurrent("a permanent error, such as a missing database, ends the start at once", async () => {
   const home = temporaryHome();
   const file = join(home, "config.jsonc");
   const missing = new URL(database.newUrl());
@@ -248,7 +248,7 @@ async function expectProxied(nodes: readonly [Node, Node]): Promise<void> {
   await expect.poll(wake).toBe(200);
 }
 
-test.concurrent("the nodes of the example share their work", async () => {
+test.concurrent("the nodes in the example share their work", async () => {
   const group = await createGroup();
   const { platform, model } = group;
   const ada = personOf(platform);
@@ -283,7 +283,7 @@ test.concurrent("the nodes of the example share their work", async () => {
 });
 
 // These look at the connections of the whole server, hence no other nodes run meanwhile.
-test("/activation in a group also applies on the node that receives for the bot after a hand-over", async () => {
+test("/activation in a group also applies on the node that takes over the bot", async () => {
   const group = await createNodeGroup(database, onTestFinished, { channel: { allowFrom: ["1001", "*"], groups: { "*": {} } } });
   const { platform, model } = group;
   const ada = personOf(platform);
@@ -302,7 +302,7 @@ test("/activation in a group also applies on the node that receives for the bot 
   await answered(platform, kitchen, "unasked");
 });
 
-test("with the address alone, commands read the shared state from any machine, and leave nothing there", async () => {
+test("with only the address, commands read the shared state from any machine and leave no files there", async () => {
   const group = await createGroup();
   group.model.script(say("done"));
   const node = await group.node("one");

@@ -55,7 +55,7 @@ test.each([
   ["the endpoint for agents", "agent", { message: "Say hello." }, "Hook"],
   // The model reads which one it is, although it has no name.
   ["a mapping", "report", { text: "3 jobs done" }, "report"],
-])("%s leads to one message and one call; the next turn of the conversation reads of it", async (_name, path, body, hook) => {
+])("%s causes one message and one call, and the next turn of the conversation reads about it", async (_name, path, body, hook) => {
   const { platform, host, ada, asked, counts, summary, quiet } = await open({ mappings: [mapping] });
   expect((await postHook(host.url, path, body)).ok).toBe(true);
   await quiet();
@@ -67,7 +67,7 @@ test.each([
   await expect.poll(async () => (await summary())?.outcome).toBe("answered");
 });
 
-test("a mail leads to one message and one call", async () => {
+test("a mail causes one message and one call", async () => {
   const imap = await startImapServer();
   onTestFinished(() => imap.close());
   const ada = { host: "127.0.0.1", port: imap.port, tls: false, user: "ada", password: imap.password(), pollSeconds: 5 };
@@ -78,7 +78,7 @@ test("a mail leads to one message and one call", async () => {
   expect(counts()).toEqual({ answers: 1, calls: 1 });
 });
 
-test("a reply that went elsewhere is news for the person whom the heartbeat writes to", async () => {
+test("a reply sent to another person is news for the recipient of the heartbeat", async () => {
   const { platform, host, counts, ada } = await open();
   const [, bela = 0] = people(platform);
   platform.act.say(bela, bela, "hello");

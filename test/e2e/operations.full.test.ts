@@ -54,7 +54,7 @@ function expectProbe(probe: Probed | undefined): void {
 }
 
 describe("channels status", () => {
-  test("a running gateway tells the state, the bot and the age of the last poll; a probe asks about the groups with an id", async () => {
+  test("shows the state, bot and age of the last poll from a running gateway; a probe checks groups with an id", async () => {
     const platform = await openPlatform();
     const gateway = await startGatewayProcess(probed(platform));
     await expect
@@ -70,7 +70,7 @@ describe("channels status", () => {
     expect(out).toMatch(/- +group \* +means every group/);
   });
 
-  test("without a gateway it is told how the last one left the account", async () => {
+  test("shows without a gateway how the last one left the account", async () => {
     const platform = await openPlatform();
     const gateway = await startGatewayProcess({ channels: { botchat: openChannel(platform, { botToken: "4242:revoked" }) } });
     await gateway.until(/rejects the bot token/);
@@ -82,7 +82,7 @@ describe("channels status", () => {
     );
   });
 
-  test("without a gateway the configuration is told, and a probe asks from here, without taking an update away", async () => {
+  test("shows the configuration without a gateway, and a probe runs locally without consuming an update", async () => {
     const platform = await openPlatform();
     const home = temporaryHome();
     configure(home, probed(platform));
@@ -148,7 +148,7 @@ const legacy = (platform: Platform): string => `{
 }
 `;
 
-describe("doctor at the platforms", () => {
+describe("doctor checks the platform", () => {
   for (const running of [true, false]) {
     test(`names become ids, comments stay, the file as it was is kept; ${running ? "while the gateway runs" : "without a gateway"}`, async () => {
       const platform = await openPlatform();
@@ -190,7 +190,7 @@ describe("doctor at the platforms", () => {
     });
   }
 
-  test("one bot in two accounts, a bot that is handed mentions only, a group it is not in, a webhook left over, a token refused", async () => {
+  test("for a bot in two accounts, mentions-only privacy, a missing group, a leftover webhook and a refused token", async () => {
     const platform = await createPlatform({
       bots: [
         { token: botToken, username: "e2e_bot", name: "E2E" },
@@ -242,7 +242,7 @@ describe("doctor at the platforms", () => {
     expect(open(await doctor(home), "groups").length).toBe(1);
   });
 
-  test("people who share one conversation, and approvals of an account that is gone", async () => {
+  test("for people who share a conversation and approvals of a removed account", async () => {
     const platform = await openPlatform();
     const channel = openChannel(platform, { dmPolicy: "pairing", allowFrom: [1001] });
     const gateway = await startGatewayProcess({ channels: { botchat: channel } });
@@ -260,7 +260,7 @@ describe("doctor at the platforms", () => {
     ]);
   });
 
-  test("a running gateway asks with the secrets of its own environment, and lets its plugins check and mend", async () => {
+  test("through a running gateway with its own secrets, and lets its plugins check and fix problems", async () => {
     const platform = await openPlatform();
     const home = temporaryHome();
     const plugin = `export default {
@@ -297,7 +297,7 @@ describe("doctor at the platforms", () => {
     expect((await doctor(home)).findings).toContainEqual({ check: "postbox: post", verdict: "ok", reason: "it is empty" });
   });
 
-  test("what cannot be mended is said, and the rest is: a group that stands there by its name and by its id", async () => {
+  test("for a group listed by name and by id, which it cannot fix, and still fixes the rest", async () => {
     const platform = await openPlatform();
     const group = platform.world.addGroup({ id: -1_001_000_000_009, type: "supergroup", title: "Kitchen" });
     Object.assign(group.chat, { username: "kitchen_table" });

@@ -30,7 +30,7 @@ interface Listed {
   readonly source: string;
 }
 
-test("events by chat, sender, outcome and time; what waits and since when; why of a chat; all of it while the file is broken", async () => {
+test("events, waiting items and why can be filtered by chat, sender, outcome and time, even if the file is broken", async () => {
   const platform = await openPlatform();
   const [ada = 0, bela = 0] = people(platform);
   const gateway = await startGatewayProcess({
@@ -90,7 +90,7 @@ test("events by chat, sender, outcome and time; what waits and since when; why o
   await stop(gateway);
 }, 60_000);
 
-test("reload says what became of the file, restart takes it over in the same process, stop waits until the state is free", async () => {
+test("reload reports its result, restart adopts the file in the same process, stop waits until the state is free", async () => {
   const platform = await openPlatform();
   const [ada = 0] = people(platform);
   const config = { hooks: { enabled: true, token: hookToken }, channels: { botchat: openChannel(platform) } };
@@ -147,7 +147,7 @@ test("reload says what became of the file, restart takes it over in the same pro
     expect(await ask(command)).toMatchObject({ code: 1, err: expect.stringContaining("No gateway is running on") });
 }, 60_000);
 
-test("stop ends a gateway that does not answer, and never a stranger that has its process id by now", async () => {
+test("stop ends an unresponsive gateway, but never another process that now has its id", async () => {
   const gateway = await startGatewayProcess({}, { alone: true });
   const { home, file, state } = gateway;
   const address = JSON.parse(readFileSync(join(state, "gateway.json"), "utf8")) as object;

@@ -80,7 +80,7 @@ function readSteps(text: string): readonly Step[] {
     );
 }
 
-test("each task of an operator's day is done with the commands of the page, which print what the page says", {
+test("every task of an operator's day works with the commands on the page, which print the documented output", {
   timeout: 180_000,
 }, async () => {
   const home = temporaryHome();

@@ -16,7 +16,7 @@ async function lastEvent(gateway: Running): Promise<string> {
   return event?.id ?? "none";
 }
 
-test("an answer of unknown fate waits for the platform, over a kill too, and arrives once; status and why report it meanwhile", {
+test("an answer of unknown fate waits for the platform over a kill, arrives once, and appears in status and why", {
   timeout: 90_000,
 }, async () => {
   const platform = await openPlatform();
@@ -47,7 +47,7 @@ test("an answer of unknown fate waits for the platform, over a kill too, and arr
 });
 
 test.each([undefined, "worker"])(
-  "why names a beginning of a reply that may remain beside it; the channel runs in: %s",
+  "why reports that the start of a reply may remain beside it; the channel runs in: %s",
   {
     timeout: 60_000,
   },

@@ -58,7 +58,7 @@ async function open({ now = Date.now }: { readonly now?: () => number } = {}) {
   };
 }
 
-test("twelve hundred wakes, then one now: a single call reads it, the newest others, and how many were left out", async () => {
+test("after twelve hundred wakes, an immediate one starts one call with it, the newest others and the omitted count", async () => {
   const { server, store, wake, pileUp, prompt, log } = await open();
   await pileUp(1_200);
   expect((await store.stats()).waiting).toBeLessThanOrEqual(1_000);
@@ -80,7 +80,7 @@ test("twelve hundred wakes, then one now: a single call reads it, the newest oth
   expect(lines()).toHaveLength(1);
 });
 
-test("long wakes: at most 20,000 characters of them are read", async () => {
+test("a heartbeat reads at most 20,000 characters of long wakes", async () => {
   const { server, wake, prompt } = await open();
   for (let index = 0; index < 6; index += 1) await wake(`${index} ${"x".repeat(6_000)}`);
   await wake("The door opened.", "now");
@@ -89,7 +89,7 @@ test("long wakes: at most 20,000 characters of them are read", async () => {
   expect(prompt(0).match(/x{6000}/g)).toHaveLength(3);
 });
 
-test("a failed call takes nothing from the queue: the next one reads all of it", async () => {
+test("a failed call removes nothing from the queue, and the next one reads all of it", async () => {
   const { server, store, wake, prompt } = await open();
   await wake("One.");
   server.script(refuse(400, "no such field"));
@@ -102,7 +102,7 @@ test("a failed call takes nothing from the queue: the next one reads all of it",
   for (const text of ["One.", "Two.", "Three."]) expect(prompt(1)).toContain(text);
 });
 
-test("a week without heartbeats: the rows that wait stay bounded, so does the file, and none waits for longer", {
+test("a week without heartbeats leaves the number of waiting rows, their age and the file size bounded", {
   timeout: 60_000,
 }, async () => {
   let at = Date.now();

@@ -14,7 +14,7 @@ async function asked(options: ConversationOptions, chat: number, thread?: (place
 
 const ideas = ({ platform }: Conversation) => [...(platform.world.group(workshop)?.topics.keys() ?? [])].find((id) => id !== 1) ?? 0;
 
-test("the prompts of a group and of its topic are in the instructions, in this order, and nowhere else", async () => {
+test("the prompts of a group and its topic are in the instructions only, in this order", async () => {
   const groups = {
     "*": { systemPrompt: "Everywhere: be brief in {{ChatTitle}}." },
     [workshop]: {
@@ -36,7 +36,7 @@ test("the prompts of a group and of its topic are in the instructions, in this o
   expect(place.turns[2]?.instructions).not.toMatch(/Everywhere|Here we build/);
 });
 
-test("a topic adds its prompt to its group's, and takes its skills when it has none", async () => {
+test("a topic adds its prompt to that of its group and inherits the group's skills if it sets none", async () => {
   const topic = ideas(await converse());
   expect(topic).toBeGreaterThan(1);
   const groups = {
@@ -51,7 +51,7 @@ test("a topic adds its prompt to its group's, and takes its skills when it has n
   expect(within.turns[0]?.skills).toEqual(["saw"]);
 });
 
-test("responsePrefix stands before every answer on the platform, and not in the conversation", async () => {
+test("responsePrefix precedes every answer on the platform but is not stored in the conversation", async () => {
   const place = await asked({ channel: { responsePrefix: "[{{AgentId}} for {{SenderName}}]" } }, kitchen);
   await expect.poll(() => place.said(kitchen).map(({ text }) => text)).toEqual(["[main for Ada Lind] answer 1"]);
   place.platform.act.say(place.ada, kitchen, "@e2e_bot again");
@@ -59,7 +59,7 @@ test("responsePrefix stands before every answer on the platform, and not in the 
   expect(place.turns[1]?.messages.map(({ role, text }) => (role === "assistant" ? text : role))).toEqual(["user", "answer 1", "user"]);
 });
 
-test("responsePrefix stands before the answer while it grows, too, and above a list", async () => {
+test("responsePrefix also precedes a growing answer and a list", async () => {
   const place = await converse({ channel: { responsePrefix: "[bot]", streamMode: "partial" }, answer: () => grows() });
   const shown = () => place.platform.calls.list({ method: "sendMessage" }).map(({ params }) => params.text);
   async function* grows(): AsyncGenerator<TurnEvent> {
@@ -75,7 +75,7 @@ test("responsePrefix stands before the answer while it grows, too, and above a l
   expect(place.said(place.ada).map(({ text }) => text)).toEqual([expect.stringMatching(/^\[bot\]\n\n• one[\s\S]*four$/)]);
 });
 
-test("an agent that stays quiet stays quiet with a prefix", async () => {
+test("a silent reply stays silent with a prefix", async () => {
   const place = await asked({ channel: { responsePrefix: "[bot]" }, answer: () => "NO_REPLY" }, kitchen);
   expect(await place.ended(1)).toEqual(["silent no_reply"]);
   expect(place.said(kitchen)).toEqual([]);

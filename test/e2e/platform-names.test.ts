@@ -41,7 +41,7 @@ function write(text: string) {
   return { home, file, on: (...args: readonly string[]) => run([...args, "--config", file, "--state", join(home, "state")], { home }) };
 }
 
-test("each place of a file is an error with the remedy, keys of other programs have a hint, and doctor --fix writes the id", async () => {
+test("each wrong name in a file is an error with a remedy, foreign keys get a hint, and doctor --fix writes the id", async () => {
   const { file, on } = write(pasted);
   const found = await on("config", "validate");
   expect(found.code).toBe(1);
@@ -59,7 +59,7 @@ test("each place of a file is an error with the remedy, keys of other programs h
   expect((await on("config", "validate")).out).not.toContain("error:");
 });
 
-test("doctor --fix does not overwrite a channel that exists", async () => {
+test("doctor --fix does not overwrite an existing channel", async () => {
   const { file, on } = write('{ "channels": { "telegram": { "botToken": "1:a" }, "botchat": { "botToken": "2:b" } } }');
   expect((await on("doctor", "--fix")).out).toContain("merge the two by hand");
   expect(readFileSync(file, "utf8")).toContain('"telegram": { "botToken": "1:a" }');
@@ -72,7 +72,7 @@ test.each([
   ["pairing", "list", "telegram"],
   ["why", "--chat", "tg:1"],
   ["events", "drop", "--channel", "Telegram", "--dry-run"],
-])("%s %s %s %s is refused with the id", async (...args) => {
+])("%s %s %s %s is rejected with the correct id", async (...args) => {
   const before = '{ "channels": { "botchat": { "botToken": "1:a" } } }';
   const { file, on } = write(before);
   const refused = await on(...args);
@@ -81,7 +81,7 @@ test.each([
   expect(readFileSync(file, "utf8")).toBe(before);
 });
 
-test("a request to a hook that names it gets 400 with the id, and a running gateway reports the section", async () => {
+test("a hook request with a platform name gets 400 with the id, and a running gateway reports the section", async () => {
   const platform = await openPlatform();
   const gateway = await startGatewayProcess({
     hooks: { enabled: true, token: hookToken },

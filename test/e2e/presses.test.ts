@@ -33,7 +33,7 @@ async function withButton(
 const noticed = (place: Conversation, count = 1) => expect.poll(() => place.notices().length).toBe(count);
 
 describe("a press", () => {
-  test("is answered without words and becomes a turn that says what was pressed and when", async () => {
+  test("is acknowledged silently and becomes a turn with its label and time", async () => {
     const { place, message } = await withButton();
     const before = Date.now();
     const id = place.platform.act.press(place.ada, place.ada, message, "tea");
@@ -44,7 +44,7 @@ describe("a press", () => {
     expect(place.turns[1]?.inbound.timestamp).toBeGreaterThanOrEqual(before - 1_000);
   });
 
-  test("on a message that is too old to be shown again counts as any other", async () => {
+  test("on a message too old to be displayed works like any other", async () => {
     const { place, message } = await withButton();
     place.platform.act.press(place.ada, place.ada, message, "tea", { inaccessible: true });
     await place.asked(2);
@@ -52,7 +52,7 @@ describe("a press", () => {
     expect(place.turns[1]?.inbound.timestamp).toBeGreaterThan(Date.now() - 60_000);
   });
 
-  test("on such a message of a topic is judged and answered in that topic", async () => {
+  test("on a message too old to be displayed in a topic is checked and answered there", async () => {
     const place = await converse({
       channel: { groups: { "*": {}, [workshop]: { topics: { "1": { enabled: false } } } } },
       answer: (_turn, count) =>
@@ -75,7 +75,7 @@ describe("a press", () => {
     await expect.poll(noted).toBe(topic);
   });
 
-  test("is answered while a turn of the same chat runs", async () => {
+  test("is acknowledged while a turn of the same chat runs", async () => {
     let release: () => void = () => {};
     const held = new Promise<string>((resolve) => {
       release = () => resolve("at last");
@@ -91,7 +91,7 @@ describe("a press", () => {
     expect(place.lastAsked()).toContain("callback_data: tea");
   });
 
-  test("of somebody whom the gate keeps out is answered with a notice and nothing else", async () => {
+  test("from a refused sender is acknowledged with a notice only", async () => {
     const { place, chat, message } = await withButton({ channel: { groupPolicy: "allowlist", groupAllowFrom: ["1001"] } }, kitchen);
     expect(place.ada).toBe(1001);
     place.platform.act.press(place.bela, chat, message, "tea");
@@ -110,7 +110,7 @@ describe("a press", () => {
     ["group", kitchen, true],
     ["all", kitchen, true],
     ["allowlist", undefined, true],
-  ])("with inlineButtons %s in chat %s counts: %s", async (inlineButtons, where, counts) => {
+  ])("with inlineButtons %s in chat %s is accepted: %s", async (inlineButtons, where, counts) => {
     const { place, chat, message } = await withButton({ channel: { capabilities: { inlineButtons } } }, where);
     const [shown] = place.said(chat);
     expect(shown?.reply_markup !== undefined).toBe(counts);

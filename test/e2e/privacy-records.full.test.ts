@@ -61,7 +61,7 @@ async function open({ dmPolicy, waits }: { readonly dmPolicy: "open" | "pairing"
 
 const code = (texts: readonly string[]): string => /\b[A-HJ-NP-Z2-9]{8}\b/.exec(texts.at(-1) ?? "")?.[0] ?? "";
 
-test("pairing, ownership, devices and the data of plugins go with a person; those of others stay", async () => {
+test("erasing a person removes their pairing, ownership, devices and plugin data, but nothing of others", async () => {
   const { platform, host, ada, bela, command, exported, idle } = await open({ dmPolicy: "pairing" });
   for (const person of [ada, bela]) {
     platform.act.say(person, person, "may I?");
@@ -126,7 +126,7 @@ test("pairing, ownership, devices and the data of plugins go with a person; thos
   expect(pairing).toMatchObject([{ state: "approved", owner: true }]);
 });
 
-test("recorded calls of tools go with the person whose failed turn made them; those of others stay", async () => {
+test("erasing a person removes the tool calls of their failed turns, but nothing of others", async () => {
   const lab = definePlugin({
     id: "lab",
     version: "1.0.0",
@@ -161,7 +161,7 @@ test("recorded calls of tools go with the person whose failed turn made them; th
   expect(await store.list("tool-calls")).toMatchObject([{ value: { args: { text: "apples" } } }]);
 });
 
-test("a reaction goes before and after a turn has read it; that of another person in the same conversation stays", async () => {
+test("erasing a person removes their reaction, read by a turn or not, but no reaction of another person", async () => {
   const { platform, ada, bela, command, exported, idle } = await open({ dmPolicy: "open" });
   platform.act.say(ada, ada, "strawberries");
   await answered(platform, ada, "heard strawberries");
@@ -197,7 +197,7 @@ test("a reaction goes before and after a turn has read it; that of another perso
   for (const gone of ["strawberries", "👍", "🔥", "Ada"]) expect(out).not.toContain(gone);
 });
 
-test("events that have not ended are counted, also such as no station has read, and go when the command is run again", async () => {
+test("unfinished events, even unread ones, are counted and erased when the command runs again", async () => {
   const gate = Promise.withResolvers<void>();
   const { platform, ada, bela, command, exported, idle } = await open({ dmPolicy: "open", waits: gate.promise });
   const inKitchen = (person: number, text: string) =>

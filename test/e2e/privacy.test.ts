@@ -60,7 +60,7 @@ async function talk(place: Awaited<ReturnType<typeof open>>): Promise<void> {
   await place.idle();
 }
 
-test("all that is kept of a person is exported, and erased with what stays told; nothing of another person goes", async () => {
+test("all data of a person is exported and erased, with a report of what remains, and nothing of another person", async () => {
   const place = await open();
   const { ada, bela, command, state } = place;
   await talk(place);
@@ -103,7 +103,7 @@ test("all that is kept of a person is exported, and erased with what stays told;
     expect({ word, found: place.inDatabase(word) }).toEqual({ word, found: false });
 });
 
-test("a session of a person's own is erased as a whole", async () => {
+test("a person's own session is erased completely", async () => {
   const place = await open({ session: { dmScope: "per-channel-peer" } });
   const { platform, ada, command } = place;
   platform.act.say(ada, ada, "strawberries");
@@ -117,7 +117,7 @@ test("a session of a person's own is erased as a whole", async () => {
   expect((await command("sessions", "list")).out).not.toContain(`dm:${ada}`);
 });
 
-test("a session is saved with all its conversations and deleted by its whole key", async () => {
+test("a session is exported with all its conversations and deleted by its full key", async () => {
   const place = await open();
   const { platform, ada, bela, command, directory } = place;
   platform.act.say(ada, ada, "the first thing");
@@ -154,7 +154,7 @@ test("a session is saved with all its conversations and deleted by its whole key
   expect((await command("sessions", "show", "agent:main:main")).out).not.toContain("thing");
 });
 
-test("turns older than state.retention.transcripts go while the gateway runs; younger ones stay, whole", async () => {
+test("turns older than state.retention.transcripts are deleted at run time; newer ones stay complete", async () => {
   const dayMs = 86_400_000;
   const clock = { at: Date.now() - 40 * dayMs };
   const directory = temporaryDirectory();

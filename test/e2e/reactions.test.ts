@@ -25,7 +25,7 @@ const again = async (place: Conversation, chat: number, thread?: number) => {
 };
 
 describe("a reaction to a message of the bot", () => {
-  test("starts no turn, and is told once with the next", async () => {
+  test("starts no turn and is shown once with the next one", async () => {
     const { place, chat, own } = await answeredOnce();
     place.platform.act.react(place.ada, chat, own, ["👍"]);
     expect(await place.ended(2)).toEqual(["answered answered", "silent reaction_noted"]);
@@ -39,7 +39,7 @@ describe("a reaction to a message of the bot", () => {
     expect(place.turns.at(-1)?.messages.filter(({ text }) => text.includes("Reaction added"))).toHaveLength(1);
   });
 
-  test("in a group is told to the group's session, though nobody is mentioned by it", async () => {
+  test("in a group is shown to the group's session without a mention", async () => {
     const { place, chat, own } = await answeredOnce(kitchen);
     place.platform.act.react(place.bela, chat, own, ["🔥"]);
     await lastEnd(place, "silent reaction_noted");
@@ -49,7 +49,7 @@ describe("a reaction to a message of the bot", () => {
     expect(await again(place, chat)).toContain("Reaction added: 🔥 by Bela");
   });
 
-  test("in a forum is told to General, whatever topic the message is in", async () => {
+  test("in a forum is shown in General for a message of any topic", async () => {
     const place = await converse();
     place.platform.act.setMember(workshop, botId, "administrator");
     await place.start();
@@ -63,21 +63,21 @@ describe("a reaction to a message of the bot", () => {
     expect(await again(place, workshop)).toContain("Reaction added: 👍 by Ada");
   });
 
-  test("that is taken back says nothing", async () => {
+  test("that is removed again is not shown", async () => {
     const { place, chat, own } = await answeredOnce();
     place.platform.act.react(place.ada, chat, own, ["👍"]);
     place.platform.act.react(place.ada, chat, own, []);
     expect(await place.ended(3)).toEqual(["answered answered", "silent reaction_noted", "silent reaction_removed"]);
   });
 
-  test("of somebody whom the gate keeps out is not told", async () => {
+  test("from a refused sender is not shown", async () => {
     const { place, chat, own } = await answeredOnce(kitchen, { channel: { groupPolicy: "allowlist", groupAllowFrom: ["1001"] } });
     place.platform.act.react(place.bela, chat, own, ["👍"]);
     await lastEnd(place, "refused group_sender_not_allowed");
     expect(await again(place, chat)).not.toContain("Reaction added");
   });
 
-  test("is told after a restart", async () => {
+  test("is shown after a restart", async () => {
     const place = await converse();
     const gateway = await place.start();
     place.platform.act.say(place.ada, place.ada, "hello");
@@ -89,7 +89,7 @@ describe("a reaction to a message of the bot", () => {
     expect(await again(place, place.ada)).toContain("Reaction added");
   });
 
-  test("is told again when the turn that told it failed", async () => {
+  test("is shown again if the turn that showed it failed", async () => {
     const { place, chat, own } = await answeredOnce(undefined, {
       answer: (_turn, count) => {
         if (count === 2) throw new Error("the model is away");
@@ -106,7 +106,7 @@ describe("a reaction to a message of the bot", () => {
 });
 
 describe("reactionNotifications", () => {
-  test("own knows every message that the bot sent: an answer that grew, each part of a long one, a command's, an apology", async () => {
+  test("own covers every message of the bot: growing answers, parts of a long one, command replies and apologies", async () => {
     const long = Array.from({ length: 30 }, (_, index) => `word ${index}`).join("\n\n");
     const place = await converse({
       channel: { streamMode: "partial", textChunkLimit: 100 },
@@ -133,7 +133,7 @@ describe("reactionNotifications", () => {
     ["own", true, "silent reaction_noted"],
     ["own", false, "silent reaction_to_others"],
     ["all", false, "silent reaction_noted"],
-  ])("%s, message of the bot: %s, ends %s", async (reactionNotifications, toOwn, end) => {
+  ])("with %s, a reaction to a message of the bot (%s) ends %s", async (reactionNotifications, toOwn, end) => {
     const { place, chat, own } = await answeredOnce(undefined, { channel: { reactionNotifications } });
     const message = toOwn ? own : place.platform.act.say(place.ada, chat, "mine").message_id;
     if (!toOwn) await place.ended(2);

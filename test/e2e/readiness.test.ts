@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { createLoopback, repeat, startGateway } from "../support/gateway.ts";
 
-test("an account that never answered yet holds readyz back; one that is down later degrades it", async () => {
+test("an account that never connected makes readyz fail; one that fails later degrades it", async () => {
   const loopback = createLoopback({ connects: false });
   const open = { dmPolicy: "open", allowFrom: ["*"] };
   const channels = { loopback: { accounts: { one: open } } };

@@ -61,7 +61,7 @@ async function open(answer: Answer) {
   return { host, model, platform, ada, command };
 }
 
-test("the turn is answered without the tool; why, doctor, mcp list and mcp tools name it with the reason", async () => {
+test("the turn is answered without the refused tool, which why, doctor, mcp list and mcp tools name with the reason", async () => {
   const { model, platform, ada, command } = await open(judged);
   platform.act.say(ada, ada, "hello");
   await answered(platform, ada, "Here is the answer.");
@@ -90,7 +90,7 @@ test("the turn is answered without the tool; why, doctor, mcp list and mcp tools
   expect(flat(await command("mcp", "tools"))).toContain("srv__badtype refused by fake/test-model");
 });
 
-test("a person whose turn is refused for another reason is not told to write other words", async () => {
+test("a sender whose turn is refused for another reason is not asked to reword the message", async () => {
   const { platform, ada } = await open(refuse(400, "Something is wrong with this request."));
   platform.act.say(ada, ada, "hello");
   await answered(platform, ada, "Your message need not be the reason");

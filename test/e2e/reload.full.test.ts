@@ -19,8 +19,8 @@ import {
 
 aroundEach(inOwnTest);
 
-describe.concurrent("an edit of the file", () => {
-  test("policies and agents count for the next message; the account keeps its connection until its own settings change", {
+describe.concurrent("an edit of the configuration file", () => {
+  test("applies policies and agents to the next message and reconnects an account only for its own settings", {
     timeout: 60_000,
   }, async () => {
     const platform = await openPlatform();
@@ -64,7 +64,7 @@ describe.concurrent("an edit of the file", () => {
     await stop(gateway);
   });
 
-  test("a broken file keeps the last good configuration, with line and column in the log; the next valid one takes effect", {
+  test("with an error keeps the last good configuration and logs line and column; the next valid one applies", {
     timeout: 90_000,
   }, async () => {
     const platform = await openPlatform();

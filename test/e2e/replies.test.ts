@@ -44,7 +44,7 @@ async function open(options: ConversationOptions = {}): Promise<Conversation> {
 const shown = ({ platform }: Conversation) =>
   platform.calls.list().filter(({ method }) => ["sendMessage", "editMessageText", "deleteMessage", "setMessageReaction"].includes(method));
 
-test.concurrent("an answer that grew is one message, which replies to what was asked from its preview on, and is told with a sound", async () => {
+test.concurrent("a growing answer is one message that replies to its question from the preview on and notifies with a sound", async () => {
   const place = await open({
     channel: { replyToMode: "first", ackReaction: "👀" },
     config: { messages: { ackReactionScope: "all", removeAckAfterReply: true } },
@@ -65,7 +65,7 @@ test.concurrent("an answer that grew is one message, which replies to what was a
   expect(calls[1]?.params.disable_notification).toBeUndefined();
 });
 
-test.concurrent("with all, each message of an answer replies", async () => {
+test.concurrent("with replyToMode all, each message of an answer is a reply", async () => {
   const place = await open({ channel: { replyToMode: "all", textChunkLimit: 50, streamMode: "off" } });
   const asked = place.platform.act.say(place.ada, place.ada, "go on");
   await place.ended(1);
@@ -74,7 +74,7 @@ test.concurrent("with all, each message of an answer replies", async () => {
   expect(new Set(replies)).toEqual(new Set([asked.message_id]));
 });
 
-test.concurrent("buttons are sent anew behind a preview, which goes", async () => {
+test.concurrent("buttons are sent in a new message, and the preview is removed", async () => {
   const place = await open();
   place.platform.act.say(place.ada, place.ada, "choose");
   await place.ended(1);
@@ -88,7 +88,7 @@ test.concurrent("buttons are sent anew behind a preview, which goes", async () =
   expect(methods.filter((method) => method !== "editMessageText")).toEqual(["sendMessage", "sendMessage", "deleteMessage"]);
 });
 
-test.concurrent("what was seen of an answer stays where a stop, an error or the time ends it, in the same message, with the reason behind it", async () => {
+test.concurrent("the visible part of an answer stays in its message after a stop, an error or a timeout, with the reason", async () => {
   const hung = "This is code:\n\n```js\nconst answer = 42; // and so on";
   const place = await open({
     config: { agents: { defaults: { timeoutSeconds: 3 } }, session: { dmScope: "per-peer" } },
@@ -133,7 +133,7 @@ test.concurrent("what was seen of an answer stays where a stop, an error or the 
   expect(shown(place).filter(({ method }) => method === "deleteMessage")).toEqual([]);
 });
 
-test.concurrent("no tag, no word for silence and nothing that a plugin takes out is seen for a moment", async () => {
+test.concurrent("a preview never shows tags, silence tokens or text that a plugin removes", async () => {
   const censor = definePlugin({
     id: "censor",
     version: "1.0.0",
@@ -157,7 +157,7 @@ test.concurrent("no tag, no word for silence and nothing that a plugin takes out
   expect(place.said(place.ada).map(({ text }) => text)).toEqual([`[Otto] The *** word: ${beginning}and that is all.`]);
 });
 
-test.concurrent("answers that grow at the same time stay in their topics", async () => {
+test.concurrent("simultaneous growing answers stay in their topics", async () => {
   const place = await open({ config: { agents: { defaults: { maxConcurrent: 4 } } } });
   const [paint, wood] = ["Paint", "Wood"].map((name) => place.platform.act.createTopic(place.ada, workshop, name));
   for (const thread of [paint, wood]) place.platform.act.say(place.ada, workshop, "@e2e_bot go on", { thread: thread ?? 0 });

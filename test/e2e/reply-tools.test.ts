@@ -52,7 +52,7 @@ async function open({ channels = {}, agent = {} }: { readonly channels?: object;
   };
 }
 
-test.concurrent("files of the workspace and buttons are part of the reply, with their captions below its text", async () => {
+test.concurrent("workspace files and buttons become part of the reply, with captions below its text", async () => {
   const { model, attach, said, results } = await open();
   model.script(
     attach({ path: "a.txt", caption: "The first." }, { path: "b.txt" }),
@@ -74,7 +74,7 @@ test.concurrent("files of the workspace and buttons are part of the reply, with 
   ]);
 });
 
-test.concurrent("the file is that of the moment of the call, and the next turn begins without it", async () => {
+test.concurrent("the file is captured at the time of the call, and the next turn starts without it", async () => {
   const { model, attach, said, work } = await open();
   model.script(attach({ path: "a.txt" }), async (exchange) => {
     writeFileSync(join(work, "a.txt"), "changed since");
@@ -85,7 +85,7 @@ test.concurrent("the file is that of the moment of the call, and the next turn b
   expect((await said("and?")).sent.map(({ media }) => media)).toEqual([[]]);
 });
 
-test.concurrent("words for silence, or no words at all, still send the file", async () => {
+test.concurrent("a silent or empty answer still sends the file", async () => {
   const { model, attach, said } = await open();
   model.script(attach({ path: "a.txt" }), say("NO_REPLY"));
   expect((await said("quietly")).sent).toMatchObject([{ text: "", media: [{ fileName: "a.txt" }] }]);
@@ -93,7 +93,7 @@ test.concurrent("words for silence, or no words at all, still send the file", as
   expect((await said("without words")).sent).toMatchObject([{ text: "Look.", media: [{ fileName: "b.txt" }] }]);
 });
 
-test.concurrent("what may not be sent is refused with the reason, and the reader reads one line, unless another try succeeds", async () => {
+test.concurrent("a refused file is reported with a reason, and the sender reads one line unless another attempt succeeds", async () => {
   const { model, attach, said, results, work, host } = await open();
   symlinkSync(host.configFile, join(work, "link.txt"));
   const inside = createServer((_, response) => void response.end("inside"));
@@ -125,7 +125,7 @@ test.concurrent("what may not be sent is refused with the reason, and the reader
   expect((await said("quietly")).sent).toEqual([]);
 });
 
-test.concurrent("buttons are offered only where they are allowed, and a call all the same does not cost the files", async () => {
+test.concurrent("buttons are offered only where they are allowed, and a call despite that does not lose the files", async () => {
   const platform = await openPlatform();
   const [ada = 0] = people(platform);
   const { model, attach, offered } = await open({
@@ -146,13 +146,13 @@ test.concurrent("buttons are offered only where they are allowed, and a call all
   expect(sent().filter((message) => message.reply_markup !== undefined)).toEqual([]);
 });
 
-test.concurrent("an agent without these tools by its settings is not offered them", async () => {
+test.concurrent("an agent whose settings disable these tools is not offered them", async () => {
   const { said, offered } = await open({ agent: { tools: { deny: ["attach", "butt*"] } } });
   await said("hello");
   expect(offered()).toEqual(["send"]);
 });
 
-test.concurrent("an image that the model generates is sent with its words, a large one too, and a private address is not fetched", async () => {
+test.concurrent("a generated image is sent with its text, even a large one, and a private address is not fetched", async () => {
   const { model, said, directory } = await open();
   const large = Buffer.concat([png, Buffer.alloc(2_000_000, 7)]);
   const dataOf = (bytes: Buffer) => `data:image/png;base64,${bytes.toString("base64")}`;

@@ -55,8 +55,8 @@ async function explain(gateway: Running): Promise<{ readonly outcome: string; re
   return JSON.parse((await run(["why", "last", "--json", "--config", gateway.file], { home: gateway.home })).out);
 }
 
-describe("SIGTERM in the middle of a turn", () => {
-  test("a turn that ends in time is answered before the process ends", async () => {
+describe("SIGTERM during a turn", () => {
+  test("waits for a turn that ends in time and answers it before the process exits", async () => {
     const place = await prepare(20);
     const [ada = 0] = people(place.platform);
     const gateway = await restart(place);
@@ -66,7 +66,7 @@ describe("SIGTERM in the middle of a turn", () => {
     expect(answers(place.platform, ada)).toEqual(["You said: this takes a brief while to say back to me, please"]);
   });
 
-  test("a turn that does not is handed back, and answered once by the next start; a second signal ends at once", {
+  test("returns an unfinished turn to the queue for one answer after the next start; a second signal exits at once", {
     timeout: 60_000,
   }, async () => {
     const place = await prepare(1);
@@ -98,7 +98,7 @@ describe("SIGTERM in the middle of a turn", () => {
 });
 
 describe("kill -9", () => {
-  test("in the middle of a preview: the same message becomes the answer", async () => {
+  test("during a preview still makes the same message the answer", async () => {
     const place = await prepare(5);
     const { platform } = place;
     const [ada = 0] = people(platform);
@@ -118,7 +118,7 @@ describe("kill -9", () => {
     await stop(second);
   });
 
-  test("a message that kills the process three times is given up and listed, with one apology; other chats are served", {
+  test("caused three times by one message gives that message up with one apology; other chats are served", {
     timeout: 60_000,
   }, async () => {
     const place = await prepare(5);

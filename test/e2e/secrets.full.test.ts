@@ -127,7 +127,7 @@ async function openUnreachable(): Promise<{ readonly accounts: object; readonly 
   };
 }
 
-test("logs, answers, commands, prompts, state and chats hold no token, through failures of network, name, TLS, platform and model server", {
+test("logs, answers, commands, prompts, state and chats contain no token, even through all kinds of failures", {
   timeout: 90_000,
 }, async () => {
   const platform = await openPlatform();

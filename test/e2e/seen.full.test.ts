@@ -26,7 +26,7 @@ test.each([
   ["while its turn ran", undefined],
   ["while its answer was on its way", "sendMessage"],
   ["when its answer was there", "setMessageReaction"],
-])("of a process that was killed %s is removed by the next", async (_when, method) => {
+])("the seen reaction of a process killed %s is removed by the next process", async (_when, method) => {
   const { platform, place, ada } = await prepare();
   const first = await restart(place);
   platform.act.say(ada, ada, "hello");

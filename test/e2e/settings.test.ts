@@ -6,7 +6,7 @@ import { temporaryHome } from "../core/cli/command.ts";
 import { run } from "../core/cli/command-runner.ts";
 import { converse, kitchen } from "./conversation.ts";
 
-test("historyLimit 0 takes the talk beside a conversation away, and leaves the conversation alone; historyTurns bounds it", async () => {
+test("historyLimit 0 drops context around a conversation but not the conversation; historyTurns limits that", async () => {
   const place = await converse({
     channel: { historyLimit: 0, groups: { "*": { requireMention: true } } },
     config: { agents: { defaults: { historyTurns: 2 } } },
@@ -25,7 +25,7 @@ test("historyLimit 0 takes the talk beside a conversation away, and leaves the c
   expect(read(3)).toEqual(["two", "answer 2", "three", "answer 3", "four"]);
 });
 
-test("a limit that is too high, empty texts in lists and a list that keeps nobody out are warnings, and stop nothing", async () => {
+test("a limit that is too high, empty list items and a list that admits everyone only cause warnings", async () => {
   const home = temporaryHome();
   const file = join(home, "config.jsonc");
   writeFileSync(
@@ -61,7 +61,7 @@ test("a limit that is too high, empty texts in lists and a list that keeps nobod
   expect(code).toBe(0);
 });
 
-test("a textChunkLimit above the platform's own sends messages of 4096, not none", async () => {
+test("a textChunkLimit above the platform's limit sends messages of 4096 characters", async () => {
   const place = await converse({ channel: { textChunkLimit: 9_000 }, answer: () => "word ".repeat(1_500) });
   await place.start();
   place.platform.act.say(place.ada, place.ada, "long");

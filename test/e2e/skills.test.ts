@@ -11,7 +11,7 @@ import { removeDirectory, temporaryDirectory } from "../support/directory.ts";
 import { kitchen } from "./conversation.ts";
 import { answered, openChannel, openPlatform, people } from "./room.ts";
 
-test("a model reads the skill that a message asks for; a group without skills has none to read", async () => {
+test("a model reads the skill that a message asks for; a group without skills offers none", async () => {
   const model = await createOpenAiServer();
   const platform = await openPlatform();
   const directory = temporaryDirectory();

@@ -86,7 +86,7 @@ async function addValues({ directory }: Place): Promise<void> {
   await store.close();
 }
 
-test("a state moves to PostgreSQL and back; what ran goes on, and a killed copy continues", async () => {
+test("a state moves to PostgreSQL and back, pending work continues, and a killed copy can be resumed", async () => {
   const model = await createOpenAiServer();
   closing.push(() => model.close());
   const home = temporaryHome();

@@ -13,7 +13,7 @@ async function open(loopback: object, more: object = {}) {
 test.each([
   ["allowlist", "sender_not_allowed"],
   ["pairing", "pairing_required"],
-])("under %s a stranger reads the id and nothing else, once a minute", async (dmPolicy, reason) => {
+])("under %s, an unknown sender gets the id and nothing else, once a minute", async (dmPolicy, reason) => {
   const { host, said } = await open({ dmPolicy, allowFrom: ["owner"] });
   expect(await host.say("/whoami", { from: "ada" })).toMatchObject({ outcome: "refused", reason });
   await host.say("/whoami", { from: "ada" });
@@ -29,7 +29,7 @@ test.each([
   ["direct chats that are switched off", { dmPolicy: "disabled" }, {}, {}],
   ["a group", { dmPolicy: "allowlist", groupPolicy: "allowlist", allowFrom: ["owner"] }, {}, { chat: "kitchen", group: true }],
   ["a gateway without commands", { dmPolicy: "allowlist", allowFrom: ["owner"] }, { commands: { native: false } }, {}],
-])("%s answers no stranger", async (_name, loopback, more, place) => {
+])("%s does not answer an unknown sender", async (_name, loopback, more, place) => {
   const { host, said } = await open(loopback, more);
   expect(await host.say("/whoami", { from: "ada", ...place })).toMatchObject({ outcome: "refused" });
   expect(said()).toEqual([]);

@@ -43,7 +43,7 @@ async function open(config: object, prepare: (directory: string) => void = () =>
   };
 }
 
-test("a rotated hook token is valid at once, the old one until the reported time, and the comments of the file stay", async () => {
+test("a rotated hook token is valid at once, the old one until the reported time, and file comments remain", async () => {
   const room = await open({ hooks: { enabled: true, token: old } });
   const { code, out } = await room.command("tokens", "rotate", "hooks", "--keep", "7d");
   expect({ code, out }).toEqual({
@@ -62,7 +62,7 @@ test("a rotated hook token is valid at once, the old one until the reported time
   expect([await room.hook(token), await room.hook(old)]).toEqual([200, 401]);
 });
 
-test("doctor names a token that is still accepted after a rotation, until when, and the command that ends it", async () => {
+test("doctor reports a token still accepted after a rotation, with its end and the command to revoke it", async () => {
   const room = await open({ hooks: { enabled: true, token: old } });
   const findings = async () => (await room.command("doctor")).out;
   expect(await findings()).not.toContain("previousToken");
@@ -82,7 +82,7 @@ test("doctor names a token that is still accepted after a rotation, until when, 
   expect(await findings()).not.toContain("hooks.previousToken");
 });
 
-test("with --keep 0 the old hook token ends at once, also one of an earlier rotation", async () => {
+test("with --keep 0, the old hook token expires at once, and so does one of an earlier rotation", async () => {
   const room = await open({ hooks: { enabled: true, token: old } });
   const rotate = async (...more: readonly string[]) =>
     JSON.parse((await room.command("tokens", "rotate", "hooks", "--json", ...more)).out) as { token: string; validUntil: string | null };
@@ -93,7 +93,7 @@ test("with --keep 0 the old hook token ends at once, also one of an earlier rota
   expect(await Promise.all([second.token, first.token, old].map(room.hook))).toEqual([200, 401, 401]);
 });
 
-test("a hook token in a file is replaced there, and the old one is kept beside it", async () => {
+test("a hook token in a file is replaced there, and the old one is stored beside it", async () => {
   const room = await open({ hooks: { enabled: true, token: { file: "hook-token" } } }, (directory) =>
     writeFileSync(join(directory, "hook-token"), `${old}\n`),
   );
@@ -113,7 +113,7 @@ test("a hook token in a file is replaced there, and the old one is kept beside i
 test.each([
   ["that was generated", {}],
   ["of the configuration", { gateway: { port: 0, auth: { token: "gateway-token-before-the-rotation" } } }],
-])("a gateway token %s is replaced while the gateway runs, and the commands go on working", async (_, config) => {
+])("a gateway token %s is replaced at run time, and commands continue to work", async (_, config) => {
   const room = await open(config);
   const before = room.gatewayToken();
   const { code, out } = await room.command("tokens", "rotate", "gateway", "--keep", "1h");
@@ -126,7 +126,7 @@ test.each([
   expect([await room.manage(token), await room.manage(before)]).toEqual([200, 401]);
 });
 
-test("a token of the environment is not replaced; the message says how to do it by hand", async () => {
+test("a token from the environment is not replaced, and the message explains how to do it manually", async () => {
   const room = await open({ hooks: { enabled: true, token: { env: "HOOKS" } } });
   const { code, err } = await room.command("tokens", "rotate", "hooks");
   expect(code).toBe(1);
@@ -136,7 +136,7 @@ test("a token of the environment is not replaced; the message says how to do it 
   expect((await room.command("tokens", "rotate", "door")).err).toContain('"door" is neither hooks nor gateway');
 });
 
-test("a token in a file that another program replaces is valid after a reload, without an edit of the configuration", async () => {
+test("a token in a file that another program replaces is valid after a reload, without a configuration edit", async () => {
   const file = "hook-token";
   const room = await open({ hooks: { enabled: true, token: { file } } }, (directory) => writeFileSync(join(directory, file), old));
   const reload = async () => (await room.command("reload")).out;

@@ -82,7 +82,7 @@ async function killDuringNote(place: Place): Promise<Running> {
   return first;
 }
 
-test("a call that a kill cut off is not made again in other words: the model reads that it was sent, and may repeat it after that", {
+test("a call interrupted by a kill is not repeated in other words until the model has read that it was sent", {
   timeout: 60_000,
 }, async () => {
   const place = await prepare();
@@ -118,7 +118,7 @@ test("a call that a kill cut off is not made again in other words: the model rea
   await stop(third);
 });
 
-test("a call that was answered before the kill is not made again: the turn gets its result", { timeout: 60_000 }, async () => {
+test("a call answered before the kill is not repeated; the turn gets its result", { timeout: 60_000 }, async () => {
   const place = await prepare();
   const first = await restart(place);
   place.model.script(note("milk"), hang());
@@ -149,7 +149,7 @@ test("a call that was answered before the kill is not made again: the turn gets 
   await stop(third);
 });
 
-test("an approval outlives more kills than a message has attempts, and is used up by the call that it allowed", {
+test("an approval survives more kills than a message has attempts and is used up by the approved call", {
   timeout: 120_000,
 }, async () => {
   const place = await prepare({ approve: "always" });
@@ -190,7 +190,7 @@ test("an approval outlives more kills than a message has attempts, and is used u
   await stop(sixth);
 });
 
-test("a turn that fails after a tool says what was done, not to write it in other words, and the next turn knows it", {
+test("a turn that fails after a tool reports what was done without asking to reword, and the next turn knows it", {
   timeout: 60_000,
 }, async () => {
   const place = await prepare();
@@ -208,7 +208,7 @@ test("a turn that fails after a tool says what was done, not to write it in othe
   await stop(gateway);
 });
 
-test("a tool that answered with an error may have done a part: the apology says so", { timeout: 60_000 }, async () => {
+test("the apology says that a tool with an error may have done part of its work", { timeout: 60_000 }, async () => {
   const place = await prepare();
   const gateway = await restart(place);
   place.model.script(note("spoilt milk"), refuse(400, "I will not."));
@@ -223,7 +223,7 @@ test("a tool that answered with an error may have done a part: the apology says 
   await stop(gateway);
 });
 
-test("a reminder is set once, whatever words and time the model finds after a kill, and a call in flight is in the ledger", {
+test("a reminder is set once even if the model rewords it after a kill, and the ledger has the call in flight", {
   timeout: 60_000,
 }, async () => {
   const place = await prepare();

@@ -40,7 +40,7 @@ function answers(platform: Platform, person: number): readonly string[] {
 }
 
 describe("a gateway process with the ai engine", () => {
-  test("two people at once: each gets a streamed answer, in the order of their questions", async () => {
+  test("two simultaneous senders each get a streamed answer, in the order of their questions", async () => {
     const { platform, model } = await platformAndModel();
     const home = temporaryHome();
     const file = configure(home, {
@@ -70,7 +70,7 @@ describe("a gateway process with the ai engine", () => {
     expect((await gateway.finished).code).toBe(0);
   });
 
-  test("a bot token that the platform refuses is told with its remedy, and the rest runs", async () => {
+  test("a bot token that the platform rejects is reported with a remedy, and the rest runs", async () => {
     const { platform } = await platformAndModel();
     const home = temporaryHome();
     const file = configure(home, {
@@ -94,7 +94,7 @@ describe("a gateway process with the ai engine", () => {
     await gateway.finished;
   });
 
-  test("an engine that fails: the person gets an apology, the operator the reason", async () => {
+  test("a failing engine sends the person an apology and gives the operator the reason", async () => {
     const { platform, model } = await platformAndModel();
     model.requireKey("the-right-key");
     const home = temporaryHome();

@@ -18,7 +18,7 @@ test("/start answers like /help, and the menu does not list it", async () => {
   expect(place.turns).toHaveLength(0);
 });
 
-test("a text behind /new is the first message of the new conversation; /new alone begins one", async () => {
+test("text after /new is the first message of the new conversation; /new alone starts one", async () => {
   const place = await converse();
   await place.start();
   const say = async (text: string, count: number) => {
@@ -44,7 +44,7 @@ test("a text behind /new is the first message of the new conversation; /new alon
   expect(place.turns).toHaveLength(4);
 });
 
-test("a single abort word ends the answer that runs; in a group nobody means the bot without naming it", async () => {
+test("an abort word ends the running answer; in a group it works only with the bot's name", async () => {
   let release: () => void = () => {};
   const place = await converse({
     config: { ...owner, commands: { abortWords: ["stop", "enough already"] } },
@@ -76,7 +76,7 @@ test("a single abort word ends the answer that runs; in a group nobody means the
   expect(place.lastAsked()).toContain("stop the music");
 });
 
-test("/<skill> names that skill to the model; another word with a slash is text", async () => {
+test("/<skill> names that skill to the model; any other slash word is plain text", async () => {
   const workspace = temporaryDirectory();
   onTestFinished(() => removeDirectory(workspace));
   mkdirSync(join(workspace, "skills", "tax-return"), { recursive: true });
@@ -94,7 +94,7 @@ test("/<skill> names that skill to the model; another word with a slash is text"
   }
 });
 
-test("what was written after /stop is answered, even if both arrive in one moment", async () => {
+test("a message after /stop is answered, even if both arrive at the same moment", async () => {
   const place = await converse({ config: owner });
   const rounds = [1, 2, 3, 4, 5];
   for (const round of rounds) {

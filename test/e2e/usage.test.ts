@@ -12,7 +12,7 @@ async function* speak(text: string, ...models: readonly string[]): AsyncGenerato
   yield { type: "done" };
 }
 
-test("usage shows the tokens by agent and model, those of failed turns and of each model of a turn included", async () => {
+test("usage shows the tokens by agent and model, including failed turns and each model of a turn", async () => {
   const host = await createTestHost({
     answer: ({ inbound, agentId }) =>
       speak(

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createTestHost } from "../../core/testkit/index.ts";
 
-test("who is taken off the list while their message waits gets no turn", async () => {
+test("a sender removed from the list while a message waits gets no turn", async () => {
   const asked: string[] = [];
   let release = () => {};
   await using host = await createTestHost({

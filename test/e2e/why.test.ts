@@ -38,7 +38,7 @@ async function endedLines(gateway: Running, outcome: string): Promise<readonly R
 }
 
 describe("why last", () => {
-  test("an unapproved sender, an answer, an engine error, an unknown id", async () => {
+  test("explains an unapproved sender, an answer, an engine error and an unknown id", async () => {
     const platform = await openPlatform();
     const [ada = 0, bela = 0] = people(platform);
     const gateway = await startGatewayProcess({
@@ -117,7 +117,7 @@ describe("why last", () => {
     expect((await why(gateway, "last")).out, "also without a gateway").toMatch(/^failed \(asked_to_fail\)/);
   });
 
-  test("a message in a group that does not mention the bot", async () => {
+  test("explains a group message that does not mention the bot", async () => {
     const platform = await openPlatform({ privacy: false });
     const [ada = 0] = people(platform);
     const group = [...platform.world.rooms.values()].find(({ chat }) => chat.type === "group" || chat.type === "supergroup");
@@ -131,7 +131,7 @@ describe("why last", () => {
     await stop(gateway);
   });
 
-  test("a bot token that the platform refuses, and a webhook that was refused after it", async () => {
+  test("explains a rejected bot token, and a webhook that is refused after it", async () => {
     const platform = await openPlatform();
     const gateway = await startGatewayProcess({
       hooks: { enabled: true, token: hookToken },

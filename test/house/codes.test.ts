@@ -61,7 +61,7 @@ const used = new Map(
 );
 
 describe("codes", () => {
-  test("each code that is printed is registered", () => {
+  test("every printed code is registered", () => {
     const registered = new Set([
       ...tables.flatMap(([, codes]) => Object.keys(codes)),
       ...Object.keys(errorTable),
@@ -71,7 +71,7 @@ describe("codes", () => {
     expect(unknown.map(([code, path]) => `${code} in ${path}`)).toEqual([]);
   });
 
-  test("each registered code is used", () => {
+  test("every registered code is used", () => {
     const text = files.map((path) => read(path)).join("\n");
     const unused = [...tables, ["HTTP", problems] as const, ["errors", errorTable] as const].flatMap(([owner, codes]) =>
       Object.keys(codes)
@@ -82,7 +82,7 @@ describe("codes", () => {
     expect(unused).toEqual([]);
   });
 
-  test("a code has one owner; a plugin may say more about one of the gateway's", () => {
+  test("a code has one owner; a plugin can add details to a code of the gateway", () => {
     const owners = Map.groupBy(
       Object.entries(codesByOwner).flatMap(([owner, codes]) => Object.keys(codes).map((code) => ({ owner, code }))),
       ({ code }) => code,
@@ -90,7 +90,7 @@ describe("codes", () => {
     expect([...owners].filter(([, own]) => own.length > 1).map(([code]) => code)).toEqual([]);
   });
 
-  test("core/CODES.md is the registry: after a change, write it with `vitest run test/house -u`", async () => {
+  test("core/CODES.md matches the registry; update it with `vitest run test/house -u`", async () => {
     const cell = (text: string) => text.replaceAll("{command}", "service").replaceAll("|", "\\|");
     const table = (head: readonly string[], rows: readonly (readonly string[])[]) =>
       [head, head.map(() => "---"), ...rows].map((cells) => `| ${cells.join(" | ")} |`).join("\n");

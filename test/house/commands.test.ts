@@ -58,7 +58,7 @@ async function allCommands() {
   return [...builtIn, ...added.flat()].toSorted((a, b) => (a.name < b.name ? -1 : 1));
 }
 
-test("core/cli/COMMANDS.md is what --help prints: after a change, write it with `vitest run test/house -u`", async () => {
+test("core/cli/COMMANDS.md matches the output of --help; update it with `vitest run test/house -u`", async () => {
   const commands = await allCommands();
   const sections = commands.map(({ name, command }) => `## service ${name}\n\n\`\`\`\n${helpOf(command)}\n\`\`\`\n`);
   const page = [

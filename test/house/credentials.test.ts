@@ -9,7 +9,7 @@ test("the host compares secrets in one place, in constant time", () => {
   expect(users).toEqual(["core/http/credentials.ts"]);
 });
 
-test("nowhere else is a secret compared with what somebody sent", () => {
+test("no other place compares a secret with received input", () => {
   const name = String.raw`[\w.]*(?:token|secret|signature|password|digest|hmac)s?(?:\(\))?`;
   const equals = "(?:===|!==)";
   const harmless = String.raw`(?!\s*(?:undefined\b|null\b|true\b|false\b|""|"[a-z_]+"|\d))`;

@@ -24,7 +24,7 @@ const named: Readonly<Record<string, string>> = {
 };
 
 describe("production dependencies", () => {
-  test("have permissive licences", () => {
+  test("have permissive licenses", () => {
     const allowed = new Set(["MIT", "ISC", "BSD-2-Clause", "BSD-3-Clause", "0BSD", "Apache-2.0", "BlueOak-1.0.0"]);
     const alternatives = (licence: string) => licence.replace(/[()]/g, "").split(" OR ");
     const licenceOf = (path: string, entry: LockEntry) =>
@@ -35,11 +35,11 @@ describe("production dependencies", () => {
     expect(odd.map(([path, entry]) => `${path}: ${licenceOf(path, entry)}`)).toEqual([]);
   });
 
-  test("run no scripts when they are installed", () => {
+  test("run no install scripts", () => {
     expect(production.filter(([, entry]) => entry.hasInstallScript === true).map(([path]) => path)).toEqual([]);
   });
 
-  test("take at most 80 MB", () => {
+  test("use at most 80 MB", () => {
     const bytes = installed
       .flatMap(([path]) => globSync("**/*", { cwd: join(root, path), exclude: ["node_modules/**"] }).map((file) => join(root, path, file)))
       .map((file) => statSync(file))
@@ -47,7 +47,7 @@ describe("production dependencies", () => {
     expect(bytes / 1_000_000).toBeLessThan(80);
   });
 
-  test("are fixed by the lock file in the versions that package.json names", () => {
+  test("are locked to the versions that package.json names", () => {
     const manifest = JSON.parse(read("package.json")) as Record<string, unknown>;
     const locked = lock.packages[""] as unknown as Record<string, unknown>;
     expect(locked.dependencies).toEqual(manifest.dependencies);
@@ -55,7 +55,7 @@ describe("production dependencies", () => {
   });
 });
 
-test("the lock file names the packages of every platform, so that npm ci takes it on each", () => {
+test("the lock file lists the packages of every platform, so npm ci works on each", () => {
   const locked = new Set(Object.keys(lock.packages).map((path) => path.replace(/^.*node_modules\//, "")));
   const optional = Object.entries(lock.packages).flatMap(([path, entry]) =>
     Object.keys(entry.optionalDependencies ?? {}).map((name) => ({ path, name })),
@@ -65,7 +65,7 @@ test("the lock file names the packages of every platform, so that npm ci takes i
   expect(optional.filter(({ name }) => !locked.has(name)).map(({ path, name }) => `${path} asks for ${name}`)).toEqual([]);
 });
 
-test("the tests run on each line of Node that the package allows", () => {
+test("the tests run on every supported line of Node", () => {
   const { engines, devDependencies } = JSON.parse(read("package.json")) as {
     readonly engines: { readonly node: string };
     readonly devDependencies: Readonly<Record<string, string>>;

@@ -10,7 +10,7 @@ import { read, root, sources } from "./sources.ts";
 const documents = () => sources("*.md", "{core,plugins,transforms,examples,bench}/**/*.md");
 
 describe("documents", () => {
-  test("core/ERRORS.md is the error table: after a change, write it with `vitest run test/house -u`", async () => {
+  test("core/ERRORS.md is the error table; update it with `vitest run test/house -u`", async () => {
     const cell = (text: string) =>
       text
         .replaceAll("{command}", "service")
@@ -30,7 +30,7 @@ describe("documents", () => {
     await expect(page).toMatchFileSnapshot(join(root, "core", "ERRORS.md"));
   });
 
-  test("the hook table in ARCHITECTURE.md has one row for each hook, in path order, with its deadline", () => {
+  test("the hook table in ARCHITECTURE.md has one row per hook, in path order, with its deadline", () => {
     const rows = [...read("ARCHITECTURE.md").matchAll(/^\| `([a-z]+)\([^)]*\)` \|.*\| (\d+) s \|$/gm)].map((match) => [
       match[1],
       Number(match[2]) * 1_000,
@@ -38,33 +38,33 @@ describe("documents", () => {
     expect(rows).toEqual(hookNames.map((name) => [name, hookDeadlines[name]]));
   });
 
-  test("the table of deadlines in core/host/README.md has one row for each call into a plugin", () => {
+  test("the table of deadlines in core/host/README.md has one row per call into a plugin", () => {
     const [, section = ""] = read("core/host/README.md").split("\n## Deadlines and faults\n");
     const rows = [...section.matchAll(/^\| `(\w+)`[^|]*\| (\d+) s \|/gm)].map((match) => [match[1], Number(match[2]) * 1_000]);
     expect(Object.fromEntries(rows)).toEqual(pluginDeadlines);
   });
 
-  test("README.md says what this is on the first screen, and has 120 lines at most", () => {
+  test("README.md explains the product on the first screen and has at most 120 lines", () => {
     const page = read("README.md");
     const [first = ""] = page.split("\n## ");
     expect(page.trimEnd().split("\n").length).toBeLessThanOrEqual(120);
     for (const name of ["Telegram", "webhook", "Ollama", "OpenAI", "Anthropic"]) expect(first).toContain(name);
   });
 
-  test("README.md has the parts that a new user looks for, the first of them with the two commands", () => {
+  test("README.md has the sections that a new user needs, and the first contains the two commands", () => {
     const [, ...parts] = read("README.md").split("\n## ");
     const titles = parts.map((part) => part.split("\n")[0]);
     expect(titles).toEqual(["Try it", "Install", "From the demo to your own bot", "Where to go on"]);
     expect(parts[0]).toMatch(/```sh\nnpm start[^\n]*\nnpm test[^\n]*\n```/);
   });
 
-  test("the pictures of README.md are there, and small", () => {
+  test("the pictures in README.md exist and are small", () => {
     const pictures = [...read("README.md").matchAll(/!\[[^\]]+\]\(([^)]+)\)/g)].map(([, file = ""]) => file);
     expect(pictures).toHaveLength(2);
     for (const file of pictures) expect(statSync(join(root, file)).size).toBeLessThan(60_000);
   });
 
-  test("every relative link leads to a file, and every anchor to a heading", () => {
+  test("every relative link points to a file, and every anchor to a heading", () => {
     const slug = (heading: string) =>
       heading
         .toLowerCase()
@@ -82,7 +82,7 @@ describe("documents", () => {
     expect(dead).toEqual([]);
   });
 
-  test("a page of the package leads only to files of the package, which has no TypeScript of core", () => {
+  test("a page in the package links only to files in the package, which contains no TypeScript of core", () => {
     const shipped = /^(?:(?:plugins|transforms|examples)\/.*|core\/.*\.md|[\w-]+\.md|LICENSE)$/;
     const dead = documents()
       .filter((path) => shipped.test(path))

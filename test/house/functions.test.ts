@@ -42,7 +42,7 @@ test(`a function has at most ${mostLines} lines`, () => {
   expect(toSplit.filter((path) => !long.some((one) => one.path === path))).toEqual([]);
 });
 
-test("a longer function is found, whatever its form", () => {
+test("a function over the limit is found in any form", () => {
   const body = "\n".repeat(mostLines - 1);
   const forms = ["function one() {#}", "const two = async () => {#};", "const three = { four() {#} };", "class Five { get six() {#} }"];
   for (const form of forms) {

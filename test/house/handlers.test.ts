@@ -10,7 +10,7 @@ import { read, root, sources } from "./sources.ts";
 const files = sources("{core,plugins}/**/*.ts").filter((path) => !/^core\/(?:listeners|transforms\/guest)\//.test(path));
 const found = files.map((path) => ({ path, ...handlersIn(path, read(path)) }));
 
-test("no handler is attached beside the guarded helper", () => {
+test("every handler uses the guarded helper", () => {
   expect(found.flatMap(({ path, bare }) => bare.map((line) => `${path}:${line}`))).toEqual([]);
 });
 
@@ -22,16 +22,16 @@ test.each([
   'port.addEventListener("message", hear);',
   "port.onmessage = hear;",
   "const server = createServer(options, (request, response) => take(request, response));",
-])("one that is would be found: %s", (code) => {
+])("an unguarded handler is detected: %s", (code) => {
   expect(handlersIn("form.ts", `const a = 1;\n${code}\n`).bare).toEqual([expect.stringMatching(/^2: /)]);
 });
 
-test("what this process does itself is none", () => {
+test("handlers of events from this process itself are exempt", () => {
   const code = 'signal.addEventListener("abort", end); process.on("SIGTERM", stop); const server = createServer(); map.on("x");';
   expect(handlersIn("form.ts", code).bare).toEqual([]);
 });
 
-test("each handler is in the table, with the test that feeds it", () => {
+test("the table lists every handler with the test that covers it", () => {
   const list = Object.fromEntries(found.filter(({ guarded }) => guarded.length > 0).map(({ path, guarded }) => [path, guarded.join(" ")]));
   const table = Object.fromEntries(Object.entries(handlerTests).map(([path, { events }]) => [path, events]));
   expect(table).toEqual(list);
@@ -42,7 +42,7 @@ test("each handler is in the table, with the test that feeds it", () => {
 /** Events that carry what the source chose. The others say that something happened, or what this process found out. */
 const carrying: ReadonlySet<string> = new Set(["data", "message", "note", "notification", "request", "exists", "response"]);
 
-test("where an event carries what its source chose, its test feeds all kinds of junk, and a burst", () => {
+test("a test of an event with external content feeds it junk of every type and a burst", () => {
   const rows = Object.entries(handlerTests).filter(([, { events }]) => events.split(" ").some((event) => carrying.has(event)));
   expect(rows.length).toBeGreaterThan(15);
   /** By itself, or by the program that it starts. */

@@ -39,7 +39,7 @@ const house = (): Promise<ICruiseResult> => {
 const patterns = (value: Pattern | undefined) => (value === undefined ? [] : [value].flat());
 
 describe("import rules", () => {
-  test("the cruiser reads TypeScript: types, re-exports and dynamic imports count", async () => {
+  test("the import checker understands TypeScript types, re-exports and dynamic imports", async () => {
     const directory = mkdtempSync(join(tmpdir(), "house-"));
     try {
       mkdirSync(join(directory, "core"));
@@ -63,7 +63,7 @@ describe("import rules", () => {
     }
   });
 
-  test("each rule still matches files, so that a moved folder cannot switch one off", async () => {
+  test("each rule still matches files, so a moved directory cannot disable it", async () => {
     const { modules } = await house();
     const files = modules.map((module) => module.source);
     const targets = new Set([...files, ...modules.flatMap((module) => module.dependencies.map((dependency) => dependency.resolved))]);
@@ -80,7 +80,7 @@ describe("import rules", () => {
     expect(idle).toEqual([]);
   });
 
-  test("each rule fires on a file that breaks it", async () => {
+  test("each rule reports a file that breaks it", async () => {
     const directory = mkdtempSync(join(tmpdir(), "house-"));
     const write = (path: string, text = "export {};\n") => {
       mkdirSync(dirname(join(directory, path)), { recursive: true });
@@ -140,7 +140,7 @@ describe("import rules", () => {
     }
   });
 
-  test("rooms, floors and arrows of core stay few enough to be walked", async () => {
+  test("the rooms, layers and dependencies of core stay few enough to follow", async () => {
     const { modules } = await house();
     const roomOf = (file: string) => /^core\/([^/.]+)/.exec(file)?.[1];
     const below = new Map<string, Set<string>>();
@@ -163,7 +163,7 @@ describe("import rules", () => {
     expect(arrows).toBeLessThanOrEqual(140);
   });
 
-  test("the house keeps its rules", async () => {
+  test("the repository follows its rules", async () => {
     const { summary } = await house();
     expect(summary.violations.map((violation) => `${violation.rule.name}: ${violation.from}`)).toEqual([]);
   });

@@ -42,7 +42,7 @@ const topLevel = [
 const code = () => sources("{core,plugins,transforms,examples,bench,test,.ci}/**/*.{ts,mts,mjs,cjs,js,css,html}");
 
 describe("layout", () => {
-  test("the top level holds only what the house and its tools need", () => {
+  test("the top level contains only what the product and its tools need", () => {
     const tracked = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard"], { cwd: root, encoding: "utf8" });
     const names = new Set(
       tracked
@@ -58,24 +58,24 @@ describe("layout", () => {
     expect(odd).toEqual([]);
   });
 
-  test("no file is called utils, helpers or common", () => {
+  test("no file is named utils, helpers or common", () => {
     const vague = code().filter((path) => /^(utils?|helpers?|common|misc)$/.test(basename(path, extname(path))));
     expect(vague).toEqual([]);
   });
 
-  test("a file of more than 300 lines has a reason", () => {
+  test("a file of more than 300 lines has a documented reason", () => {
     const long = sources("{core,plugins,transforms,examples}/**/*.ts").filter((path) => read(path).split("\n").length > 301);
     expect(long.filter((path) => longFiles[path] === undefined)).toEqual([]);
     expect(Object.keys(longFiles).filter((path) => !long.includes(path))).toEqual([]);
   });
 
-  test("a folder has at most 25 files, so that it can be taken in at a glance", () => {
+  test("a directory has at most 25 files, so it can be read at a glance", () => {
     const folders = Map.groupBy(sources("{core,plugins}/**/*.ts"), (path) => dirname(path));
     const crowded = [...folders].filter(([, files]) => files.length > 25).map(([folder, files]) => `${folder}: ${files.length}`);
     expect(crowded).toEqual([]);
   });
 
-  test("nothing is left marked as unfinished, skipped or focused", () => {
+  test("no test or comment is left unfinished, skipped or focused", () => {
     const marks = new RegExp(`\\b(${["TO", "FIX"].map((half) => `${half}${half === "TO" ? "DO" : "ME"}`).join("|")}|XXX|HACK)\\b`);
     const skipped = new RegExp(`\\b(?:test|it|describe)\\.(${["skip", "only", "todo"].join("|")})\\b`);
     const left = code().flatMap((path) => [
@@ -85,14 +85,14 @@ describe("layout", () => {
     expect(left.filter((line) => !line.startsWith("test/house/layout.test.ts"))).toEqual([]);
   });
 
-  test("no module makes an `Intl` object when it is loaded: the data of one takes up to 8 MB, and most gateways never need it", () => {
+  test("no module creates an `Intl` object when it loads, since its data can take up to 8 MB", () => {
     const made = sources("{core,plugins,transforms}/**/*.ts").flatMap((path) =>
       linesMatching(path, withoutComments(read(path)), /^(?:export )?(?:const|let) .*new Intl\./),
     );
     expect(made).toEqual([]);
   });
 
-  test("the clock and chance are handed in, not read", () => {
+  test("time and randomness are injected rather than read directly", () => {
     const found = sources("{core,plugins,transforms,bench,test}/**/*.ts")
       .filter((path) => !composition.some((place) => place.test(path)))
       .flatMap((path) => linesMatching(path, withoutComments(read(path)), /\b(?:Date\.now|Math\.random)\(|\bnew Date\(\)/));

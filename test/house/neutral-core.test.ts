@@ -15,7 +15,7 @@ const named: Readonly<Record<string, string>> = {
   "core/config/schema/hook-senders.ts": "the signature schemes of senders, as values that users write",
 };
 
-test("core names no channel and no provider outside its data", () => {
+test("core names no channel or provider outside its data", () => {
   const found = sources("core/**/*.ts")
     .filter((path) => named[path] === undefined)
     .flatMap((path) => linesMatching(path, withoutComments(read(path)), names));
@@ -46,6 +46,6 @@ test("core knows nothing of what the bundled plugins do: not in names, texts or 
 /** Words of one platform, which a channel of another would have to learn. */
 const ofOnePlatform = /callback_data|inline_keyboard|parse_mode|forum|video.?note|numeric|chat_id|message_thread/i;
 
-test("the contract for plugins and channels has the words of no single platform", () => {
+test("the contract for plugins and channels uses no terms of a single platform", () => {
   expect(linesMatching("core/sdk/SURFACE.md", read("core/sdk/SURFACE.md"), ofOnePlatform)).toEqual([]);
 });

@@ -16,12 +16,12 @@ describe.each(folders)("%s", (folder, transport) => {
       await expect(text).toMatchFileSnapshot(join(root, folder, path));
   });
 
-  test("throws only codes that the gateway explains", () => {
+  test("throws only codes that the gateway documents", () => {
     const thrown = templateFiles("channel", "acme-chat", transport).flatMap(({ text }) => [...text.matchAll(/new ChannelError\("(\w+)"/g)]);
     expect(thrown.map(([, code = ""]) => code).filter((code) => findCode(code) === undefined)).toEqual([]);
   });
 
-  test("has no other files", () => {
+  test("contains no other files", () => {
     const listed = execFileSync("git", ["ls-files", "--cached", "--others", "--exclude-standard", folder], { cwd: root, encoding: "utf8" });
     const written = templateFiles("channel", "acme-chat", transport).map(({ path }) => `${folder}/${path}`);
     expect(listed.trim().split("\n").sort()).toEqual(written.sort());

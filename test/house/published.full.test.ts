@@ -109,13 +109,13 @@ if (!isOld) console.warn(`left out: ${hostNode} is no older Node`);
 describe.concurrent("the published package", () => {
   const main = () => join(directory, "dist", "core", "cli", "main.js");
 
-  test("holds what package.json promises", () => {
+  test("contains what package.json declares", () => {
     expect(existsSync(join(directory, "dist", "core", "sdk", "index.d.ts"))).toBe(true);
     const pages = sources("plugins/**/*.{html,css,js,svg}");
     expect(pages.filter((path) => !existsSync(join(directory, "dist", path)))).toEqual([]);
   });
 
-  test("loads the schema library as one file, with its licence", () => {
+  test("loads the schema library as one file with its license", () => {
     const dist = join(directory, "dist");
     const code = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".js"));
     const asks = (path: string, wanted: RegExp) => wanted.test(readFileSync(join(dist, path), "utf8"));
@@ -124,7 +124,7 @@ describe.concurrent("the published package", () => {
     expect(readFileSync(join(dist, "libraries", "typebox.js"), "utf8")).toMatch(/^\/\*\ntypebox\n[\s\S]*Permission is hereby granted/);
   });
 
-  test("contains the program in few files, and each of them finds the files that it imports", () => {
+  test("contains the program in few files, all of whose imports resolve", () => {
     const dist = join(directory, "dist");
     const code = readdirSync(dist, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".js"));
     const missing = code.flatMap((path) =>
@@ -138,7 +138,7 @@ describe.concurrent("the published package", () => {
     expect(readFileSync(join(dist, "core", "state", "sqlite", "writer.js"), "utf8")).not.toMatch(/^import .*"\./m);
   });
 
-  test("starts without TypeScript: all bundled plugins are up, and the page is served", async () => {
+  test("starts without TypeScript, with all bundled plugins running and the page served", async () => {
     const home = temporaryHome();
     const dev = start(["dev", "--port", "0", "--page-port", "0"], { home, main: main() });
     const said = await dev.until(/Page +\S+[\s\S]*Ctrl\+C/);
@@ -151,7 +151,7 @@ describe.concurrent("the published package", () => {
     expect((await dev.finished).code).toBe(0);
   }, 30_000);
 
-  test("installed from its tarball, by the README alone: from the configuration to the first answer of a model in two minutes", async () => {
+  test("installed from its tarball as in the README, goes from configuration to a model's answer in two minutes", async () => {
     const path = searchPath();
     const began = performance.now();
     const home = temporaryHome();
@@ -192,7 +192,7 @@ describe.concurrent("the published package", () => {
     expect((await gateway.finished).code).toBe(0);
   }, 150_000);
 
-  test("a plugin of each kind, created by the packed command, installs beside it from its tarball, and passes its tests", async () => {
+  test("lets a generated plugin of each type install from its tarball and pass its tests", async () => {
     const home = mkdtempSync(join(root, "node_modules", ".cache", "author-"));
     onTestFinished(() => rmSync(home, { recursive: true, force: true }));
     const options = { cwd: home, env: { PATH: searchPath(), HOME: home, NO_COLOR: "1", ...inherited } };
@@ -222,7 +222,7 @@ describe.concurrent("the published package", () => {
     );
   }, 120_000);
 
-  test.runIf(isOld)("tells an older Node in one sentence what it needs, and how to start with a newer one", () => {
+  test.runIf(isOld)("explains on an older Node, in one sentence, what it requires and how to start with a newer one", () => {
     const said = (program: string, ...args: readonly string[]) => {
       const { status, stdout, stderr } = spawnSync(hostNode, [program, ...args], { encoding: "utf8", env: {} });
       expect([status, stdout]).toEqual([1, ""]);

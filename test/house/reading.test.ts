@@ -34,7 +34,7 @@ function found(path: string, text: string): readonly string[] {
   ];
 }
 
-test("the rule finds what it forbids", () => {
+test("the rule detects what it forbids", () => {
   for (const line of [
     "const answer = await fetch(url);",
     "return fetch(url, init);",

@@ -36,7 +36,7 @@ const known = new Map(
 );
 
 describe("the statements of the specification", () => {
-  test("each has four cells, of which only the case may be empty", () => {
+  test("each has four cells, and only the case can be empty", () => {
     const broken = lines.filter(({ line }) => cellsOf(line).length !== 4).map(({ at }) => at);
     const empty = rows.filter((row) => row.statement === "" || row.file === "" || row.title === "").map(({ at }) => at);
     expect([...broken, ...empty]).toEqual([]);
@@ -53,17 +53,17 @@ describe("the statements of the specification", () => {
     expect([...seen.values()].filter((same) => same.length > 1).map((same) => same.map(({ at }) => at))).toEqual([]);
   });
 
-  test("each names a test that exists, by its whole title", () => {
+  test("each names an existing test by its full title", () => {
     const missing = rows.filter(({ file, title }) => known.get(file)?.includes(title) !== true);
     expect(missing.map(({ at, file, title }) => `${at}: ${file}: ${title}`)).toEqual([]);
   });
 
-  test("a case is one that the file contains", () => {
+  test("each case occurs in its file", () => {
     const absent = rows.filter(({ file, example }) => example !== "" && known.has(file) && !read(file).includes(example));
     expect(absent.map(({ at, example }) => `${at}: ${example}`)).toEqual([]);
   });
 
-  test("the titles of a file are read with their groups", () => {
+  test("titles in a file are read together with their groups", () => {
     expect(titlesOf("test/house/statements.test.ts")).toContain("the statements of the specification > none is listed twice");
   });
 });

@@ -31,7 +31,7 @@ function inner(): readonly Declared[] {
 }
 
 describe("the public contract", () => {
-  test("core/sdk/SURFACE.md is what the doors export: after a change, write it with `vitest run test/house -u`", async () => {
+  test("core/sdk/SURFACE.md matches the exported API; update it with `vitest run test/house -u`", async () => {
     const block = (declared: Declared | undefined, name: string) => [
       "```ts",
       declared === undefined ? `// ${name}: from TypeBox` : signature(declared),
@@ -55,7 +55,7 @@ describe("the public contract", () => {
     await expect(page).toMatchFileSnapshot(join(root, "core", "sdk", "SURFACE.md"));
   });
 
-  test("the doors stay small: at most 40 names for plugins", () => {
+  test("the API stays small, with at most 40 names for plugins", () => {
     expect(exportsOf(doors["service-gateway/sdk"]).length).toBeLessThanOrEqual(40);
   });
 

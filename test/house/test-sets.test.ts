@@ -18,26 +18,26 @@ const directoriesIn = (path: string) =>
     .filter((entry) => entry.isDirectory())
     .map(({ name }) => `${path}/${name}`);
 
-test("a room with long tests has plain ones", () => {
+test("a module with long tests also has plain ones", () => {
   const rooms = Map.groupBy(sources("test/**/*.test.ts"), roomOf);
   expect(rooms.size).toBeGreaterThan(30);
   const without = [...rooms].filter(([, files]) => files.some(isLong) && files.every(isLong)).map(([room]) => room);
   expect(without).toEqual([]);
 });
 
-test("each room and each plugin has its folder of tests", () => {
+test("each module and each plugin has its own test directory", () => {
   const rooms = [...directoriesIn("core"), ...directoriesIn("plugins")];
   expect(rooms.length).toBeGreaterThan(30);
   expect(rooms.filter((room) => !existsSync(join(root, "test", room)))).toEqual([]);
 });
 
-test("each folder of tests below test/core and test/plugins is that of a room or a plugin", () => {
+test("each directory in test/core and test/plugins belongs to a module or a plugin", () => {
   const folders = [...directoriesIn("test/core"), ...directoriesIn("test/plugins")];
   expect(folders.filter((folder) => !existsSync(join(root, folder.slice("test/".length))))).toEqual([]);
   expect(sources("test/{core,plugins}/*.test.ts")).toEqual([]);
 });
 
-test("npm test runs the plain tests, and npm run test:all every file", () => {
+test("npm test runs the plain tests, and npm run test:all runs every file", () => {
   const { scripts } = JSON.parse(read("package.json")) as { readonly scripts: Readonly<Record<string, string>> };
   expect(scripts.test).toBe("vitest run --project plain");
   expect(scripts["test:all"]).toBe("vitest run");

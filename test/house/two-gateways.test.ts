@@ -61,7 +61,7 @@ async function countIn({ directory }: Running): Promise<unknown> {
   }
 }
 
-test("two gateways in one process share nothing: tokens, hooks, state, log, and the end of one is not the other's", async () => {
+test("two gateways in one process share no tokens, hooks, state or log, and one can close without the other", async () => {
   const { plugin, seen } = counter();
   const one = await run("token-of-one", plugin);
   const two = await run("token-of-two", plugin);
@@ -94,7 +94,7 @@ const timersOfTheProcess = "core/testkit/host/played-clock.ts";
 /** These modules exist once in each engine of a transform, and end with it. */
 const engine = /^core\/transforms\/guest\//;
 
-test("no module keeps state of its own: nothing at the top of a file changes", () => {
+test("no module keeps state at its top level", () => {
   // A table that is filled once and a pattern that is compiled once do not change; a `let`, a map that grows and a counter do.
   const growing = /^(?:export )?(?:let |var |const \w+(?::[^=]+)? = new (?:Map|Set|WeakMap|WeakSet)(?:<[^>]*>+)?\(\))/;
   const found = sources("{core,plugins}/**/*.ts")

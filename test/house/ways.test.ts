@@ -27,7 +27,7 @@ function waysOf(text: string): ReadonlyMap<string, readonly string[]> {
   return new Map(parts.flatMap((name, index) => (index % 2 === 0 ? [[name, filesOf(lines(parts[index + 1] ?? "").join("\n"))]] : [])));
 }
 
-test("each way of ARCHITECTURE.md leads through files that exist, and visits none of them twice", () => {
+test("each path in ARCHITECTURE.md leads through existing files and visits none twice", () => {
   const ways = waysOf(read("ARCHITECTURE.md"));
   expect([...ways.keys()]).toEqual(["A webhook", "A chat update", "A reply"]);
   for (const [name, files] of ways) {
@@ -36,6 +36,6 @@ test("each way of ARCHITECTURE.md leads through files that exist, and visits non
   }
 });
 
-test("a webhook passes 22 files at most", () => {
+test("a webhook passes through at most 22 files", () => {
   expect(waysOf(read("ARCHITECTURE.md")).get("A webhook")?.length).toBeLessThanOrEqual(22);
 });

@@ -27,8 +27,8 @@ const lineComments = (path: string, text: string): readonly string[] =>
 /** SQL is read by the database only. */
 const isQuery = (text: string) => /\b(?:SELECT|INSERT|UPDATE|DELETE|CREATE)\b/.test(text);
 
-describe("words", () => {
-  test("no text that people or models read has the worst patterns", () => {
+describe("wording", () => {
+  test("texts for people and models avoid the worst patterns", () => {
     const files = sources("core/**/*.ts", "plugins/**/*.ts", "transforms/*.ts").filter((path) => !path.startsWith("core/testkit/store/"));
     const found = files
       .filter((path) => allowed[path] === undefined)
@@ -40,7 +40,7 @@ describe("words", () => {
     expect(found).toEqual([]);
   });
 
-  test("no doc comment has them either", () => {
+  test("doc comments avoid the worst patterns", () => {
     const files = sources("{core,plugins,transforms}/**/*.ts").filter((path) => allowed[path] === undefined);
     const found = files.flatMap((path) =>
       [...read(path).matchAll(/\/\*\*[\s\S]*?\*\//g)]
@@ -50,17 +50,17 @@ describe("words", () => {
     expect(found).toEqual([]);
   });
 
-  test("no line comment has them, including those of the benchmarks", () => {
+  test("line comments avoid the worst patterns, including those of the benchmarks", () => {
     const files = sources("{core,plugins,transforms,bench}/**/*.ts").filter((path) => allowed[path] === undefined);
     expect(files.flatMap((path) => lineComments(path, read(path)).filter((comment) => patterns.test(comment)))).toEqual([]);
   });
 
-  test("no page has them", () => {
+  test("pages avoid the worst patterns", () => {
     const pages = sources("*.md", "{core,plugins,transforms,examples}/**/*.md").filter((path) => !/CHANGELOG|SURFACE/.test(path));
     expect(pages.flatMap((path) => linesMatching(path, read(path), patterns))).toEqual([]);
   });
 
-  test("at most a tenth of the sentences, on pages and in doc comments, has more than 25 words", () => {
+  test("at most a tenth of the sentences in pages and doc comments have more than 25 words", () => {
     const { all, long } = sentences();
     expect(all.length).toBeGreaterThan(5_000);
     for (const ending of [".md", ".ts"]) {
@@ -69,7 +69,7 @@ describe("words", () => {
     }
   });
 
-  test("each word of the glossary is one that the code uses", () => {
+  test("every glossary term is used in the code", () => {
     const [glossary = ""] = read("core/contract/types.ts").split("*/");
     const words = [...glossary.matchAll(/\*([a-z ]+)\*/g)].map(([, word = ""]) => word);
     expect(words).toEqual(expect.arrayContaining(["event", "unit", "lane", "station", "hook point", "webhook", "trace", "code"]));
@@ -80,7 +80,7 @@ describe("words", () => {
     expect(unused).toEqual([]);
   });
 
-  test("no two functions of core that create something have one name", () => {
+  test("no two factory functions of core have the same name", () => {
     const code = sources("core/**/*.ts")
       .map((path) => read(path))
       .join("\n");
@@ -89,7 +89,7 @@ describe("words", () => {
     expect(twice).toEqual([]);
   });
 
-  test("the rule sees a text that breaks it", () => {
+  test("the check detects a text that breaks the rule", () => {
     expect(shownTexts('const x = "nobody waits"; // "nobody reads"').filter((text) => patterns.test(text))).toEqual(["nobody waits"]);
     expect(lineComments("a.ts", 'get("http://x"); // nobody waits').filter((text) => patterns.test(text))).toEqual([
       "a.ts:1: nobody waits",

@@ -59,19 +59,19 @@ function fromGithub(name: string) {
   return post("github", context?.payload, { ...context?.headers, "x-hub-signature-256": signature, "x-github-delivery": name });
 }
 
-describe("a gateway with ready-made transforms", () => {
-  test("a signed delivery of GitHub is told to people as it is", async () => {
+describe("a gateway with the bundled transforms", () => {
+  test("delivers the message for a signed GitHub delivery unchanged", async () => {
     const answer = await fromGithub("a pull request is merged");
     expect(answer.status).toBe(202);
     await host.settled(((await answer.json()) as { readonly eventId: string }).eventId);
     expect(host).toHaveDelivered("octocat merged pull request [#42 Add", { chat: "42" });
   });
 
-  test("what is noise is accepted, and nothing runs", async () => {
+  test("accepts irrelevant deliveries without running anything", async () => {
     expect((await fromGithub("a bot on its own branch")).status).toBe(204);
   });
 
-  test("alerts with the hook token wake the agent", async () => {
+  test("wakes the agent for an alert with the hook token", async () => {
     const context = samplesOf("alerts").find(({ name }) => name === "Alertmanager, one alert")?.context;
     const answer = await post("alerts", context?.payload, { authorization: "Bearer the-token-of-the-hooks-0123" });
     expect([answer.status, ((await answer.json()) as { readonly mode: string }).mode]).toEqual([200, "next-heartbeat"]);

@@ -16,7 +16,7 @@ const recorded = (definitions as unknown as readonly Recorded[]).flatMap(({ name
 const from = (name: string, payload: unknown) => delivery(payload, { "x-github-event": name });
 
 describe("github", () => {
-  test("every recorded delivery gives a message, or nothing with a reason", async () => {
+  test("every recorded delivery produces a message, or nothing with a reason", async () => {
     expect(recorded).toHaveLength(329);
     const numbers = new Map<string, number>();
     const pages = recorded.map(({ name, payload }) => {
@@ -31,10 +31,10 @@ describe("github", () => {
     await expect(pages.join("\n")).toMatchFileSnapshot(join(root, "test/fixtures/transforms/github.md"));
   });
 
-  test("what the recordings lack: builds that fail, merges, bots, force pushes, forms", () =>
+  test("cases without a recording produce the expected message: failed builds, merges, bots, force pushes, forms", () =>
     matchesPage(github, "github-cases", samplesOf("github-cases")));
 
-  test("fields that are missing or of another type never throw, and a message stays bounded", () => {
+  test("missing fields and fields of another type never throw, and the message stays bounded", () => {
     survivesMutations(github, [
       ...recorded.map(({ name, payload }) => from(name, payload)),
       ...samplesOf("github-cases").map(({ context }) => context),

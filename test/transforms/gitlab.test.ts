@@ -5,9 +5,9 @@ import { matchesPage, samplesOf, survivesMutations } from "./deliveries.ts";
 const samples = samplesOf("gitlab");
 
 describe("gitlab", () => {
-  test("every delivery of a documented shape is told as the page shows", () => matchesPage(gitlab, "gitlab", samples));
+  test("every documented delivery produces the message on the page", () => matchesPage(gitlab, "gitlab", samples));
 
-  test("fields that are missing or of another type never throw, and a message stays bounded", () => {
+  test("missing fields and fields of another type never throw, and the message stays bounded", () => {
     survivesMutations(
       gitlab,
       samples.map(({ context }) => context),

@@ -49,8 +49,8 @@ const visible = (text: string) =>
     .toWellFormed()
     .trim();
 
-describe("Markdown around texts from outside", () => {
-  test("a value is shown as it is, and is no markup", () => {
+describe("Markdown around external text", () => {
+  test("a value is shown literally and is never markup", () => {
     fc.assert(
       fc.property(nasty, (text) => {
         const { shown, marks } = read(plain(text, 1_000));
@@ -61,7 +61,7 @@ describe("Markdown around texts from outside", () => {
     );
   });
 
-  test("a quote is one quote of plain lines", () => {
+  test("a quote stays a single quote of plain lines", () => {
     fc.assert(
       fc.property(nasty, (text) => {
         const { marks } = read(quote(text));
@@ -72,7 +72,7 @@ describe("Markdown around texts from outside", () => {
     );
   });
 
-  test("a link is one link to the address that was given, whatever its text and address hold", () => {
+  test("a link is one link to the given address, for any text and address", () => {
     fc.assert(
       fc.property(nasty, nasty, (text, path) => {
         const made = `before ${link(plain(text) || "x", `https://site.example/${path.replace(/[\s\p{C}]/gu, "")}`)} after`;
@@ -84,7 +84,7 @@ describe("Markdown around texts from outside", () => {
     );
   });
 
-  test("code is one piece of code, and bold type one piece of bold type", () => {
+  test("code stays a single piece of code, and bold type a single piece of bold type", () => {
     fc.assert(
       fc.property(nasty, (text) => {
         if (visible(text) === "") return;
@@ -95,12 +95,12 @@ describe("Markdown around texts from outside", () => {
     );
   });
 
-  test("nobody is mentioned, and an address of mail stays one", () => {
+  test("mentions are disabled, and a mail address stays intact", () => {
     expect(plain("cc @octo, @everyone and me@example.com")).toBe("cc @\u200Bocto, @\u200Beveryone and me@example.com");
     expect(plain("x@everyone")).toBe("x@\u200Beveryone");
   });
 
-  test("only addresses of the web become links", () => {
+  test("only web addresses become links", () => {
     for (const address of [
       "javascript:alert(1)",
       "data:text/html,x",
@@ -117,24 +117,24 @@ describe("Markdown around texts from outside", () => {
     expect(link("x", "https://a.example/(b)?c=<d>")).toBe("[x](https://a.example/%28b%29?c=%3cd%3e)");
   });
 
-  test("names with underscores and numbers stay legible", () => {
+  test("names with underscores and numbers stay readable", () => {
     expect(plain("fix snake_case in v1.2 (#12) + more")).toBe("fix snake_case in v1.2 (#12) + more");
     expect(plain("__init__ and _x_")).toBe("\\_\\_init\\_\\_ and \\_x\\_");
   });
 
-  test("a quote leaves comments of templates out and shows the beginning", () => {
+  test("a quote omits template comments and shows the beginning", () => {
     expect(quote("<!-- describe\nyour change -->\r\nFirst\n\n\nSecond")).toBe("> First\n>\n> Second");
     expect(quote("1\n2\n3\n4", { lines: 2 })).toBe("> 1\n> 2\n> …");
     expect(quote("a".repeat(20), { max: 10 })).toBe(`> ${"a".repeat(9)}…`);
   });
 
-  test("what does not fit is left out by whole blocks, and counted in lists", () => {
+  test("text over the limit is omitted in whole blocks, and list items are counted", () => {
     const { message } = say({ blocks: ["first", "x".repeat(messageLimit - 10), "last"] });
     expect(message).toBe(`first\n\n${"x".repeat(messageLimit - 10)}`);
     expect(items(["a", "b", "c"], { max: 2, total: 10 })).toBe("- a\n- b\n- and 8 more");
   });
 
-  test("a text of a megabyte costs no time", async () => {
+  test("a text of a megabyte is handled quickly", async () => {
     const all = () => {
       for (const part of ["_a", "<!-- ", "@", "&", " \n", "`"]) {
         const text = part.repeat(1_000_000 / part.length);

@@ -45,10 +45,10 @@ afterAll(async () => {
 
 const run = (module: string, context: unknown) => transforms.run({ module, context: context as TransformContext });
 
-describe("ready-made transforms in the sandbox", () => {
+describe("bundled transforms in the sandbox", () => {
   const names = readyMade.filter((name) => name !== "message.ts").map((name) => basename(name, ".ts"));
 
-  test.each(names)("%s says there what it says here", async (name) => {
+  test.each(names)("%s produces the same result in the sandbox as outside", async (name) => {
     const { default: transform } = (await import(`../../transforms/${name}.ts`)) as { readonly default: Transform };
     // Their types stand by themselves, so that a copy needs nothing installed; they are those of the door.
     expect(defineTransform<unknown>(transform)).toBe(transform);
@@ -57,12 +57,12 @@ describe("ready-made transforms in the sandbox", () => {
     }
   });
 
-  test("the page names each of them", () => {
+  test("the page names every bundled transform", () => {
     const rows = [...readme.matchAll(/^\| `([\w-]+)\.ts` +\|/gm)].map(([, name]) => name);
     expect(rows.toSorted()).toEqual(names.toSorted());
   });
 
-  test("why nothing is said stands in the log", async () => {
+  test("the log says why a transform produced no message", async () => {
     const context = {
       ...(samplesOf("github-cases")[0]?.context as object),
       headers: { "x-github-event": "star" },
@@ -83,11 +83,11 @@ describe("the examples of transforms/README.md", () => {
     now: "2026-03-04T05:06:07.000Z",
   });
 
-  test("there are as many as are run here", () => {
+  test("are all tested here", () => {
     expect(examples.map(({ name }) => name)).toEqual(["build.ts", "our-github.ts"]);
   });
 
-  test("a transform in ten lines: silent while all is well, else a message", async () => {
+  test("include a ten-line transform that is silent while all is well and otherwise sends a message", async () => {
     expect(await run("build.ts", call({ status: "passed" }))).toBeNull();
     expect(await run("build.ts", call({ status: "failed", project: "site", log: "https://ci.example/1" }))).toEqual({
       message: "The build of site failed: https://ci.example/1",
@@ -96,7 +96,7 @@ describe("the examples of transforms/README.md", () => {
     expect(await run("build.ts", call(["other"]))).toBeUndefined();
   });
 
-  test("a transform around a ready-made one changes what it says", async () => {
+  test("include a transform around a bundled one that changes its message", async () => {
     const issue = (login: string) =>
       call(
         { action: "opened", issue: { number: 7, title: "Wish" }, repository: { full_name: "octo/site" }, sender: { login } },

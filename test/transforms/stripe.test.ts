@@ -6,9 +6,9 @@ import { delivery, matchesPage, samplesOf, survivesMutations, told } from "./del
 const samples = samplesOf("stripe");
 
 describe("stripe", () => {
-  test("every delivery of a documented shape is told as the page shows", () => matchesPage(stripe, "stripe", samples));
+  test("every documented delivery produces the message on the page", () => matchesPage(stripe, "stripe", samples));
 
-  test("every event that is named is one of Stripe's", () => {
+  test("every named event is an event of Stripe", () => {
     const known = new Set([...read("node_modules/stripe/esm/resources/Events.d.ts").matchAll(/type: '([\w.]+)'/g)].map(([, name]) => name));
     const tables = /const quiet[\s\S]*?\n\];|const stories[\s\S]*?\n\]\);/g;
     const text = read("transforms/stripe.ts").match(tables)?.join("\n") ?? "";
@@ -41,7 +41,7 @@ describe("stripe", () => {
     for (const [amount, currency, shown] of amounts) expect(money(amount, currency)).toBe(shown);
   });
 
-  test("thin events, which name their object only, are told in one line", () => {
+  test("a thin event, which contains only a reference, produces one line", () => {
     const event = {
       id: "evt_test_65",
       object: "v2.core.event",
@@ -57,7 +57,7 @@ describe("stripe", () => {
     expect(told(stripe, delivery(ofAccount)).said?.message).toBe("**Stripe**: `v2.core.account[requirements].updated`");
   });
 
-  test("fields that are missing or of another type never throw, and a message stays bounded", () => {
+  test("missing fields and fields of another type never throw, and the message stays bounded", () => {
     survivesMutations(
       stripe,
       samples.map(({ context }) => context),

@@ -72,8 +72,8 @@ async function approve(account: string, senderId: string, owner = false): Promis
   expect(await pairing.approve("irc", request?.code ?? "", { owner })).toMatchObject({ ok: true });
 }
 
-describe("a check", () => {
-  test("changes nothing, however often it is asked; the offer makes the code", async () => {
+describe("an access check", () => {
+  test("changes nothing, however often it runs; only the offer creates a pairing code", async () => {
     const gate = gateFor({});
     const inbound = message("hello");
     const visit = new Visit();
@@ -89,7 +89,7 @@ describe("a check", () => {
     expect(visit.get(passedBy)).toBeUndefined();
   });
 
-  test("leaves in the visit what let in", async () => {
+  test("records in the visit which rule let the sender in", async () => {
     const gate = gateFor({ access: { allowFrom: ["42"] } });
     const inbound = message("hello");
     const visit = new Visit();
@@ -97,14 +97,14 @@ describe("a check", () => {
     expect(visit.get(passedBy)).toMatchObject({ code: "sender_allowed", path: "channels.irc.allowFrom" });
   });
 
-  test("names the entry of the file that decided: the account's own, or the root's", async () => {
+  test("names the file entry that decided: the account's own or the root's", async () => {
     const channels = { irc: { dmPolicy: "disabled", accounts: { work: { groupPolicy: "disabled" } } } };
     const gate = gateFor({ access: { dmPolicy: "disabled", groupPolicy: "disabled" }, channels });
     expect(await gate.check(message("hello", { account: "work" }))).toMatchObject({ path: "channels.irc.dmPolicy" });
     expect(await gate.check(inGroup("hello", { account: "work" }))).toMatchObject({ path: "channels.irc.accounts.work.groupPolicy" });
   });
 
-  test("of an account that is gone refuses, and of what no person sent passes", async () => {
+  test("rejects messages of a removed account and accepts input that no person sent", async () => {
     const gate = gateFor({ access: { dmPolicy: "disabled" } });
     expect(await gate.check(message("hello", { account: "gone" }))).toMatchObject({ code: "account_gone" });
     for (const authority of ["hook", "operator"] as const) {
@@ -116,13 +116,13 @@ describe("a check", () => {
   });
 });
 
-describe("an offer", () => {
+describe("a pairing offer", () => {
   const offerTo = async (gate: Gate, inbound: Inbound) => {
     const refused = await gate.check(inbound);
     return refused && (await gate.offer(inbound, refused));
   };
 
-  test("is for messages of people only: a reaction, a press, an edit and a bot get none", async () => {
+  test("is made only for messages from people, not for reactions, button presses, edits or bots", async () => {
     const gate = gateFor({});
     for (const kind of ["reaction", "press", "edit"] as const)
       expect((await offerTo(gate, message("x", { kind })))?.notice).toBeUndefined();
@@ -130,14 +130,14 @@ describe("an offer", () => {
     expect(await pairing.pending("irc")).toEqual([]);
   });
 
-  test("goes back to the thread that was written in, by the account that was written to", async () => {
+  test("is sent to the thread of the message, by the account that received it", async () => {
     const gate = gateFor({});
     const offered = await offerTo(gate, message("x", { account: "work", chat: { id: "42", kind: "direct", thread: "7" } }));
     expect(offered?.notice).toMatch(/pairing approve irc [A-Z2-9]{8} --account work/);
     expect(await pairing.pending("irc", "work")).toMatchObject([{ address: { chat: "42", thread: "7", account: "work" } }]);
   });
 
-  test("is not told to the next one where a hundred have just asked, and the operator reads why", async () => {
+  test("is withheld while a hundred other requests are recent, and the operator reads why", async () => {
     const gate = gateFor({});
     for (let id = 1; id <= 100; id += 1) await offerTo(gate, message("x", { id: String(id), sender: { id: String(id) } }));
     const next = await offerTo(gate, message("x", { id: "next", sender: { id: "next" } }));
@@ -149,7 +149,7 @@ describe("an offer", () => {
     expect(next?.notice).toBeUndefined();
   });
 
-  test("is told once in ten minutes, and again by an event that is run again after a crash", async () => {
+  test("is sent once in ten minutes, and again when its event is rerun after a crash", async () => {
     const gate = gateFor({});
     const first = message("x", { id: "first" });
     expect((await offerTo(gate, first))?.notice).toBeDefined();
@@ -159,17 +159,17 @@ describe("an offer", () => {
   });
 });
 
-describe("who is owner", () => {
+describe("the owners of an account", () => {
   const isOwner = (gate: Gate, id: string, more: Partial<Inbound> = {}) => gate.isOwner(message("x", { sender: { id }, ...more }));
 
-  test("commands.ownerAllowFrom is the whole list, once it is set", async () => {
+  test("are exactly those in commands.ownerAllowFrom once it is set", async () => {
     await approve("default", "9", true);
     const gate = gateFor({ access: { allowFrom: ["7"] }, ownerAllowFrom: ["irc:8"] });
     expect(await Promise.all(["7", "8", "9"].map((id) => isOwner(gate, id)))).toEqual([false, true, false]);
     expect(await isOwner(gateFor({ access: { allowFrom: ["7"] }, ownerAllowFrom: [] }), "7")).toBe(false);
   });
 
-  test("else the explicit ids of allowFrom, and whom pairing made owner of that account", async () => {
+  test("are otherwise the explicit ids in allowFrom and the owners that pairing made for the account", async () => {
     await approve("default", "9");
     await approve("work", "10");
     const gate = gateFor({ access: { allowFrom: ["7", "*"] } });
@@ -178,7 +178,7 @@ describe("who is owner", () => {
     expect(await isOwner(gate, "9", { account: "work" })).toBe(false);
   });
 
-  test("never who writes as a chat, nobody without an id, and no hook", async () => {
+  test("never include anonymous senders, senders without an id, or hooks", async () => {
     const gate = gateFor({ access: { allowFrom: ["7", "*"] }, ownerAllowFrom: ["7", "*"] });
     expect(await gate.isOwner(message("x", { sender: { id: "7", anonymous: true } }))).toBe(false);
     expect(await isOwner(gate, "")).toBe(false);
@@ -191,7 +191,7 @@ describe("a command", () => {
   const check = (gate: Gate, role: "anyone" | "allowed" | "owner", sender: Inbound["sender"]) =>
     gate.checkCommand(message("/keys", { sender }), { name: "keys", role });
 
-  test("for owners is refused to others, with the list that decides", async () => {
+  test("for owners is refused to other senders, naming the list that decides", async () => {
     const gate = gateFor({ access: { allowFrom: ["7"] } });
     expect(await check(gate, "owner", { id: "7" })).toBeUndefined();
     expect(await check(gate, "owner", { id: "8" })).toMatchObject({
@@ -204,7 +204,7 @@ describe("a command", () => {
     expect(await check(gate, "allowed", { id: "8" })).toBeUndefined();
   });
 
-  test("of who writes as a chat is one for anyone, or none", async () => {
+  test("from an anonymous sender runs only if the command is open to anyone", async () => {
     const gate = gateFor({ access: { allowFrom: ["*"] } });
     const anonymous = { id: "-5", anonymous: true } as const;
     expect(await check(gate, "anyone", anonymous)).toBeUndefined();
@@ -213,11 +213,11 @@ describe("a command", () => {
   });
 });
 
-describe("patterns that count as a mention", () => {
+describe("mention patterns", () => {
   const access: AccountAccess = { groupPolicy: "open" };
   const heard = async (setting: Setting, text: string) => (await gateFor({ access, ...setting }).check(inGroup(text))) === undefined;
 
-  test("the agent's own, else those of messages, else its name", async () => {
+  test("come from the agent, else from messages, else from the agent's name", async () => {
     const own = [{ id: "main", name: "Robo", groupChat: { mentionPatterns: ["own"] } }];
     const named = [{ id: "main", name: "Robo" }];
     const titled = [{ id: "main", name: "Robo", identity: { name: "Cat" } }];
@@ -233,7 +233,7 @@ describe("patterns that count as a mention", () => {
     expect(await heard({}, "hey anybody")).toBe(false);
   });
 
-  test("one that does not parse is told once, and the others count", async () => {
+  test("that do not parse are reported once, while the others still apply", async () => {
     const gate = gateFor({ access, mentionPatterns: ["(", "robo"] });
     for (const text of ["robo", "cat", "robo"]) await gate.check(inGroup(text));
     expect(gate.invalid).toEqual(["messages.groupChat.mentionPatterns ("]);

@@ -188,20 +188,20 @@ function* placesOf(): Generator<{ readonly groups: object | undefined; readonly 
 const withoutUndefined = (options: object): Options =>
   Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined));
 
-describe("who may come in, by the table", () => {
-  test("direct chats: policies x lists x senders x ways in", async () => {
+describe("access by the decision table", () => {
+  test("direct chats: policies x lists x senders x kinds of contact", async () => {
     const { count, wrong } = await differences(directCases());
     expect(wrong).toEqual([]);
     expect(count).toBeGreaterThan(10_000);
   });
 
-  test.each(groupPolicies)("groups, policy %s: entries of *, group and topic x lists x senders x ways in", async (groupPolicy) => {
+  test.each(groupPolicies)("groups, policy %s: entries of *, group and topic x lists x senders x kinds of contact", async (groupPolicy) => {
     const { count, wrong } = await differences(groupCases(groupPolicy));
     expect(wrong).toEqual([]);
     expect(count).toBeGreaterThan(50_000);
   });
 
-  test("posts of a channel: as in a group, by nobody who could be on a list", async () => {
+  test("channel posts follow the group rules, and no list can allow their sender", async () => {
     function* cases(): Generator<Case> {
       for (const groupPolicy of groupPolicies)
         for (const groupAllowFrom of lists)
@@ -213,7 +213,7 @@ describe("who may come in, by the table", () => {
     expect((await differences(cases())).wrong).toEqual([]);
   });
 
-  test("anything that an account may say, at random", async () => {
+  test("random account settings agree with the table", async () => {
     const place = {
       enabled: fc.boolean(),
       requireMention: fc.boolean(),

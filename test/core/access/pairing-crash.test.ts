@@ -32,7 +32,7 @@ async function killedBehindTheCode(directory: string, { tellingUnit }: { readonl
 test.each([
   ["the-event", "is told the code after the restart, the same one", true],
   ["an-event-before", "is not told it again within ten minutes, when another event told it", false],
-])("a stranger whose code was made by %s, and who was not told because the process was killed, %s", async (tellingUnit, _rule, isTold) => {
+])("a stranger whose code was made by %s, and whose notice was lost when the process was killed, %s", async (tellingUnit, _rule, isTold) => {
   const directory = temporaryDirectory();
   const code = await killedBehindTheCode(directory, { tellingUnit });
   const host = await createTestHost({ directory, config: { channels: { loopback: { dmPolicy: "pairing", allowFrom: [] } } } });

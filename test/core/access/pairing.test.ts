@@ -33,11 +33,11 @@ afterEach(async () => {
 const codeOf = async (senderId: string, account?: string): Promise<string> => (await pairing.request(who(senderId, account)))?.code ?? "";
 
 describe("pairing", () => {
-  test("a code has eight characters that cannot be confused", async () => {
+  test("a code has eight characters that cannot be mistaken for others", async () => {
     expect(await codeOf("1")).toMatch(/^[ABCDEFGHJKLMNPQRSTUVWXYZ23456789]{8}$/);
   });
 
-  test("the same sender keeps the code and is told again after ten minutes only", async () => {
+  test("the same sender keeps the code and is notified again only after ten minutes", async () => {
     const first = await pairing.request(who("1"));
     expect(first?.notify).toBe(true);
     clock += 9 * minute;
@@ -46,7 +46,7 @@ describe("pairing", () => {
     expect(await pairing.request(who("1"))).toEqual({ code: first?.code, notify: true });
   });
 
-  test("the unit that told the code tells it again when it is run again: its first run may have died before the notice was kept", async () => {
+  test("the event that sent a code sends it again when rerun, because its first run may have died before sending it", async () => {
     const first = await pairing.request(who("1", "default", "unit-a"));
     expect(first?.notify).toBe(true);
     expect(await pairing.request(who("1", "default", "unit-a"))).toEqual(first);
@@ -60,14 +60,14 @@ describe("pairing", () => {
     expect(await pairing.request(who("1", "default", "unit-a"))).toMatchObject({ notify: false });
   });
 
-  test("a code dies after an hour, and another is made", async () => {
+  test("a code expires after an hour, and the sender then gets a new one", async () => {
     const code = await codeOf("1");
     clock += 60 * minute;
     expect(await pairing.approve("botchat", code)).toEqual({ ok: false, reason: "unknown_code" });
     expect(await codeOf("1")).not.toBe(code);
   });
 
-  test("three strangers who wait do not keep out a fourth, and their codes stay valid", async () => {
+  test("three waiting strangers do not block a fourth, and their codes stay valid", async () => {
     const codes = [await codeOf("1"), await codeOf("2"), await codeOf("3")];
     const fourth = await codeOf("4");
     expect(await pairing.approve("botchat", fourth)).toMatchObject({ ok: true, request: { senderId: "4" } });
@@ -75,7 +75,7 @@ describe("pairing", () => {
       expect(await pairing.approve("botchat", code)).toMatchObject({ ok: true, request: { senderId: String(index + 1) } });
   });
 
-  test("of a hundred who wait, the oldest gives way, but not within ten minutes of its message", async () => {
+  test("of a hundred waiting requests, the oldest is dropped, but not within ten minutes of its notice", async () => {
     const first = await codeOf("friend");
     for (let count = 1; count < 100; count += 1) await codeOf(`stranger-${count}`);
     expect(await pairing.request(who("one more"))).toBeNull();
@@ -90,7 +90,7 @@ describe("pairing", () => {
     expect(await pairing.approve("botchat", first)).toEqual({ ok: false, reason: "unknown_code" });
   });
 
-  test("an approval holds in any case, once, and for that account only", async () => {
+  test("a code is accepted in any case, once, and for its own account only", async () => {
     const code = await codeOf("1");
     expect(await pairing.approve("botchat", ` ${code.toLowerCase()} `)).toMatchObject({ ok: true, request: { senderId: "1" } });
     expect(await pairing.isPaired("botchat", "default", "1")).toBe(true);
@@ -98,26 +98,26 @@ describe("pairing", () => {
     expect(await pairing.approve("botchat", code)).toEqual({ ok: false, reason: "unknown_code" });
   });
 
-  test("of two who approve the same code at once, one does", async () => {
+  test("of two concurrent approvals of the same code, one succeeds", async () => {
     const code = await codeOf("1");
     const results = await Promise.all([pairing.approve("botchat", code), pairing.approve("botchat", code)]);
     expect(results.filter(({ ok }) => ok)).toHaveLength(1);
   });
 
-  test("the first who is approved becomes owner, the second does not", async () => {
+  test("the first approved sender becomes an owner, the second does not", async () => {
     expect(await pairing.approve("botchat", await codeOf("1"))).toMatchObject({ madeOwner: true });
     expect(await pairing.approve("botchat", await codeOf("2"))).toMatchObject({ madeOwner: false });
     expect(await pairing.owners("botchat", "default")).toEqual(["1"]);
   });
 
-  test("where the configuration names an owner, the first who is approved is a guest, unless the command says otherwise", async () => {
+  test("if the configuration names an owner, the first approved sender is a guest unless the command says otherwise", async () => {
     const ownerNamed = () => true;
     expect(await pairing.approve("botchat", await codeOf("1"), { ownerNamed })).toMatchObject({ ok: true, madeOwner: false });
     expect(await pairing.approve("botchat", await codeOf("2"), { ownerNamed, owner: true })).toMatchObject({ madeOwner: true });
     expect(await pairing.owners("botchat", "default")).toEqual(["2"]);
   });
 
-  test("each account has owners of its own, and revoking on one leaves the other's", async () => {
+  test("each account has its own owners, and revoking on one account leaves the other's", async () => {
     expect(await pairing.approve("botchat", await codeOf("1"))).toMatchObject({ madeOwner: true });
     expect(await pairing.approve("botchat", await codeOf("2", "work"))).toMatchObject({ madeOwner: true });
     expect(await pairing.approve("botchat", await codeOf("1", "work"))).toMatchObject({ madeOwner: false });
@@ -127,7 +127,7 @@ describe("pairing", () => {
     expect(await pairing.isPaired("botchat", "default", "1")).toBe(true);
   });
 
-  test("a code is denied on its own account only", async () => {
+  test("a code can be denied only on its own account", async () => {
     const code = await codeOf("1");
     expect(await pairing.deny("botchat", code, "work")).toBeNull();
     expect(await pairing.deny("botchat", code, "default")).toMatchObject({ senderId: "1" });
@@ -142,7 +142,7 @@ describe("pairing", () => {
     expect(await pairing.approve("botchat", code)).toMatchObject({ ok: true });
   });
 
-  test("a clock that is set back makes the lock neither end nor last longer", async () => {
+  test("setting the clock back neither shortens nor extends the lock", async () => {
     const code = await codeOf("1");
     for (let attempt = 0; attempt < 10; attempt += 1) await pairing.approve("botchat", "WRONGONE");
     clock -= 24 * 60 * minute;
@@ -153,7 +153,7 @@ describe("pairing", () => {
     expect(await pairing.approve("botchat", code)).toMatchObject({ ok: true });
   });
 
-  test("a clock that is set back while wrong codes are counted makes no window of a day", async () => {
+  test("setting the clock back while wrong codes are counted does not create a day-long window", async () => {
     clock += 48 * 60 * minute;
     const code = await codeOf("1");
     for (let attempt = 0; attempt < 5; attempt += 1) await pairing.approve("botchat", "WRONGONE");
@@ -164,7 +164,7 @@ describe("pairing", () => {
     expect(await pairing.approve("botchat", code)).toMatchObject({ ok: true });
   });
 
-  test("a revoked sender must pair again and is no owner any more", async () => {
+  test("a revoked sender must pair again and is no longer an owner", async () => {
     await pairing.approve("botchat", await codeOf("1"));
     expect(await pairing.revoke("botchat", "1")).toBe(true);
     expect(await pairing.isPaired("botchat", "default", "1")).toBe(false);

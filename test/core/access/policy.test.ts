@@ -61,7 +61,7 @@ describe("direct messages", () => {
     expect(await verdict(access, {}, paired)).toBe(expected);
   });
 
-  test("a sender without an id is never let in by a list", async () => {
+  test("a list never lets in a sender without an id", async () => {
     expect(await verdict({ allowFrom: ["7"] }, { sender: { id: "" } })).toBe("sender_not_allowed");
   });
 });
@@ -174,13 +174,13 @@ describe("groups", () => {
       group({ mention: false }),
       "groups.*.requireMention",
     ],
-  ])("a refusal names what decided: %s", async (_name, access, change, expected) => {
+  ])("a refusal names the setting that decided: %s", async (_name, access, change, expected) => {
     const found = await judge(access, change);
     const path = `channels.botchat.${expected}`;
     expect(found).toMatchObject({ pass: false, refusal: { path, hint: expect.stringContaining(path) } });
   });
 
-  test("fields of one topic are taken from the group's entry and from that of * one by one", async () => {
+  test("each field of a topic is resolved separately from the group's entry and the * entry", async () => {
     const access: AccountAccess = {
       groupPolicy: "disabled",
       groups: { "-100": { topics: { "5": { requireMention: false } } }, "*": { topics: { "5": { groupPolicy: "open" } } } },
@@ -193,7 +193,7 @@ describe("groups", () => {
   });
 });
 
-describe("where a setting stands", () => {
+describe("the path of a setting", () => {
   const section = {
     groupPolicy: "open",
     groups: { "-1": { requireMention: true } },
@@ -206,23 +206,23 @@ describe("where a setting stands", () => {
     [["groups", "-1", "enabled"], "channels.botchat.accounts.Work.groups.-1.enabled"],
     [["dmPolicy"], "channels.botchat.accounts.Work.dmPolicy"],
     [["groups", "a.b", "enabled"], 'channels.botchat.accounts.Work.groups["a.b"].enabled'],
-  ])("%j of the account work: %s", (keys, path) => {
+  ])("%j of the account work is at %s", (keys, path) => {
     expect(settingPath(section, "botchat", "work")(keys)).toBe(path);
   });
 
-  test("without accounts everything stands at the root", () => {
+  test("is at the root of the channel if there are no accounts", () => {
     expect(settingPath({}, "botchat", "default")(["groups", "*", "enabled"])).toBe("channels.botchat.groups.*.enabled");
   });
 });
 
 describe("allowlists and mention patterns", () => {
-  test("what is no id is ignored and told", () => {
+  test("an entry that is not an id is ignored and reported", () => {
     const list = parseAllowlist(["1", "@ada", "tg:2", "", "irc:3", "-5"], rule);
     expect([...list.ids]).toEqual(["1", "2"]);
     expect(list.ignored).toEqual(["@ada", "", "irc:3", "-5"]);
   });
 
-  test("entries that are no ids are found in every list, with the path of the list", () => {
+  test("entries that are not ids are found in every list, with the path of the list", () => {
     const access: AccountAccess = {
       allowFrom: ["1", "@ada"],
       groupAllowFrom: ["tg:2", "ada"],
@@ -236,7 +236,7 @@ describe("allowlists and mention patterns", () => {
     ]);
   });
 
-  test("a mention at the end of 64 KiB is found", () => {
+  test("a mention at the end of 64 KiB of text is found", () => {
     const matcher = createMentionMatcher(["@robo\\b"]);
     expect(matcher.matches(`${"a ".repeat(32_700)}@robo`)).toBe(true);
   });
@@ -250,20 +250,20 @@ describe("allowlists and mention patterns", () => {
     },
   );
 
-  test("a pattern that is too large to be cheap is told, and matches nothing", () => {
+  test("a pattern too large to be cheap is reported and matches nothing", () => {
     const matcher = createMentionMatcher(["a{600}b{600}"]);
     expect(matcher.invalid).toMatchObject([{ reason: expect.stringContaining("too large") }]);
     expect(matcher.matches("a".repeat(20_000))).toBe(false);
   });
 
-  test("a pattern that does not parse is told and matches nothing", () => {
+  test("a pattern that does not parse is reported and matches nothing", () => {
     const matcher = createMentionMatcher(["(", "ro[bp]o"]);
     expect(matcher.invalid).toHaveLength(1);
     expect(matcher.matches("hey ROBO")).toBe(true);
     expect(matcher.matches("(")).toBe(false);
   });
 
-  test("the agent's name counts as a whole word only", () => {
+  test("the agent's name matches whole words only", () => {
     const matcher = createMentionMatcher([patternFromName("Robo Cat")]);
     expect(matcher.matches("ask robo  cat, please")).toBe(true);
     expect(matcher.matches("ask @Robo Cat!")).toBe(true);

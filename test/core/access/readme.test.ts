@@ -7,7 +7,7 @@ import { message } from "../agents/inbound.ts";
 
 const page = read("examples/reference/access.md");
 
-test("the page names every code of the gate, and no other", () => {
+test("the page lists exactly the codes of the access gate", () => {
   const source = ["policy", "refusals"].map((name) => read(`core/access/${name}.ts`)).join("\n");
   const made = [...source.matchAll(/(?:pass\(|code: )"([a-z_]+)"/g)].map(([, code]) => code);
   // Chosen by a condition, or put together from the kind of place.
@@ -17,7 +17,7 @@ test("the page names every code of the gate, and no other", () => {
   expect([...told].sort()).toEqual([...codes].sort());
 });
 
-test("the example means what the page says of it", async () => {
+test("the page's example works as the page describes", async () => {
   const [, example = ""] = /```jsonc\n([\s\S]*?)```/.exec(page) ?? [];
   const { channels } = parse(example) as { readonly channels: { readonly botchat: AccountAccess } };
   const verdict = async (sender: string, chat: string, thread: string, mention: boolean) => {

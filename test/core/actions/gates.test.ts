@@ -27,7 +27,7 @@ const names = actionSchemas.map(({ name }) => name);
 /** The actions that are open, in their order. */
 const open = (of: Gated): string => names.filter((name) => checkAction(name, of) === undefined).join(" ");
 
-describe("which actions are open", () => {
+describe("available actions", () => {
   test.each([
     [{}, "send edit delete react", "send edit delete react"],
     [{ actions: { sticker: true } }, "send edit delete react sticker sticker-search", "send edit delete react sticker sticker-search"],
@@ -39,12 +39,12 @@ describe("which actions are open", () => {
     [{ reactionLevel: "ack" }, "send edit delete", "send edit delete react"],
     [{ reactionLevel: "minimal" }, "send edit delete react", "send edit delete react"],
     [{ reactionLevel: "extensive" }, "send edit delete react", "send edit delete react"],
-  ])("with %o: to an agent %s, to an operator %s", (options, agent, operator) => {
+  ])("with %o: an agent may %s, an operator may %s", (options, agent, operator) => {
     expect(open(gated(options, "agent"))).toBe(agent);
     expect(open(gated(options, "operator"))).toBe(operator);
   });
 
-  test("what the channel cannot do is open to nobody", () => {
+  test("an action that the channel does not support is unavailable to all callers", () => {
     const plain = { ...everything, edits: false, reactions: false, stickers: false };
     expect(open(gated({ actions: { sticker: true } }, "operator", plain))).toBe("send");
   });
@@ -62,7 +62,7 @@ describe("which actions are open", () => {
   });
 });
 
-describe("where buttons may go", () => {
+describe("where buttons are allowed", () => {
   const buttons = [[{ text: "A", value: "a" }]];
   test.each([
     [{ inlineButtons: "off" }, false, false],
@@ -73,14 +73,14 @@ describe("where buttons may go", () => {
     [undefined, true, true],
     [["inlineButtons"], true, true],
     [[], false, false],
-  ])("with capabilities %o: to a person %s, to a group %s", (capabilities, direct, group) => {
+  ])("with capabilities %o: in a direct chat %s, in a group %s", (capabilities, direct, group) => {
     const of = gated({ capabilities });
     expect(checkButtons({ action: "send", buttons }, of, "direct") === undefined).toBe(direct);
     expect(checkButtons({ action: "send", buttons }, of, "group") === undefined).toBe(group);
     expect(checkButtons({ action: "send" }, of, "group")).toBeUndefined();
   });
 
-  test("a refusal names the option", () => {
+  test("the refusal names the option", () => {
     expect(checkButtons({ action: "send", buttons }, gated({ capabilities: { inlineButtons: "dm" } }), "group")).toEqual({
       ok: false,
       code: "buttons_off",

@@ -3,7 +3,7 @@ import { readAction } from "../../../core/actions/read.ts";
 import { actionNames, actionSchemas, parametersOf } from "../../../core/actions/schema.ts";
 import type { Json } from "../../../core/contract/types.ts";
 
-test("each action is known by its names, all of which a model provider takes", () => {
+test("each action has its documented names, and model providers accept all of them", () => {
   expect(actionNames).toEqual([
     "send",
     "sendMessage",
@@ -18,7 +18,7 @@ test("each action is known by its names, all of which a model provider takes", (
   for (const name of actionNames) expect(name).toMatch(/^[a-zA-Z0-9_-]{1,64}$/);
 });
 
-test("a tool shows the spellings of the first name, and not the account", () => {
+test("a tool's schema shows only the primary parameter names and omits the account", () => {
   const schemas = actionSchemas.map((schema) => {
     const { properties, required } = parametersOf(schema) as { readonly properties: object; readonly required: readonly string[] };
     return `${schema.name}: ${Object.keys(properties).join(" ")}; ${required.join(" ")}`;
@@ -33,7 +33,7 @@ test("a tool shows the spellings of the first name, and not the account", () => 
   ]);
 });
 
-describe("a call", () => {
+describe("an action call", () => {
   test.each([
     ["send", { to: 42, message: "hi", silent: "true", replyTo: null }, { action: "send", to: "42", text: "hi", silent: true }],
     ["sendMessage", { chatId: " 42 ", content: "hi", replyToMessageId: 7 }, { action: "send", to: "42", text: "hi", replyTo: "7" }],
@@ -55,7 +55,7 @@ describe("a call", () => {
     ],
     ["react", { emoji: "" }, { action: "react", emoji: "" }],
     ["sticker-search", { query: "cat", limit: "3" }, { action: "sticker-search", query: "cat", limit: 3 }],
-  ] as const)("%s with %o is read", (name, args, call) => {
+  ] as const)("%s with %o is parsed", (name, args, call) => {
     expect(readAction(name, args as unknown as Json)).toEqual(call);
   });
 
@@ -93,7 +93,7 @@ describe("a call", () => {
     ["react", {}, "invalid_arguments", "react needs emoji."],
     ["sticker-search", { query: "cat", limit: 0 }, "invalid_arguments", "limit must be a whole number from 1 to 50."],
     ["sticker-search", { query: "cat", limit: 51 }, "invalid_arguments", "limit must be a whole number"],
-  ] as const)("%s with %o is refused, and says why", (name, args, code, error) => {
+  ] as const)("%s with %o is rejected with the reason", (name, args, code, error) => {
     expect(readAction(name, args as unknown as Json)).toEqual({ ok: false, code, error: expect.stringContaining(error) });
   });
 });

@@ -48,7 +48,7 @@ const goes = async (call: Partial<ActionCall>, caller: ActionCaller, live: LiveA
   return "ok" in found ? `${found.code}: ${found.error}` : `${found.address.chat}/${found.address.thread ?? "-"} ${found.kind}`;
 };
 
-describe("an agent writes", () => {
+describe("an agent may write", () => {
   const access: AccountAccess = {
     allowFrom: ["irc:55", "*"],
     groups: { "*": {}, "-7": {}, "-8": { enabled: false }, "-9": { groupPolicy: "disabled" } },
@@ -80,7 +80,7 @@ describe("an agent writes", () => {
     expect(await goes(call, caller, account(access))).toContain(expected);
   });
 
-  test("to nobody directly where direct chats are off, and only to named people where pairing is", async () => {
+  test("directly only if direct chats are on, and under an allowlist only to people it names", async () => {
     expect(await goes({ to: "55" }, agent(), account({ ...access, dmPolicy: "disabled" }))).toContain(
       'channels.irc.dmPolicy is "disabled"',
     );
@@ -88,7 +88,7 @@ describe("an agent writes", () => {
     expect(await goes({ to: "55" }, agent(), account({ ...access, dmPolicy: "allowlist" }))).toBe("55/- direct");
   });
 
-  test("from a turn that a hook caused only where its answer goes", async () => {
+  test("only to the chat of its own reply if a hook caused the turn", async () => {
     const hook = agent({ channel: "hooks", kind: "hook", authority: "hook", chat: { id: "hook", kind: "system" } });
     expect(await goes({}, hook, account(access))).toBe("42/- direct");
     expect(await goes({ to: "42" }, hook, account(access))).toBe("42/- direct");
@@ -98,19 +98,19 @@ describe("an agent writes", () => {
     expect(await goes({ to: "42" }, mute, account(access))).toContain("recipient_not_allowed");
   });
 
-  test("in a topic only where the channel has topics", async () => {
+  test("in a topic only if the channel has topics", async () => {
     expect(await goes({ thread: "3" }, agent(), account(access, { threads: false }))).toContain("not_supported");
   });
 });
 
-test("an operator writes to whomever it names, and must name somebody", async () => {
+test("an operator may write to any recipient but must name one", async () => {
   const closed = account({ dmPolicy: "disabled", groups: {} });
   expect(await goes({ to: "99" }, operator, closed)).toBe("99/- direct");
   expect(await goes({ to: "-99:topic:2" }, operator, closed)).toBe("-99/2 group");
   expect(await goes({}, operator, closed)).toContain("invalid_arguments");
 });
 
-test("the account is the one at hand, another channel's first, or the one that an operator names", () => {
+test("the account is the current one, another channel's first, or the one that an operator names", () => {
   const irc = account({});
   const other = { ...account({}, { channel: "xmpp" }), id: "work" } as LiveAccount;
   const from = (call: Partial<ActionCall>, caller: ActionCaller) => {

@@ -57,10 +57,10 @@ function failing(times: number, error: () => Error) {
   };
 }
 
-describe("what is done to a message that is there", () => {
+describe("a change to an existing message", () => {
   const away = () => new ChannelError("network", { retryable: true, detail: "no answer" });
 
-  test("is tried again as often as retry says", async () => {
+  test("is retried as often as the retry setting says", async () => {
     const twice = failing(2, away);
     expect(await runner(twice).act("react", { emoji: "👍" })).toEqual({ ok: true });
     const always = failing(9, away);
@@ -75,12 +75,12 @@ describe("what is done to a message that is there", () => {
     expect(once.calls()).toBe(1);
   });
 
-  test("is tried again when nobody knows whether it happened, for done twice it is done once", async () => {
+  test("is retried when its outcome is unknown, because repeating it has no further effect", async () => {
     const unknown = failing(1, () => new ChannelError("timeout", { retryable: false, fate: "unknown" }));
     expect(await runner(unknown).act("react", { emoji: "👍" })).toEqual({ ok: true });
   });
 
-  test("is not tried again when the platform said no, or wants to be left alone for longer than a caller waits", async () => {
+  test("is not retried after a refusal or for a rate limit longer than the caller waits", async () => {
     const no = failing(9, () => new ChannelError("no_rights", { detail: "you may not" }));
     expect(await runner(no).act("react", { emoji: "👍" })).toEqual({
       ok: false,
@@ -96,7 +96,7 @@ describe("what is done to a message that is there", () => {
     expect(broken.calls()).toBe(1);
   });
 
-  test("is the message at hand where none is named, and only in its own chat", async () => {
+  test("targets the current message by default, and only in its own chat", async () => {
     const removed: string[] = [];
     const remove = async (messageId: string) => void removed.push(messageId);
     const { act } = runner({ remove });
@@ -109,8 +109,8 @@ describe("what is done to a message that is there", () => {
   });
 });
 
-describe("what is said", () => {
-  test("waits in the state when the platform does not take it in time, and the caller is told so", async () => {
+describe("a message sent by an action", () => {
+  test("stays stored if the platform does not accept it in time, and the caller learns that it waits", async () => {
     const { act, said } = runner({});
     expect(await act("send", { message: "hello" })).toEqual({
       ok: false,
@@ -120,20 +120,20 @@ describe("what is said", () => {
     expect(said).toMatchObject([{ source: "operator", kind: "action", authority: "operator", lane: "action:irc:default:42\tcontrol" }]);
   });
 
-  test("is known again by the key of its call, whatever its words", async () => {
+  test("is deduplicated by the key of its call, whatever its text", async () => {
     const { act, said } = runner({});
     await act("send", { message: "hello" });
     await act("sendMessage", { content: "hello, in other words" });
     expect(said.map(({ dedupeKey }) => dedupeKey)).toEqual(["action:call-1", "action:call-1"]);
   });
 
-  test("has no more rights than the hook that caused its turn", async () => {
+  test("has no more authority than the hook that caused its turn", async () => {
     const { act, said } = runner({});
     await act("send", { message: "hello" }, { authority: "hook" });
     expect(said[0]?.authority).toBe("hook");
   });
 
-  test("is without tags and words for silence, which mean here what they mean in answers", async () => {
+  test("has its tags and silence tokens applied and removed, as in replies", async () => {
     const { act, body, said } = runner({});
     await act("send", { message: "[[reply_to_current]] Fine. NO_REPLY" });
     expect(body()).toMatchObject({ text: "Fine.", replyTo: "7" });
@@ -143,7 +143,7 @@ describe("what is said", () => {
     expect(said).toHaveLength(2);
   });
 
-  test("must fit into the message that it changes", async () => {
+  test("must fit into the single message that it edits", async () => {
     const { act, said } = runner({});
     expect(await act("edit", { message: "far too long for one" })).toEqual({
       ok: false,

@@ -22,7 +22,7 @@ test.each([
   [{ identity: { emoji: "🦉" } }, {}, "agents.list[1].identity.emoji", "🦉"],
   [{ ackReaction: "🦆", identity: { emoji: "🦉" } }, {}, "messages.ackReaction", "🦆"],
   [{ ackReaction: "🦆" }, { ackReaction: "🐌" }, "channels.irc.ackReaction", "🐌"],
-])("an emoji that the platform refuses is told once, with the place where it stands: %j %j", (config, options, path, emoji) => {
+])("a reaction emoji that the platform refuses is reported once, with its path: %j %j", (config, options, path, emoji) => {
   const { warnings, refuse } = open(config, options);
   refuse();
   refuse();

@@ -46,7 +46,7 @@ async function open(config: object = {}, answer: Answer = ({ inbound }) => `hear
 }
 
 describe("/activation", () => {
-  test("always answers everything in that group, mention what mentions the bot, and nothing is written anywhere", async () => {
+  test("`always` applies to every message of that group, `mention` to mentions only, and no file changes", async () => {
     const { say, file } = await open();
     const group = { chat: "-100", group: true };
     const before = file();
@@ -63,7 +63,7 @@ describe("/activation", () => {
     expect(file()).toBe(before);
   });
 
-  test("mention also where the configuration asks for none", async () => {
+  test("`mention` also applies if the configuration does not require a mention", async () => {
     const { say } = await open({ channels: { groups: { "*": { requireMention: false } } } });
     const group = { chat: "-100", group: true };
     expect((await say("/activation", group)).text).toContain("As set in the configuration");
@@ -72,13 +72,13 @@ describe("/activation", () => {
     expect((await say("/activation loud", { ...group, mention: true })).text).toContain("Use `/activation always`");
   });
 
-  test("is for groups", async () => {
+  test("works only in groups", async () => {
     expect((await (await open()).say("/activation always")).text).toContain("in groups only");
   });
 });
 
 describe("/config", () => {
-  test("shows values in force with their defaults, and no secret", async () => {
+  test("shows the effective values with their defaults and without secrets", async () => {
     const { say } = await open();
     expect((await say("/config get agents.defaults.maxConcurrent")).text).toContain("4");
     const hooks = (await say("/config get hooks")).text;
@@ -90,7 +90,7 @@ describe("/config", () => {
     expect(whole).not.toContain(secret);
   });
 
-  test("sets and removes values in the file, which take effect", async () => {
+  test("sets and removes values in the file, and the changes take effect", async () => {
     const { say, file } = await open();
     const inForce = async () => (await say("/config get messages.groupChat.historyLimit")).text;
     expect((await say("/config set messages.groupChat.historyLimit 7")).text).toContain("`messages.groupChat.historyLimit` is set.");
@@ -102,7 +102,7 @@ describe("/config", () => {
     await expect.poll(inForce).toContain("50");
   });
 
-  test("keeps an id of digits a text where the schema says text, also in the options of a plugin", async () => {
+  test("keeps a numeric id as a string if the schema says so, also in plugin options", async () => {
     const { say, file } = await open();
     await say('/config set plugins.entries.notes.options.ids ["1","22"]');
     await say("/config set channels.loopback.responsePrefix 123456789012345678901");
@@ -112,7 +112,7 @@ describe("/config", () => {
     });
   });
 
-  test("reads quotation marks that an app has made curly, where they can only be marks", async () => {
+  test("accepts curly quotation marks if they can only be syntax", async () => {
     const { say, file } = await open({ channels: { groups: { "-100": {} } } });
     await say("/config set channels.loopback.groups[“-100”].requireMention false");
     await say("/config set plugins.entries.notes.options.ids [“1”, “22”]");
@@ -124,7 +124,7 @@ describe("/config", () => {
     });
   });
 
-  test("writes nothing that would be wrong, and says what is allowed", async () => {
+  test("refuses to write an invalid value and says what is allowed", async () => {
     const { say, file } = await open();
     const before = file();
     for (const [text, said] of [
@@ -140,7 +140,7 @@ describe("/config", () => {
     expect(file()).toBe(before);
   });
 
-  test("writes no secret, owner, address or right, however the key is written, and says where to change it", async () => {
+  test("never writes a secret, owner, address or permission, however the key is spelled, and says where to change it", async () => {
     const { say, file } = await open();
     const before = file();
     for (const text of [
@@ -162,7 +162,7 @@ describe("/config", () => {
     expect(file()).toBe(before);
   });
 
-  test("is for owners, where the configuration allows it, and changes nothing from a channel that may not write", async () => {
+  test("is for owners only, must be enabled in the configuration, and changes nothing from a read-only channel", async () => {
     const { say } = await open();
     expect(await say("/config get", { from: "8" })).toMatchObject({ outcome: "refused" });
     expect((await (await open({ commands: {} })).say("/config get")).text).toContain("commands.config: true");
@@ -175,12 +175,12 @@ describe("/config", () => {
   });
 });
 
-test("with commands.native off a built-in command is text like any other", async () => {
+test("with commands.native off, a built-in command is ordinary text", async () => {
   const { say } = await open({ commands: { native: false } });
   expect((await say("/status")).text).toBe("heard: /status");
 });
 
-test("commands and their answers are no part of the conversation that the model sees", async () => {
+test("commands and their replies are not part of the conversation that the model sees", async () => {
   const seen: string[][] = [];
   const { say } = await open({}, ({ messages }) => {
     seen.push(messages.map(({ text }) => text));

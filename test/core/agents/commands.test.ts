@@ -83,7 +83,7 @@ function setup(
 
 const hello: CommandDefinition = { name: "hello", summary: "Greets.", role: "allowed", run: (call) => `Hello ${call.args}` };
 
-describe("what counts as a command", () => {
+describe("recognizing a command", () => {
   const cases: readonly [string, ReturnType<typeof parseCommand>][] = [
     ["/status", { name: "status", args: "" }],
     ["  /status  ", { name: "status", args: "" }],
@@ -112,7 +112,7 @@ describe("what counts as a command", () => {
     expect(parseCommand(text)).toEqual(expected);
   });
 
-  test("only what is registered, and not what names another bot", () => {
+  test("only registered commands are recognized, and none addressed to another bot", () => {
     const { commands } = setup();
     expect(commands.match("/hello you")).toBeUndefined();
     commands.add("greeter", hello);
@@ -127,7 +127,7 @@ describe("what counts as a command", () => {
       expect(commands.match(text, "MyBot"), text).toBeUndefined();
   });
 
-  test("a control command has a lane of its own; others wait their turn", () => {
+  test("a control command has its own lane; other commands wait in the chat's lane", () => {
     const { commands } = setup();
     commands.add("greeter", { ...hello, name: "quick", control: true });
     commands.add("greeter", hello);
@@ -135,7 +135,7 @@ describe("what counts as a command", () => {
     expect(control.map(({ definition }) => definition.name)).toEqual(["help", "commands", "status", "whoami", "stop", "tools", "quick"]);
   });
 
-  test("with the built-in ones switched off, those of plugins alone: in the menu, in lists, and when they are typed", () => {
+  test("with the built-in commands off, only plugin commands appear in the menu and lists and can be run", () => {
     const state = { native: true };
     const { commands } = setup({}, { nativeEnabled: () => state.native });
     commands.add("greeter", hello);
@@ -149,7 +149,7 @@ describe("what counts as a command", () => {
 });
 
 describe("commands of plugins", () => {
-  test("come behind the native ones in list, menu and /commands", async () => {
+  test("follow the native ones in lists, the menu and /commands", async () => {
     const { commands, say } = setup();
     commands.add("greeter", { ...hello, args: "[NAME]" });
     expect(commands.menu().map(({ name }) => name)).toEqual([
@@ -170,7 +170,7 @@ describe("commands of plugins", () => {
     expect((await say("/commands")).split("\n").at(-1)).toBe("- /hello `[NAME]`: Greets.");
   });
 
-  test("cannot take a native name, another plugin's, or one that is none", () => {
+  test("cannot take a native name, another plugin's name, or an invalid name", () => {
     const { commands } = setup();
     commands.add("greeter", hello);
     for (const name of ["help", "hello", "Hello", "a b", "", "x".repeat(33)]) {
@@ -179,7 +179,7 @@ describe("commands of plugins", () => {
     expect(() => commands.add("other", hello)).toThrow(/other.*\/hello is already provided by greeter/);
   });
 
-  test("that fail are an error that names plugin and command", async () => {
+  test("fail with an error that names the plugin and the command", async () => {
     const { commands, say } = setup();
     commands.add("greeter", { ...hello, run: () => Promise.reject(new Error("no voice")) });
     await expect(say("/hello")).rejects.toMatchObject({ plugin: "greeter", hook: "/hello", message: expect.stringContaining("no voice") });
@@ -187,12 +187,12 @@ describe("commands of plugins", () => {
 });
 
 describe("the native commands", () => {
-  test("/help names each with what it does", async () => {
+  test("/help lists each command with its purpose", async () => {
     const help = await setup().say("/help");
     for (const name of ["status", "whoami", "new", "stop", "model", "think", "reasoning"]) expect(help).toContain(`- /${name}`);
   });
 
-  test("/whoami tells the id that configurations need; a name cannot become markup", async () => {
+  test("/whoami shows the id to use in the configuration; a name cannot become markup", async () => {
     const inbound = message("", { sender: { id: "42", name: "*Ada*_[x](http://y)", username: "ada_l" } });
     const answer = await setup().say("/whoami", inbound);
     expect(answer).toContain("`42`");
@@ -202,7 +202,7 @@ describe("the native commands", () => {
     expect(await setup().say("/whoami", owner)).toContain("Owner: yes");
   });
 
-  test("/status shows agent, session, model and what runs", async () => {
+  test("/status shows the agent, the session, the model and what is running", async () => {
     const { say, state } = setup({ agents: { defaults: { model: "local/small", thinking: "low" } } });
     state.running.push({ sessionKey: "agent:main:main", doing: "answering", startedAt: 48_000 });
     const status = await say("/status");
@@ -216,7 +216,7 @@ describe("the native commands", () => {
     expect(await idle.say("/status")).toContain("Now: a message waits for its turn, 0 running in total");
   });
 
-  test("/stop ends what runs in this chat, and says when there is nothing", async () => {
+  test("/stop ends what is running in this chat, or says that nothing is running", async () => {
     const { say, state } = setup();
     expect(await say("/stop")).toBe("Stopped.");
     expect(state.stopped).toEqual([route().to]);
@@ -227,7 +227,7 @@ describe("the native commands", () => {
     expect(await say("/stop")).toBe("Stopped.");
   });
 
-  test("/new and /reset begin a new generation, and what was to be told to the old one is forgotten", async () => {
+  test("/new and /reset begin a new generation and drop the events that waited for the old one", async () => {
     const { say, state } = setup();
     await say("/new");
     await say("/reset");
@@ -236,7 +236,7 @@ describe("the native commands", () => {
     expect(await say("/new")).not.toContain("not read");
   });
 
-  test("/model shows, sets by name or alias, refuses what is not allowed, and goes back", async () => {
+  test("/model shows the model, sets one by name or alias, refuses others, and returns to the default", async () => {
     const { say, settings } = setup({
       agents: { defaults: { model: "local/small", models: { "local/small": {}, "cloud/large": { alias: "big" } } } },
     });
@@ -249,7 +249,7 @@ describe("the native commands", () => {
     expect(settings).toEqual({});
   });
 
-  test("/model says so when nothing is known of a provider: with no list of models, whatever looks like one is taken", async () => {
+  test("/model warns of an unknown provider: without a list of models, it accepts any well-formed name", async () => {
     const { say } = setup({ models: { providers: { local: {} } } });
     expect(await say("/model local/small")).toBe("This conversation now uses `local/small`.");
     expect(await say("/model elsewhere/small")).toMatch(
@@ -257,7 +257,7 @@ describe("the native commands", () => {
     );
   });
 
-  test("/think and /reasoning show, set, and explain what they take", async () => {
+  test("/think and /reasoning show and set their value and list the allowed ones", async () => {
     const { say, settings } = setup();
     expect(await say("/think")).toContain("Thinking: off");
     expect(await say("/think HIGH")).toBe("Thinking: high.");

@@ -133,7 +133,7 @@ describe("which engine answers", () => {
     expect(events[0]).toEqual({ type: "text", delta: expected });
   });
 
-  test("one that is not loaded is an error that names those that are", async () => {
+  test("an engine that is not loaded is an error that names the loaded ones", async () => {
     const { turns } = setup([recorder("plain").definition], { config: { agents: { defaults: { engine: "gone" } } } });
     const error = await failure(turns.turn(message("hi"), route(), never, new Visit()));
     expect(error.code).toBe("engine_unknown");
@@ -141,8 +141,8 @@ describe("which engine answers", () => {
   });
 });
 
-describe("what the engine is handed", () => {
-  test("the transcript of the session, then the message in its envelope", async () => {
+describe("what the engine receives", () => {
+  test("the transcript of the session, followed by the message in its envelope", async () => {
     const { definition, turns: handed } = recorder("plain");
     const { turns, reads } = setup([definition], {
       transcript: [
@@ -161,7 +161,7 @@ describe("what the engine is handed", () => {
     ]);
   });
 
-  test("a long conversation begins with the same message for several turns, so that prompt caches are of use", async () => {
+  test("a long conversation begins with the same message for several turns, so that prompt caches work", async () => {
     const begins = await Promise.all(
       Array.from({ length: 12 }, async (_, last) => {
         const { definition, turns: handed } = recorder("plain");
@@ -185,7 +185,7 @@ describe("what the engine is handed", () => {
     expect(handed[0]?.messages).toHaveLength(1);
   });
 
-  test("model and thinking: what the request asks for, else the session, else the agent, else the defaults", async () => {
+  test("model and thinking come from the request, else the session, else the agent, else the defaults", async () => {
     const config: AgentsView = {
       agents: {
         defaults: {
@@ -213,7 +213,7 @@ describe("what the engine is handed", () => {
   });
 });
 
-test("a session's model that is no longer allowed gives way to the default", async () => {
+test("a session's model that is no longer allowed is replaced by the default", async () => {
   const { definition, turns: handed } = recorder("m", true);
   const config: AgentsView = { agents: { defaults: { model: "a/one", models: ["a/one"] } } };
   const { turns } = setup([definition], { config, settings: { model: "b/gone" } });
@@ -226,14 +226,14 @@ describe("a provider whose secret cannot be read", () => {
   const unread = new HostError("secret_unavailable", { path: "models.providers.local.apiKey", reason: "the variable KEY is not set" });
   const of = (unusable: readonly string[]) => () => ({ usable: {}, unusable: new Map(unusable.map((id) => [id, unread])) });
 
-  test("is passed over where a fallback has another one", async () => {
+  test("is skipped if a fallback has another provider", async () => {
     const { definition, turns } = recorder("model", true);
     const all = setup([definition], { config, providers: of(["local"]) });
     await collect(await all.turns.turn(message("hi"), route(), never, new Visit()));
     expect(turns).toMatchObject([{ model: "spare/big", fallbacks: [] }]);
   });
 
-  test("is the reason why there is no reply, where there is no other", async () => {
+  test("is the reason for the missing reply if there is no other provider", async () => {
     const all = setup([recorder("model", true).definition], { config, providers: of(["local", "spare"]) });
     expect(await failure(all.turns.turn(message("hi"), route(), never, new Visit()))).toMatchObject({
       code: "model_provider_invalid",
@@ -242,7 +242,7 @@ describe("a provider whose secret cannot be read", () => {
     });
   });
 
-  test("concerns no engine that needs no model", async () => {
+  test("does not affect an engine that needs no model", async () => {
     const events = await collect(
       await setup([recorder("plain").definition], {
         config: { agents: { defaults: { ...config.agents.defaults, engine: "plain" } } },
@@ -253,7 +253,7 @@ describe("a provider whose secret cannot be read", () => {
   });
 });
 
-describe("how a turn ends", () => {
+describe("a turn", () => {
   const deaf = engine("deaf", async function* () {
     yield { type: "text", delta: "one" };
     await new Promise(() => undefined);
@@ -263,7 +263,7 @@ describe("how a turn ends", () => {
     throw new EngineError("model_busy", { detail: "The model is busy", hint: "Wait a minute." });
   });
 
-  test("with one `done`, also when the engine forgets it or goes on after it", async () => {
+  test("ends with one `done`, even if the engine forgets it or continues after it", async () => {
     const forgets = engine("forgets", async function* () {
       yield { type: "text", delta: "x" };
     });
@@ -278,7 +278,7 @@ describe("how a turn ends", () => {
     expect(await collect(await setup([goesOn]).turns.turn(message(""), route(), never, new Visit()))).toEqual([{ type: "done" }]);
   });
 
-  test("text is passed on as it comes", async () => {
+  test("passes text on as it arrives", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -296,7 +296,7 @@ describe("how a turn ends", () => {
   });
 
   // Tried again: the machine may do something else in such a moment.
-  test("/stop ends the turns of its chat and thread within 200 ms, even when the engine does not listen", { retry: 5 }, async () => {
+  test("is ended by /stop in its chat and thread within 200 ms, even if the engine ignores the signal", { retry: 5 }, async () => {
     const { turns } = setup([deaf]);
     const here = { channel: "irc", account: "default", chat: "42" };
     const ends = failure(turns.turn(message(""), route(), never, new Visit()).then(collect));
@@ -316,7 +316,7 @@ describe("how a turn ends", () => {
     for (const to of elsewhere) expect(turns.stop(to, lastStop)).toBe(1);
   });
 
-  test("/stop cuts what is done after a turn of its chat, and what that resolves with is not said", async () => {
+  test("has its follow-up work aborted by /stop, and the result of that work is not sent", async () => {
     const { turns } = setup([deaf]);
     const work = (signal: AbortSignal) => new Promise<string>((resolve) => signal.addEventListener("abort", () => resolve("cut")));
     const here = turns.after(route(), never, work);
@@ -329,7 +329,7 @@ describe("how a turn ends", () => {
     expect(turns.stop(route(), lastStop)).toBe(0);
   });
 
-  test("what came before a /stop does not begin any more, what comes after it does; also when it is just being prepared", async () => {
+  test("does not start if it was received before a /stop, even while it is being prepared; a later one does", async () => {
     const place = '["irc","default","42",null]';
     const { turns } = setup([recorder("one").definition], { stops: { [place]: { event: "event-5", at: 1 } } });
     for (const id of ["event-4", "event-5"])
@@ -348,7 +348,7 @@ describe("how a turn ends", () => {
     expect(await later.turns.turn(message("", { id: "event-4" }), route(), never, new Visit()).then(collect)).toHaveLength(2);
   });
 
-  test("at its time-out, which a request may set", async () => {
+  test("ends at its timeout, which a request may set", async () => {
     const { turns } = setup([deaf]);
     const error = await failure(turns.turn(message("", { request: { timeoutSeconds: 0.05 } }), route(), never, new Visit()).then(collect));
     expect(error.code).toBe("turn_timeout");
@@ -360,13 +360,13 @@ describe("how a turn ends", () => {
   test.each([
     ["agents.list[1].timeoutSeconds", [{ id: "other" }, { id: "main", timeoutSeconds: 0.02 }]],
     ["agents.defaults.timeoutSeconds", [{ id: "main" }]],
-  ])("at a time-out whose setting is named: %s", async (setting, list) => {
+  ])("ends at a timeout and names the setting to raise: %s", async (setting, list) => {
     const { turns } = setup([deaf], { config: { agents: { defaults: { timeoutSeconds: 0.02 }, list } } });
     const error = await failure(turns.turn(message(""), route(), never, new Visit()).then(collect));
     expect(error).toMatchObject({ code: "turn_timeout", hint: `Raise ${setting}, or split the request.` });
   });
 
-  test("when the gateway closes, by the reason that it gives", async () => {
+  test("ends when the gateway closes, with the gateway's reason", async () => {
     const closing = new AbortController();
     const reason = new Error("closing");
     const { turns } = setup([deaf]);
@@ -376,12 +376,12 @@ describe("how a turn ends", () => {
     expect(turns.running()).toEqual([]);
   });
 
-  test("by the engine's own error, reason and hint included", async () => {
+  test("ends with the engine's own error, including reason and hint", async () => {
     const error = await failure(setup([failing]).turns.turn(message(""), route(), never, new Visit()).then(collect));
     expect(error).toMatchObject({ code: "model_busy", message: "The model is busy", hint: "Wait a minute." });
   });
 
-  test("by an error that names the engine when it throws anything else", async () => {
+  test("ends with an error that names the engine if it throws anything else", async () => {
     const broken = engine("broken", () => {
       throw new TypeError("x is not a function");
     });
@@ -390,7 +390,7 @@ describe("how a turn ends", () => {
     expect(error.cause).toBeInstanceOf(TypeError);
   });
 
-  test("when nobody reads on: the engine is told and nothing is left running", async () => {
+  test("ends when the caller stops reading, and leaves nothing running in the engine", async () => {
     let returned = false;
     const endless = engine("endless", async function* () {
       try {
@@ -407,7 +407,7 @@ describe("how a turn ends", () => {
   });
 });
 
-describe("reasoning of an engine", () => {
+describe("an engine's reasoning", () => {
   const thinks = engine("thinks", async function* () {
     yield { type: "reasoning", delta: "hm" };
     yield { type: "text", delta: "yes" };
@@ -416,12 +416,12 @@ describe("reasoning of an engine", () => {
     ["off", { type: "reasoning", delta: "hm" }],
     ["on", { type: "reasoning", delta: "hm" }],
     ["stream", { type: "reasoning", delta: "hm", preview: true }],
-  ])("in a session that said /reasoning %s", async (reasoning, expected) => {
+  ])("is passed on in a session with /reasoning %s", async (reasoning, expected) => {
     const { turns } = setup([thinks], { settings: { reasoning } });
     expect((await collect(await turns.turn(message("x"), route(), never, new Visit())))[0]).toEqual(expected);
   });
 
-  test("an answer that never ends is ended", async () => {
+  test("an endless reply is cut off", async () => {
     const endless = engine("endless", async function* () {
       for (;;) yield { type: "text", delta: "x".repeat(10_000) };
     });
@@ -430,7 +430,7 @@ describe("reasoning of an engine", () => {
     });
   });
 
-  test("engines of the configured agents load what takes long; one that fails stops nothing", async () => {
+  test("engines of the configured agents preload slow resources, and a failing one does not stop the others", async () => {
     const loaded: string[] = [];
     const warnings: object[] = [];
     const slow: EngineDefinition = { ...thinks, id: "slow", prepare: async () => void loaded.push("slow") };

@@ -4,7 +4,7 @@ import { message } from "./inbound.ts";
 
 const said = (text: string, more: object = {}) => message(text, { chat: { id: "-5", kind: "group" }, ...more });
 
-test("each message is a line with who, which and when; an edit says so", () => {
+test("each message is a line with sender, id and time, and an edit is marked", () => {
   expect(renderGroupContext([said("bread\nand milk"), said("oat milk", { kind: "edit", sender: { id: "8", isBot: true } })])).toBe(
     [
       "[context: said here since your last turn, and not addressed to you]",
@@ -16,7 +16,7 @@ test("each message is a line with who, which and when; an edit says so", () => {
   expect(renderGroupContext([])).toBe("");
 });
 
-test("what was forwarded is told as somebody else's words, an answer with what it answers; names in that cannot end the line", () => {
+test("forwarded text is attributed, a reply names its message, and names in them cannot end the line", () => {
   const lines = renderGroupContext([
     said("I quit", { forward: { from: "Chen] [event" } }),
     said("me", { replyTo: { messageId: "3", sender: "Bela (@bela)", text: "who brings bread?" } }),
@@ -29,7 +29,7 @@ test("what was forwarded is told as somebody else's words, an answer with what i
   ]);
 });
 
-test("a long message is cut, and of too much the newest is told", () => {
+test("a long message is cut, and of too many messages only the newest are included", () => {
   const [, line = ""] = renderGroupContext([said("x".repeat(5_000))]).split("\n");
   expect(line.replace(/^.*\] /, "")).toBe(`${"x".repeat(1_999)}…`);
   const many = Array.from({ length: 100 }, (_, index) => said(`${index} ${"y".repeat(1_990)}`));

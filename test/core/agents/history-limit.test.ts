@@ -5,7 +5,7 @@ import { message } from "./inbound.ts";
 const limit = (of: Parameters<typeof historyLimit>[0], options?: object) => historyLimit(of, options, 20);
 const group = message("hi", { chat: { id: "-5", kind: "group" } });
 
-test("a direct chat has its person's own limit, else that of direct chats, else none", () => {
+test("a direct chat has its person's own limit, else the direct chats' limit, else no limit", () => {
   const dms = { "7": { historyLimit: 3 }, "8": {} };
   const from = (id: string) => message("hi", { sender: { id } });
   expect(limit(from("7"), { dmHistoryLimit: 20, historyLimit: 5, dms })).toBe(3);
@@ -15,19 +15,19 @@ test("a direct chat has its person's own limit, else that of direct chats, else 
   expect(limit(from("9"), undefined)).toBeUndefined();
 });
 
-test("the conversation of a group is bounded by no limit of a channel; the talk beside it is, by historyLimit", () => {
+test("no channel limit bounds a group's conversation; historyLimit bounds the group context beside it", () => {
   expect(limit(group, { historyLimit: 0, dmHistoryLimit: 20 })).toBeUndefined();
   expect(groupHistoryLimit({ historyLimit: 0 }, 50)).toBe(0);
   expect(groupHistoryLimit({ dmHistoryLimit: 20 }, 50)).toBe(50);
   expect(groupHistoryLimit(undefined, 50)).toBe(50);
 });
 
-test("a webhook's session has that of webhooks, and a heartbeat no limit of a channel", () => {
+test("a webhook session has the webhooks' limit, and a heartbeat has no channel limit", () => {
   expect(limit(message("hi", { kind: "hook", chat: { id: "hook:x", kind: "system" }, authority: "hook" }), { historyLimit: 5 })).toBe(20);
   expect(limit(message("hi", { chat: { id: "agent:main:main", kind: "system" }, authority: "operator" }), {})).toBeUndefined();
 });
 
-test("a conversation in which only a plugin asks, such as that of a schedule, has the last 20 turns", () => {
+test("a conversation that only a plugin drives, such as a schedule's, keeps the last 20 turns", () => {
   const run = message("hi", {
     ...{ kind: "system", chat: { id: "schedule:x", kind: "system" }, authority: "operator" },
     request: { sessionKey: "schedule:x" },

@@ -7,7 +7,7 @@ const turnAt = (index: number): readonly SessionMessage[] => [
   { role: "assistant", content: `a${index}`, at: index, unitId: `0mwxka2os1b4ljfr${index}` },
 ];
 
-test("a history that is full begins with the same turn for several turns, and keeps three quarters of its limit", () => {
+test("a full history begins with the same turn for several turns and keeps three quarters of its limit", () => {
   const limit = 40;
   const begins: unknown[] = [];
   for (let last = limit; last < 400; last += 1) {
@@ -23,7 +23,7 @@ test("a history that is full begins with the same turn for several turns, and ke
   expect(begins.length / changes).toBeGreaterThan(4);
 });
 
-test("a short conversation, and one with a small limit, stay whole", () => {
+test("a short conversation and one with a small limit are kept whole", () => {
   const short = [1, 2, 3].flatMap(turnAt);
   expect(steadyHistory(short, 40)).toBe(short);
   expect(steadyHistory(short, 3)).toBe(short);

@@ -21,7 +21,7 @@ function account(fetchMedia: FetchMedia | undefined, options: object = {}): Live
 const fetched = (ref: string) => ({ path: `/state/${ref}`, mimeType: "text/plain", size: 3 });
 
 describe("the files of a message", () => {
-  test("are fetched, a few at once, and keep their order", async () => {
+  test("are fetched a few at a time and keep their order", async () => {
     let running = 0;
     let most = 0;
     const fetchMedia: FetchMedia = async ({ ref }) => {
@@ -37,7 +37,7 @@ describe("the files of a message", () => {
     expect(most).toBe(4);
   });
 
-  test("are bounded by the account's mediaMaxMb, else by 5 MB", async () => {
+  test("are limited to the account's mediaMaxMb, by default 5 MB", async () => {
     const limits: number[] = [];
     const fetchMedia: FetchMedia = async ({ ref }, { maxBytes }) => {
       limits.push(maxBytes);
@@ -49,7 +49,7 @@ describe("the files of a message", () => {
     expect(limits).toEqual([524_288, 5_242_880, 5_242_880, 5_242_880]);
   });
 
-  test("that fail are told by the channel's words, one line; what else was thrown is the operator's alone", async () => {
+  test("that cannot be fetched are noted in one line with the channel's reason; other errors go to the operator only", async () => {
     const fetchMedia: FetchMedia = async ({ ref }) => {
       if (ref === "a") throw new ChannelError("gone", { detail: "the file\nis gone" });
       throw new Error("/secret/path");
@@ -64,7 +64,7 @@ describe("the files of a message", () => {
     expect(heard).toEqual([expect.stringContaining("the file"), expect.stringContaining("/secret/path")]);
   });
 
-  test("are left as they are without a channel that fetches, where they move, and where the channel brought them", async () => {
+  test("are not fetched if the channel cannot fetch, if they are animated, or if they are already local", async () => {
     const asked: string[] = [];
     const fetchMedia: FetchMedia = async ({ ref }) => {
       asked.push(ref);
@@ -77,7 +77,7 @@ describe("the files of a message", () => {
     expect(asked).toEqual([]);
   });
 
-  test("are given up when the gateway closes", async () => {
+  test("are abandoned when the gateway closes", async () => {
     const stop = new AbortController();
     const fetchMedia: FetchMedia = (_media, { signal }) =>
       new Promise((_resolve, reject) => {
@@ -89,7 +89,7 @@ describe("the files of a message", () => {
   });
 });
 
-test("files that were fetched more than seven days ago go, of every account; others, and links, stay", async () => {
+test("fetched files of every account are deleted after seven days; other files and links stay", async () => {
   const stateDirectory = mkdtempSync(join(tmpdir(), "old-media-"));
   onTestFinished(() => rmSync(stateDirectory, { recursive: true, force: true }));
   const now = Date.UTC(2026, 10, 20);
@@ -112,7 +112,7 @@ test("files that were fetched more than seven days ago go, of every account; oth
   expect(existsSync(join(stateDirectory, "irc", "sticker-cache.json"))).toBe(true);
 });
 
-test("beyond 2 GiB of one account the oldest files go, and never what came within the last hour", async () => {
+test("beyond 2 GiB per account, the oldest files are deleted, but never those of the last hour", async () => {
   const stateDirectory = mkdtempSync(join(tmpdir(), "much-media-"));
   onTestFinished(() => rmSync(stateDirectory, { recursive: true, force: true }));
   const now = Date.UTC(2026, 10, 20);

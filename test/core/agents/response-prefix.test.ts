@@ -33,9 +33,9 @@ test.each([
   ["[bot]", "# Title", "[bot]\n\n# Title"],
   ["[bot]", "| a |\n|---|", "[bot]\n\n| a |\n|---|"],
   ["[bot]", "-5 degrees", "[bot] -5 degrees"],
-])("%j before %j is %j", (prefix, text, whole) => expect(sent(text, prefix)).toBe(whole));
+])("%j before %j gives %j", (prefix, text, whole) => expect(sent(text, prefix)).toBe(whole));
 
-test("nothing is put before nothing, by nothing, or before a message that is sent as it was given", () => {
+test("nothing is prefixed to an empty text or a deliver-only message, and an empty prefix adds nothing", () => {
   expect(sent("", "[bot]")).toBe("");
   expect(sent("hello", undefined)).toBe("hello");
   expect(sent("hello", " ")).toBe("hello");
@@ -52,15 +52,15 @@ test.each([
   ["[{MODEL} { Provider }]", "[large/v2 acme] hello"],
   ["{unknown} {{model}} {", "{unknown} {{model}} { hello"],
   ["{{SenderName}}", "{model} hello"],
-])("%j becomes %j", (prefix, whole) => {
+])("%j expands to %j", (prefix, whole) => {
   expect(sent("hello", prefix, message("hi", { sender: { id: "1", name: "{model}" } }))).toBe(whole);
 });
 
-test("the model is the one that answered, where another stood in for the chosen one", () => {
+test("the prefix names the model that answered, even if it replaced the chosen one", () => {
   expect(sent("hello", "{modelFull}", message("hi"), { answered: "spare/small" })).toBe("spare/small hello");
 });
 
-test("an answer without a turn, such as a command's, has the model of its agent, and none where none is configured", () => {
+test("a reply without a turn, such as a command's, uses the model of its agent, or none if none is configured", () => {
   const command = message("hi", { kind: "press" });
   expect(sent("hello", "{model} {thinkingLevel} {identity.name}", command)).toBe("small high Otto hello");
   expect(sent("hello", "{model}", message("hi"), { noted: false })).toBe("small hello");

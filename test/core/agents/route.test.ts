@@ -40,7 +40,7 @@ function open() {
   };
 }
 
-test("the last recipient is read once for a burst of messages, and is the one of the last message", async () => {
+test("the last recipient is read once per burst of messages and comes from the last message", async () => {
   const { write, last, reads, stored } = open();
   await Promise.all([write("1"), write("2"), write("1"), write("2")]);
   expect(await last()).toBe("2");
@@ -51,7 +51,7 @@ test("the last recipient is read once for a burst of messages, and is the one of
   expect(reads()).toBe(before);
 });
 
-test("what was erased, or stored by another node, is noticed a moment later, and the next message is stored again", async () => {
+test("a recipient that was erased or changed by another node is noticed soon, and the next message stores it again", async () => {
   const { write, last, stored, store } = open();
   await write("1");
   await vi.advanceTimersByTimeAsync(2_000);

@@ -34,13 +34,13 @@ describe("the session of a message", () => {
     expect(sessionKeyFor({ agentId: "main", inbound, ...(dmScope === undefined ? {} : { dmScope }) })).toBe(expected);
   });
 
-  test("an id with the separator in it cannot read as a longer key", () => {
+  test("an id that contains the separator cannot imitate a longer key", () => {
     const forged = sessionKeyFor({ agentId: "main", inbound: message("", { chat: { id: "-100:topic:7", kind: "group" } }) });
     expect(forged).not.toBe(sessionKeyFor({ agentId: "main", inbound: message("", topic("7")) }));
     expect(forged).toBe("agent:main:irc:group:-100%3Atopic%3A7");
   });
 
-  test("a chat that moved takes the sessions of its topics along, and nobody else's", () => {
+  test("a chat that moved keeps the sessions of its topics, and no other session changes", () => {
     const move = { channel: "irc", account: "default", from: "-5", to: "-100" };
     const others = ["agent:main:irc:group:-50", "agent:main:irc:work:group:-5:topic:7", "agent:main:dm:-5", "hook:-5", "agent:main:main"];
     const knownKeys = [...others, "agent:work:irc:group:-5:topic:7"];
@@ -55,7 +55,7 @@ describe("the session of a message", () => {
     ]);
   });
 
-  test("the agent can be read from a chat session's key, and from no other", () => {
+  test("the agent can be read from a chat session's key only", () => {
     expect(agentOfKey(mainSessionKey("work"))).toBe("work");
     expect(agentOfKey("agent:work:irc:group:1")).toBe("work");
     expect([agentOfKey("hook:abc"), agentOfKey("agent:work"), agentOfKey("")]).toEqual([undefined, undefined, undefined]);
@@ -94,24 +94,24 @@ describe("which agent answers", () => {
   test.each<[string, AgentsView, string]>([
     ["nothing configured", {}, "main"],
     ["the first of the list", { agents: { list: [{ id: "a" }, { id: "b" }] } }, "a"],
-  ])("without a default: %s", (_, config, expected) => {
+  ])("without a default agent: %s", (_, config, expected) => {
     expect(agentFor(config, message("hi"))).toBe(expected);
   });
 });
 
 describe("the last recipient", () => {
-  test("is where a person wrote directly, thread included", () => {
+  test("is the chat of the last direct message, including the thread", () => {
     expect(recipientOf(message("hi"))).toEqual({ channel: "irc", account: "default", chat: "42", senderId: message("hi").sender.id });
     expect(recipientOf(message("hi", { chat: { id: "42", kind: "direct", thread: "9" } }))).toMatchObject({ thread: "9" });
   });
 
-  test("is set neither by groups nor by what no person wrote", () => {
+  test("is not set by group messages or by input that no person wrote", () => {
     expect(recipientOf(message("hi", { chat: { id: "-100", kind: "group" } }))).toBeUndefined();
     expect(recipientOf(message("hi", { authority: "hook" }))).toBeUndefined();
   });
 });
 
-test("a reset begins a new generation of the same key", async () => {
+test("a reset begins a new generation under the same key", async () => {
   const changes: unknown[] = [];
   await resetSession({ updateSession: async (key, change) => void changes.push([key, change]) }, { key: "k", agentId: "main", at: 5 });
   expect(changes).toEqual([["k", { agentId: "main", at: 5, newGeneration: true }]]);

@@ -4,7 +4,7 @@ import { leastCostOf } from "../../support/cost.ts";
 
 const words = (characters: number) => "x".repeat(characters);
 
-describe("a heartbeat's acknowledgement", () => {
+describe("a heartbeat acknowledgement", () => {
   const cases: readonly [string, string, boolean][] = [
     ["the token alone", "HEARTBEAT_OK", true],
     ["with space and a full stop", "  HEARTBEAT_OK. \n", true],
@@ -29,14 +29,14 @@ describe("a heartbeat's acknowledgement", () => {
     expect(isHeartbeatAck(text)).toBe(expected);
   });
 
-  test("counts characters as people do, and against the configured limit", () => {
+  test("counts user-visible characters against the configured limit", () => {
     expect(isHeartbeatAck("HEARTBEAT_OK 👍👍👍", 3)).toBe(true);
     expect(isHeartbeatAck("HEARTBEAT_OK 👍👍👍", 2)).toBe(false);
     expect(isHeartbeatAck("HEARTBEAT_OK.", 0)).toBe(true);
   });
 });
 
-describe("no reply", () => {
+describe("recognizing NO_REPLY", () => {
   const cases: readonly [string, boolean][] = [
     ["NO_REPLY", true],
     [" *NO_REPLY*.\n", true],
@@ -46,12 +46,12 @@ describe("no reply", () => {
     ["NO_REPLYING", false],
     ["", false],
   ];
-  test.each(cases)("%j: %s", (text, expected) => {
+  test.each(cases)("%j is NO_REPLY: %s", (text, expected) => {
     expect(isNoReply(text)).toBe(expected);
   });
 });
 
-test("the reason for silence is named, and is null for a text that is sent", () => {
+test("the reason for silence is named, and is null for a text that will be sent", () => {
   const reasons = ["NO_REPLY", "HEARTBEAT_OK", "Hello."].map((text) => silenceReason(text, { ackMaxChars: 300 }));
   expect(reasons).toEqual(["no_reply", "heartbeat_ok", null]);
 });
@@ -74,9 +74,9 @@ test.each([
   ["MY_NO_REPLY", "MY_NO_REPLY"],
   ["NO_REPLYING", "NO_REPLYING"],
   ["  two spaces, and a plain text  ", "  two spaces, and a plain text  "],
-])("people see of %j only %j", (text, seen) => expect(withoutTokens(text)).toBe(seen));
+])("of %j, people see only %j", (text, seen) => expect(withoutTokens(text)).toBe(seen));
 
-test("no beginning of a token is seen while a text grows", () => {
+test("no partial token is visible while a text grows", () => {
   for (const [text, seen] of [
     ["NO_REPLY", /^$/],
     ["**HEARTBEAT_OK** all is quiet", /^[^HEARTBOK_]*$/],
@@ -86,7 +86,7 @@ test("no beginning of a token is seen while a text grows", () => {
   expect(withoutTokensSoFar("Nothing is new.")).toBe("Nothing is new.");
 });
 
-test("a reply that is only a token stays one, so that it is not sent; with a file, or with more, it is sent without", () => {
+test("a reply with only a token is not sent; one with a file or other text is sent without the token", () => {
   const reply = (text: string, files: number) => ({ text, media: Array.from({ length: files }, () => ({ path: "/a.png" })), buttons: [] });
   const spoken = (text: string, files = 0) => speakable(reply(text, files), { ackMaxChars: 10 }).text;
   expect(spoken("NO_REPLY")).toBe("NO_REPLY");
@@ -96,7 +96,7 @@ test("a reply that is only a token stays one, so that it is not sent; with a fil
   expect(spoken("HEARTBEAT_OK fine", 1)).toBe("fine");
 });
 
-test("a long answer is judged at once, not in minutes", async () => {
+test("a long reply is checked in moments, not minutes", async () => {
   const texts = [`${"<".repeat(200_000)}HEARTBEAT_OK`, "* ".repeat(200_000), `HEARTBEAT_OK ${"HEARTBEAT_OK ".repeat(20_000)}x`];
   const all = () => texts.map((text) => [silenceReason(text, { ackMaxChars: 300 }), withoutTokensSoFar(text)]);
   expect(await leastCostOf(all, { below: 2_000 })).toBeLessThan(2_000);

@@ -25,7 +25,7 @@ function workspace(files: Readonly<Record<string, string>>) {
 const bread = "---\nname: bread\ndescription: Bakes bread.\n---\nKnead for ten minutes.\n";
 const tea = '---\r\ndescription: "Makes tea."\r\nlicense: none\r\n---\r\nBoil water.';
 
-test("skills are the folders of the workspace with a SKILL.md, by the name in its front matter, else the folder's", async () => {
+test("skills are the workspace folders with a SKILL.md, named by its front matter or by the folder", async () => {
   const { skills } = workspace({
     "1-bread": bread,
     tea,
@@ -42,7 +42,7 @@ test("skills are the folders of the workspace with a SKILL.md, by the name in it
   expect(await skills.of({ workspace: "nowhere" }, undefined)).toEqual([]);
 });
 
-test("one without a description is left out, and told once as long as it stays so", async () => {
+test("a skill without a description is left out, and this is reported once while it lasts", async () => {
   const { names, put, warnings } = workspace({ tea, mute: "---\nname: mute\n---\n" });
   for (let turn = 0; turn < 3; turn += 1) expect(await names()).toEqual(["tea"]);
   expect(warnings).toMatchObject([{ file: expect.stringContaining("mute") }]);
@@ -50,7 +50,7 @@ test("one without a description is left out, and told once as long as it stays s
   expect(await names()).toEqual(["mute", "tea"]);
 });
 
-test("one whose file cannot be read is reported as such, once, and is there as soon as it can be read", async () => {
+test("a skill with an unreadable file is reported once and available as soon as the file can be read", async () => {
   const { names, put, warnings, file } = workspace({ tea, bread });
   // A file that exists and cannot be read, also for the superuser.
   rmSync(file("bread"));
@@ -72,7 +72,7 @@ test.each([
       symlinkSync(outside, dirname(file));
     },
   ],
-])("a skill is left out, and cannot be read, where %s", async (_, link) => {
+])("a skill is left out and cannot be read if %s", async (_, link) => {
   const { names, warnings, file, skills, put } = workspace({ tea, bread });
   const known = await skills.of({ workspace: "agent" }, undefined);
   const outside = join(file("bread"), "../../../../outside");
@@ -89,14 +89,14 @@ test.each([
   expect(await names()).toEqual(["bread", "tea"]);
 });
 
-test("a skill may be a link within its workspace, and the workspace a link", async () => {
+test("a skill may be a link within its workspace, and the workspace may be a link", async () => {
   const { file, skills } = workspace({ tea });
   symlinkSync(dirname(file("tea")), dirname(file("coffee")));
   symlinkSync(join(file("tea"), "../../.."), join(file("tea"), "../../../../linked"));
   expect(await skills.of({ workspace: "linked" }, undefined)).toMatchObject([{ name: "coffee" }, { name: "tea" }]);
 });
 
-test("an agent whose skills are listed has them in a folder of many; one that lists none is offered a hundred, and the log says so", async () => {
+test("an agent gets the skills it lists even in a large folder; without a list it gets a hundred, which is logged", async () => {
   const many = Object.fromEntries(Array.from({ length: 120 }, (_, index) => [`task-${index}`, tea]));
   const { names, warnings } = workspace({ ...many, zest: "---\ndescription: Grates zest.\n---\n" });
   expect(await names(["zest"])).toEqual(["zest"]);
@@ -112,11 +112,11 @@ test.each([
   [["tea"], ["bread"], []],
   [[], undefined, []],
   [undefined, [], []],
-])("an agent with %j has, in a place with %j, %j", async (allowed, place, expected) => {
+])("an agent with skills %j in a chat with %j has %j", async (allowed, place, expected) => {
   expect(await workspace({ bread, tea }).names(allowed, place)).toEqual(expected);
 });
 
-test("the model is told what they are for, and reads one as it stands now; another one there is not", async () => {
+test("the model learns what each skill is for and reads its current text, but no other skill", async () => {
   const { skills, put } = workspace({ bread, tea });
   const found = await skills.of({ workspace: "agent" }, ["bread"]);
   expect(skillsHint(found)).toMatch(/read_skill[\s\S]*\n- bread: Bakes bread\.$/);

@@ -21,10 +21,10 @@ test.each([
   ["-1001:00", { chat: "-1001:00" }],
   ["-1001:topic:x", { chat: "-1001:topic:x" }],
   ["+49 170 1", { chat: "+49 170 1" }],
-])("the recipient %s is %o", (text, target) => {
+])("the recipient %s is parsed as %o", (text, target) => {
   expect(parseTarget(text, threads)).toEqual(target);
 });
 
-test("where a channel has no topics, a recipient is the whole text", () => {
+test("a recipient is the whole text if the channel has no topics", () => {
   expect(parseTarget("1001:7", { threads: false })).toEqual({ chat: "1001:7" });
 });

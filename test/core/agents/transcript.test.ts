@@ -9,8 +9,8 @@ import { message, route } from "./inbound.ts";
 
 const reply = (text: string, more: Partial<Reply> = {}): Reply => ({ text, media: [], buttons: [], ...more });
 
-describe("what a turn leaves in its session", () => {
-  test("the message in its envelope and the answer, both marked with their unit", () => {
+describe("the transcript entry of a turn", () => {
+  test("is the message in its envelope and the reply, both marked with their unit", () => {
     const [asked, said] = turnMessages({ inbound: message("hello"), reply: reply("hi"), at: 9 });
     expect(asked).toEqual({
       role: "user",
@@ -21,19 +21,19 @@ describe("what a turn leaves in its session", () => {
     expect(said).toEqual({ role: "assistant", content: "hi", at: 9, unitId: "event-1" });
   });
 
-  test("a note for each file that was sent, and nothing for an answer that is empty", () => {
+  test("has a note for each sent file, and an empty reply leaves nothing", () => {
     const sent = reply("", { media: [{ url: "https://example.com/a.png", fileName: "a.png" }] });
     expect(turnMessages({ inbound: message("x"), reply: sent, at: 0 })[1]?.content).toBe("[sent a.png]");
     expect(turnMessages({ inbound: message("x"), reply: reply(""), at: 0 })).toHaveLength(1);
   });
 
-  test("nothing for a heartbeat that came to nothing", () => {
+  test("is not written for a heartbeat that had nothing to say", () => {
     const inbound = message("tick", { authority: "operator", request: { heartbeat: { events: [], scheduled: true } } });
     expect(turnMessages({ inbound, reply: reply("HEARTBEAT_OK"), at: 0 })).toEqual([]);
     expect(turnMessages({ inbound, reply: reply("The disk is full."), at: 0 })).toHaveLength(2);
   });
 
-  test("is read back without what the same unit left before, and without what holds no text", () => {
+  test("is read back without earlier entries of the same unit and without entries that have no text", () => {
     const read = readTranscript(
       [
         { role: "user", content: "a", at: 0, unitId: "event-0" },
@@ -62,7 +62,7 @@ describe("reasoning", () => {
   });
   const thought = reply("Four.", { reasoning: "two\nand two" });
 
-  test("is put before the answer as a quotation in sessions that asked for it, and in no other", async () => {
+  test("is quoted before the reply only in sessions that asked for it", async () => {
     const shown = await showReasoning(thought, route(), { store: store("on"), ackMaxChars: 300 });
     expect(shown?.text).toBe("> *Thinking*\n> two\n> and two\n\nFour.");
     for (const mode of [undefined, "off", "stream"]) {
@@ -70,12 +70,12 @@ describe("reasoning", () => {
     }
   });
 
-  test("does not turn silence into an answer", async () => {
+  test("does not turn a silent reply into a visible one", async () => {
     const silent = reply("NO_REPLY", { reasoning: "nothing to say" });
     expect(await showReasoning(silent, route(), { store: store("on"), ackMaxChars: 300 })).toBeUndefined();
   });
 
-  test("does not go back to the model with the next turn", async () => {
+  test("is not sent back to the model in the next turn", async () => {
     const shown = await showReasoning(thought, route(), { store: store("on"), ackMaxChars: 300 });
     expect(turnMessages({ inbound: message("2+2?"), reply: shown ?? thought, at: 0 })[1]?.content).toBe("Four.");
   });
@@ -85,7 +85,7 @@ describe("reasoning", () => {
   });
 });
 
-describe("names of models", () => {
+describe("model names", () => {
   const table = { "a/one": { alias: "fast" }, "b/two/x:7b": {} };
   test.each([
     ["fast", table, "a/one"],
@@ -103,7 +103,7 @@ describe("names of models", () => {
     expect(resolveModel(name, models)).toBe(expected);
   });
 
-  test("the operator's own model need not stand in the list that bounds what others ask for", () => {
+  test("the operator's own model may be missing from the list of models that others may choose", () => {
     const agent = agentSettings({ agents: { defaults: { model: "z/own", models: table } } }, "main");
     expect(chooseModels(agent, undefined)).toEqual({ model: "z/own", fallbacks: [] });
     expect(() => chooseModels(agent, "y/other")).toThrow("The model y/other is not configured");

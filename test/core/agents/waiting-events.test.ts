@@ -20,7 +20,7 @@ async function open() {
 
 const textsOf = (events: readonly WaitingEvent[]) => events.map(({ text }) => text);
 
-test("events wait in their order, each session's for itself, and one that is added twice is there once", async () => {
+test("events wait in order, separately for each session, and a repeated event is stored once", async () => {
   const { clock, waiting } = await open();
   for (const id of ["a", "b", "a"]) await waiting.add("one", { id, at: clock.now, text: `text ${id}` });
   await waiting.add("two", { id: "c", at: clock.now, text: "elsewhere" });
@@ -29,7 +29,7 @@ test("events wait in their order, each session's for itself, and one that is add
   expect(await waiting.of("three")).toEqual([]);
 });
 
-test("what was told is forgotten, what came meanwhile is not", async () => {
+test("delivered events are removed, and events that arrived meanwhile stay", async () => {
   const { clock, waiting } = await open();
   await waiting.add("one", { id: "a", at: clock.now, text: "first" });
   const read = await waiting.of("one");
@@ -40,7 +40,7 @@ test("what was told is forgotten, what came meanwhile is not", async () => {
   expect(await waiting.of("one")).toEqual([]);
 });
 
-test("only the newest 50 are kept, each at most 1,000 characters, for seven days", async () => {
+test("only the newest 50 events are stored, each with at most 1,000 characters, for seven days", async () => {
   const { clock, waiting } = await open();
   for (let index = 0; index < 60; index += 1)
     await waiting.add("one", { id: String(index), at: clock.now, text: `${index} ${"x".repeat(2_000)}` });
@@ -54,7 +54,7 @@ test("only the newest 50 are kept, each at most 1,000 characters, for seven days
   expect(textsOf(await waiting.of("one"))).toEqual(["late"]);
 });
 
-test("a session that has another key takes its events along", async () => {
+test("a session whose key changes keeps its waiting events", async () => {
   const { clock, waiting } = await open();
   await waiting.add("old", { id: "a", at: clock.now, text: "before" });
   await waiting.move("old", "new");

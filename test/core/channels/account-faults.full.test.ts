@@ -56,8 +56,8 @@ const log = () => readFileSync(join(running?.gateway.stateDirectory ?? "", "logs
 const soon = (check: () => void) => vi.waitFor(check, { timeout: 60_000, interval: 20 });
 const logged = (line: RegExp) => soon(() => expect(log()).toMatch(line));
 
-describe("an account whose close", () => {
-  test("never ends keeps no edit of another account or channel waiting, and what it hands in is refused", async () => {
+describe("an account whose close call", () => {
+  test("hangs does not delay changes to other accounts or channels, and its incoming events are refused", async () => {
     const closing = Promise.withResolvers<void>();
     const desk = createDesk((account, good) => ({
       close() {
@@ -86,7 +86,7 @@ describe("an account whose close", () => {
     await othersGoOn();
   });
 
-  test("never ends is given up: the account that takes its place starts then, not before", async () => {
+  test("hangs is abandoned after a time limit, and only then does its replacement start", async () => {
     const desk = createDesk((account, good) => ({
       close: () => (account.options.token === "1" ? new Promise<never>(() => {}) : good.close()),
     }));
@@ -100,7 +100,7 @@ describe("an account whose close", () => {
     await othersGoOn();
   });
 
-  test("takes its time is waited for by an account of another name that signs in with its credential", async () => {
+  test("is slow delays the start of another account with the same credential", async () => {
     const closed = Promise.withResolvers<void>();
     const desk = createDesk((account) => ({
       close: async () => {
@@ -116,7 +116,7 @@ describe("an account whose close", () => {
     await soon(() => expect(desk.life).toEqual(["open a", "start a", "open z", "close a", "start z"]));
   });
 
-  test.each(faults)("%s costs nothing but a line in the log", async (fault) => {
+  test.each(faults)("%s causes only a line in the log", async (fault) => {
     const desk = createDesk((account) => ({
       close() {
         desk.life.push(`close ${account.id}`);
@@ -131,11 +131,11 @@ describe("an account whose close", () => {
   });
 });
 
-describe("an account whose start, pause, update or menu misbehaves", () => {
+describe("an account with a faulty start, pause, update or menu function", () => {
   const brokenAt = (call: keyof typeof pluginDeadlines & keyof ChannelConnection, fault: (typeof faults)[number]) =>
     createDesk(() => ({ [call]: () => misbehave(fault, { ms: pluginDeadlines[call] }) }), { rich: true });
 
-  test.each(faults)("start %s: the others go on, and the log names the plugin", async (fault) => {
+  test.each(faults)("start %s: the other accounts continue, and the log names the plugin", async (fault) => {
     const { othersGoOn, gateway } = await start(brokenAt("start", fault), desks({ a: { token: "1" } }));
     await othersGoOn();
     if (fault === "returns junk") return;
@@ -144,12 +144,12 @@ describe("an account whose start, pause, update or menu misbehaves", () => {
     expect(states).toEqual([fault === "throws" || fault === "rejects" ? "failed" : "connecting"]);
   });
 
-  test.each(faults)("pause %s: the gateway closes all the same", async (fault) => {
+  test.each(faults)("pause %s: the gateway still closes", async (fault) => {
     const { gateway } = await start(brokenAt("pause", fault), desks({ a: { token: "1" } }));
     await pass(gateway.close(), 30_000);
   });
 
-  test.each(faults)("menu %s: the edit is taken over, and the log names the plugin", async (fault) => {
+  test.each(faults)("menu %s: the change is applied, and the log names the plugin", async (fault) => {
     const { edit, othersGoOn } = await start(brokenAt("menu", fault), desks({ a: { token: "1" } }));
     edit({ ...desks({ a: { token: "1" } }), commands: { native: false } });
     await logged(/the configuration was reloaded/);
@@ -157,7 +157,7 @@ describe("an account whose start, pause, update or menu misbehaves", () => {
     await othersGoOn();
   });
 
-  test.each(["throws", "rejects"] as const)("update %s: the edit is taken over, and the log names the plugin", async (fault) => {
+  test.each(["throws", "rejects"] as const)("update %s: the change is applied, and the log names the plugin", async (fault) => {
     const desk = createDesk(() => ({ update: () => misbehave(fault, { ms: 0 }) as never }));
     const { edit, othersGoOn } = await start(desk, desks({ a: { token: "1" } }));
     edit(desks({ a: { token: "1", label: "second" } }));
@@ -168,7 +168,7 @@ describe("an account whose start, pause, update or menu misbehaves", () => {
 });
 
 test.each(["throws", "rejects", "returns junk"] as const)(
-  "a channel whose open %s has an account that failed; the others go on",
+  "a channel whose open function %s has a failed account, and other channels continue",
   async (fault) => {
     const desk = createDesk(() => ({}));
     const broken = {

@@ -90,7 +90,7 @@ async function start(desk: Desk, engine: PluginDefinition): Promise<TestGateway>
   return started;
 }
 
-test("an account that restarts for its new settings is there all the time: what runs and what waits is answered", async () => {
+test("an account that restarts for new settings stays available: running and waiting messages are answered", async () => {
   const desk = createDesk();
   const turn = Promise.withResolvers<void>();
   const engine = createEngine(async ({ inbound }) => {
@@ -118,7 +118,7 @@ test("an account that restarts for its new settings is there all the time: what 
   expect(desk.sent).toEqual(["second: one", "second: two"]);
 });
 
-test("an edit with a command's text waits in its lane, because it is an ordinary turn", async () => {
+test("an edited message with a command's text waits in its lane as an ordinary turn", async () => {
   const desk = createDesk();
   const order: string[] = [];
   const engine = createEngine(async ({ inbound }) => {
@@ -133,7 +133,7 @@ test("an edit with a command's text waits in its lane, because it is an ordinary
   expect(order).toEqual(["begins question", "ends question", "begins /whoami", "ends /whoami"]);
 });
 
-test("an event that its channel cannot read fails by itself, and keeps no other away", async () => {
+test("an event that its channel cannot parse fails alone and does not block others", async () => {
   const desk = createDesk();
   const { settled } = await start(
     desk,
@@ -144,7 +144,7 @@ test("an event that its channel cannot read fails by itself, and keeps no other 
   expect(await settled(events[1] ?? "")).toMatchObject({ outcome: "answered" });
 });
 
-test("a reply that shows nothing on its channel counts as silence, not as an answer", async () => {
+test("a reply that is empty on its channel is recorded as silent, not as answered", async () => {
   const desk = createDesk();
   const { settled } = await start(
     desk,
@@ -153,7 +153,7 @@ test("a reply that shows nothing on its channel counts as silence, not as an ans
   expect(await settled(await desk.say("hello"))).toMatchObject({ outcome: "silent", reason: "empty_reply" });
 });
 
-test("only what a connection is made with restarts an account; the rest is handed to it and counts from the next message", async () => {
+test("only connection options restart an account; other changes are passed to it and apply to the next message", async () => {
   const life: string[] = [];
   const answers: string[] = [];
   let account: ChannelAccount<{ server: string; tone: string }> | undefined;

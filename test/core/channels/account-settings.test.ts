@@ -16,7 +16,7 @@ async function problemsOf(section: object, environment: Readonly<Record<string, 
   return (await readAccounts(botchat.channel, section, from)).flatMap(({ problems }) => problems);
 }
 
-test("a name in a list of senders is told with the path where it stands, once, and switches nothing off", async () => {
+test("a name in a list of senders is reported once with its path and disables nothing", async () => {
   const found = await problemsOf({
     allowFrom: ["1001", "TG:1002", "@ada", "*"],
     groups: { "-100": { topics: { "5": { allowFrom: ["bela"] } } } },
@@ -50,14 +50,14 @@ test.each([
     { accounts: { default: {}, work: { botToken: "7:token-of-it" } } },
     "channels.botchat.accounts.work.botToken: is the same as $BOTCHAT_BOT_TOKEN",
   ],
-])("an account with %s is refused in a sentence that names both places", async (_name, section, expected) => {
+])("an account with %s is rejected in a sentence that names both places", async (_name, section, expected) => {
   const environment = JSON.stringify(section).includes('"default":{},"work"') ? { BOTCHAT_BOT_TOKEN: "7:token-of-it" } : {};
   const found = await problemsOf(section, environment);
   expect(found.map(({ severity, path, message }) => [severity, `${path}: ${message}`])).toEqual([["error", expected]]);
   expect(JSON.stringify(found)).not.toContain("token-");
 });
 
-test("a token that cannot be one and a webhook without its secret are told at their places, without the token", async () => {
+test("an invalid token and a webhook without a secret are reported with their paths but without the token", async () => {
   const found = await problemsOf({
     webhookUrl: "https://example.org/hook",
     accounts: { a: { botToken: "not-a-real-token" }, b: { botToken: "7:x" }, c: { botToken: "8:x", webhookSecret: "secret-of-the-test" } },
@@ -86,7 +86,7 @@ test.each<[string, object, object, string]>([
     "accounts.b.webhookPort: is 8787",
   ],
   ["by another name", { a: { botToken: "1:a" }, b: { botToken: "2:b", webhookHost: "localhost" } }, {}, "accounts.b.webhookPort: is 8787"],
-])("of two accounts that listen on one address, %s, the second is refused, with both places", async (_name, accounts, root, expected) => {
+])("of two accounts that listen on the same address, %s, the second is rejected with both paths", async (_name, accounts, root, expected) => {
   expect(await listening(accounts, root)).toEqual([
     [
       `channels.botchat.${expected}, and channels.botchat.accounts.a listens there already`,
@@ -95,7 +95,7 @@ test.each<[string, object, object, string]>([
   ]);
 });
 
-test("accounts that poll, that listen elsewhere or on any free port, or beside one that is off, may run together", async () => {
+test("accounts may share a configuration if they poll, use different or automatic ports, or one is disabled", async () => {
   const a = { botToken: "1:a" };
   expect(await problemsOf({ accounts: { a, b: { botToken: "2:b" } } })).toEqual([]);
   expect(await listening({ a, b: { botToken: "2:b", webhookPort: 8788 } })).toEqual([]);
@@ -104,7 +104,7 @@ test("accounts that poll, that listen elsewhere or on any free port, or beside o
   expect(await listening({ a: { ...a, enabled: false }, b: { botToken: "2:b" } })).toEqual([]);
 });
 
-test("a channel whose own check fails costs its account, with the reason, and no other", async () => {
+test("a channel whose own check fails disables only its account, with the reason", async () => {
   const channel = {
     ...botchat.channel,
     check({ botToken }: { readonly botToken?: string }) {
@@ -131,7 +131,7 @@ test.each([
   ["one that is encrypted", {}, { server: "chat.example.org", password: "secret" }, false],
   ["one that stays on this machine", {}, { server: "127.0.0.1", tls: false, password: "secret" }, false],
   ["one for a server that only begins like this machine", {}, { server: "127.example.org", tls: false, password: "secret" }, true],
-])("a secret that would be sent to another machine unencrypted is refused: %s", async (_, change, section, refused) => {
+])("a secret that would be sent unencrypted to another machine is rejected: %s", async (_, change, section, refused) => {
   const options = Type.Object({
     ...serverOptions({ port: 7000 }),
     password: Type.Optional(secretText({ description: "Password." })),
@@ -156,13 +156,13 @@ test.each([
   });
 });
 
-test("bots that differ, and accounts that are off, are nobody's twins", async () => {
+test("different bots and disabled accounts are not reported as duplicates", async () => {
   expect(
     await problemsOf({ accounts: { a: { botToken: "7:x" }, b: { botToken: "77:x" }, c: { botToken: "7:x", enabled: false } } }),
   ).toEqual([]);
 });
 
-test("all accounts are checked at once, and those behind one with an error again, without it", async () => {
+test("accounts are checked in parallel; those after a faulty account are checked again without it", async () => {
   const channel = botchat.channel as ChannelDefinition;
   const accounts = ["first", "second", "third"];
   const all = Promise.withResolvers<void>();
@@ -187,7 +187,7 @@ test("all accounts are checked at once, and those behind one with an error again
   ]);
 });
 
-test("an account whose check does not answer is not asked again", async () => {
+test("an account whose check does not respond is not checked again", async () => {
   let asked = 0;
   const check: CalledChannel["check"] = async (_options, { path }) => {
     asked += 1;
@@ -211,7 +211,7 @@ test.each([
     "channels.desk.proxy.password",
   ],
   ["a file that does not exist", { tokenFile: "/nope" }, "channels.desk.tokenFile"],
-])("a required secret from %s is reported as unreadable, and not as missing too", async (_name, section, path) => {
+])("a required secret from %s is reported as unreadable and not also as missing", async (_name, section, path) => {
   const definition = {
     ...plain,
     id: "desk",

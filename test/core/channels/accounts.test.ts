@@ -54,7 +54,7 @@ async function optionsOf(channel: object, environment: Record<string, string> = 
   return handed;
 }
 
-describe("a channel is handed its options", () => {
+describe("a channel receives its options", () => {
   test("with the defaults that a partly filled object leaves out", async () => {
     expect(await optionsOf({ token: "a-token", polling: { seconds: 5 } })).toMatchObject({ polling: { seconds: 5, stall: 120 } });
   });
@@ -63,15 +63,15 @@ describe("a channel is handed its options", () => {
     expect(await optionsOf({ token: { env: "PROBE_TOKEN" } }, { PROBE_TOKEN: "from-outside" })).toMatchObject({ token: "from-outside" });
   });
 
-  test("together with the host's own, with their defaults", async () => {
+  test("together with the gateway's own options and their defaults", async () => {
     expect(await optionsOf({ token: "a-token", dmPolicy: "disabled" })).toMatchObject({ dmPolicy: "disabled", configWrites: true });
   });
 });
 
-describe("where a credential comes from", () => {
+describe("the source of a credential", () => {
   const opened = async (channel: object, environment?: Record<string, string>) => (await optionsOf(channel, environment)).token;
 
-  test("a file beside the configuration wins over the option", async () => {
+  test("a file beside the configuration takes precedence over the option", async () => {
     writeFileSync(join(directory, "token"), "from-the-file\n");
     expect(await opened({ tokenFile: "token", token: "from-the-option" })).toBe("from-the-file");
   });
@@ -79,7 +79,7 @@ describe("where a credential comes from", () => {
   test.each([
     ["missing", undefined],
     ["empty", "\n"],
-  ])("a file that is %s is an error, and no reason to take another", async (_name, text) => {
+  ])("a file that is %s is an error, and no other source is tried", async (_name, text) => {
     if (text !== undefined) writeFileSync(join(directory, "token"), text);
     expect(await opened({ tokenFile: "token", token: "from-the-option" })).toBeUndefined();
     const [report] = (await running?.gateway.describe())?.accounts ?? [];
@@ -87,21 +87,21 @@ describe("where a credential comes from", () => {
     expect(report?.status.detail).toContain("channels.probe.tokenFile");
   });
 
-  test("the environment counts for the account default, when nothing is configured", async () => {
+  test("the environment is used only for the account default, if nothing is configured", async () => {
     const environment = { PROBE_DEFAULT_TOKEN: "from-outside" };
     expect(await opened({}, environment)).toBe("from-outside");
     await running?.gateway.close();
     expect(await opened({ token: "configured" }, environment)).toBe("configured");
   });
 
-  test("a named account takes nothing from the root or the environment; the account default prefers its own", async () => {
+  test("a named account ignores the root and the environment; the account default prefers its own value", async () => {
     expect(await opened({ token: "of-the-root", accounts: { work: {} } }, { PROBE_DEFAULT_TOKEN: "from-outside" })).toBeUndefined();
     await running?.gateway.close();
     writeFileSync(join(directory, "token"), "file-of-the-root");
     expect(await opened({ tokenFile: "token", accounts: { Default: { token: "its-own" } } })).toBe("its-own");
   });
 
-  test("two accounts with one credential: the second is refused", async () => {
+  test("two accounts with the same credential: the second is rejected", async () => {
     await optionsOf({ accounts: { first: { token: "the-same" }, second: { token: "the-same" } } });
     const accounts = (await running?.gateway.describe())?.accounts ?? [];
     expect(accounts.find(({ account }) => account === "second")?.status).toMatchObject({ state: "failed" });

@@ -16,7 +16,7 @@ async function startWith({ plugin }: Desk): Promise<TestHost> {
   return host;
 }
 
-test.each(["parse", "render", "send"] as const)("in %s", async (call) => {
+test.each(["parse", "render", "send"] as const)("the log names the plugin that blocks the event loop in %s", async (call) => {
   let blocked = false;
   const desk = createDesk((_, good) => ({
     [call]: (...args: readonly never[]) => {
@@ -34,7 +34,7 @@ test.each(["parse", "render", "send"] as const)("in %s", async (call) => {
   );
 });
 
-test("in send, after it has waited", async () => {
+test("the log names the plugin that blocks the event loop in send after an await", async () => {
   const desk = createDesk((_, good) => ({
     async send(...args) {
       await new Promise((resolve) => setTimeout(resolve, 20));

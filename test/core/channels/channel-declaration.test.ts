@@ -37,18 +37,18 @@ test.each([
   [{ capabilities: { ...capabilities, edits: "yes" } }, "capabilities.edits of its channel must be true or false"],
   [{ open: undefined }, "its channel has no open function"],
   [{ options: undefined }, "the options of its channel must be a TypeBox object, Type.Object({}) where there are none"],
-])("a channel declared with %j is refused before anything of it runs, with the reason", (change, reason) => {
+])("a channel declared with %j is rejected before any of its code runs, with the reason", (change, reason) => {
   expect(() => checkDeclaration("irc", declare(change))).toThrow(`The declaration of the plugin irc is invalid: ${reason}.`);
 });
 
-test("a channel that is declared in full is taken", () => {
+test("a complete channel declaration is accepted", () => {
   expect(checkDeclaration("irc", declare({})).channel?.id).toBe("irc");
 });
 
 test.each([
   ["lacks functions", { ...connection, render: undefined, close: undefined }, "render, close is not a function there"],
   ["is nothing", undefined, "start, parse, render, send, close is not a function there"],
-])("a connection that %s costs its account at the start, with their names, and not the first message", async (_name, opened, reason) => {
+])("a connection that %s fails its account at startup, naming the functions, instead of at the first message", async (_name, opened, reason) => {
   await using host = await createTestHost({
     config: { channels: { irc: {} } },
     plugins: [declare({ open: () => opened })],

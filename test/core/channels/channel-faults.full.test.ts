@@ -62,7 +62,7 @@ const logged = (call: string) =>
 
 describe("parse", () => {
   test.each(["throws", "rejects", "returns junk"] as const)(
-    "that %s costs its event alone, and the trace names the plugin",
+    "that %s fails only its own event, and the trace names the plugin",
     async (fault) => {
       const desk = createDesk((_, good) => ({
         parse: (raw, more) =>
@@ -82,7 +82,7 @@ describe("parse", () => {
 });
 
 describe("render", () => {
-  test.each(faults)("that %s ends the event as failed by its plugin: the model is called once", async (fault) => {
+  test.each(faults)("that %s fails the event and names its plugin, and the model is called once", async (fault) => {
     const desk = createDesk(() => ({ render: () => misbehave(fault, { ms: 0 }) as never }));
     const { settled, calls } = await start(desk);
     const report = await settled(await desk.say("hi"));
@@ -93,7 +93,7 @@ describe("render", () => {
     await expectOthersToGoOn();
   });
 
-  test("that fails at this answer alone: who asked gets one apology, and the model is called once", async () => {
+  test("that fails for one reply only sends the sender one apology, and the model is called once", async () => {
     const render: ChannelConnection["render"] = ({ text }) => {
       if (text.includes("hello")) throw new Error("the plugin is broken");
       return [{ kind: "text", chars: text.length, body: text }];
@@ -105,7 +105,7 @@ describe("render", () => {
     expect(calls()).toBe(1);
   });
 
-  test.each(["throws", "rejects", "returns junk"] as const)("that %s at markup: the answer goes out as plain text", async (fault) => {
+  test.each(["throws", "rejects", "returns junk"] as const)("that %s on markup falls back to plain text", async (fault) => {
     const render = ({ text }: Reply) =>
       /(?<!\\)\*\*/.test(text)
         ? misbehave(fault, { ms: 0, junk: [{ kind: "text", chars: 1, body: 10n }] })
@@ -119,7 +119,7 @@ describe("render", () => {
     expect(calls()).toBe(1);
   });
 
-  test("that fails at buttons: the words go out, with their markup", async () => {
+  test("that fails on buttons falls back to the text with its markup", async () => {
     const render: ChannelConnection["render"] = ({ text, buttons }) => {
       if (buttons.length > 0) throw new Error("the plugin is broken");
       return [{ kind: "text", chars: text.length, body: text }];
@@ -138,7 +138,7 @@ describe("render", () => {
 });
 
 describe("admit", () => {
-  test.each(faults)("that %s holds nothing up beyond its deadline: the answer goes out, once", async (fault) => {
+  test.each(faults)("that %s delays the reply no longer than its deadline, and the reply is sent once", async (fault) => {
     const desk = createDesk(() => ({ admit: () => misbehave(fault, { ms: pluginDeadlines.admit }) as never }));
     const { settled, calls } = await start(desk);
     const report = await settled(await desk.say("hi"));
@@ -152,7 +152,7 @@ describe("admit", () => {
 
 describe("send", () => {
   test.each(["throws", "rejects", "never answers", "answers late"] as const)(
-    "that %s has an unknown fate: it is repeated once, one apology follows, and the trace names the plugin",
+    "that %s has an unknown outcome: one retry, one apology, and the trace names the plugin",
     async (fault) => {
       const sends: string[] = [];
       const send = ({ body }: Part) => {
@@ -171,7 +171,7 @@ describe("send", () => {
     },
   );
 
-  test("that returns junk was a send all the same: nothing is repeated", async () => {
+  test("that returns an invalid value still had its effect, so nothing is retried", async () => {
     const desk = createDesk((_, good) => ({
       send: (part, address, signal) => good.send(part, address, signal).then(() => undefined as never),
     }));
@@ -192,8 +192,8 @@ async function* growing(end: Promise<unknown>): AsyncGenerator<TurnEvent> {
   yield { type: "done" };
 }
 
-describe("what is shown while a turn runs", () => {
-  test.each(faults)("typing that %s fails no turn", async (fault) => {
+describe("activity shown while a turn runs", () => {
+  test.each(faults)("typing that %s does not fail a turn", async (fault) => {
     const called = Promise.withResolvers<void>();
     const typing = () => {
       realTimeout(called.resolve, 60);
@@ -207,7 +207,7 @@ describe("what is shown while a turn runs", () => {
     await expectOthersToGoOn();
   });
 
-  test.each(faults)("a reaction that %s fails no turn", async (fault) => {
+  test.each(faults)("a reaction that %s does not fail a turn", async (fault) => {
     const called = Promise.withResolvers<void>();
     const react = () => {
       realTimeout(called.resolve, 60);
@@ -222,7 +222,7 @@ describe("what is shown while a turn runs", () => {
     await expectOthersToGoOn();
   });
 
-  test.each(["throws", "returns junk"] as const)("a preview that %s shows nothing, and the answer is sent", async (fault) => {
+  test.each(["throws", "returns junk"] as const)("a preview that %s shows nothing, and the reply is sent", async (fault) => {
     const called = Promise.withResolvers<void>();
     const preview = () => {
       called.resolve();
@@ -235,7 +235,7 @@ describe("what is shown while a turn runs", () => {
     expect(calls()).toBe(1);
   });
 
-  test.each(faults)("a preview whose close %s: the answer takes over the message that it named", async (fault) => {
+  test.each(faults)("a preview whose close call %s lets the reply replace the message that the preview named", async (fault) => {
     const shown = Promise.withResolvers<void>();
     const preview: ChannelConnection["preview"] = (_address, { onMessage }) => ({
       update() {
@@ -252,7 +252,7 @@ describe("what is shown while a turn runs", () => {
     await logged("preview close");
   });
 
-  test.each(faults)("a preview whose removal %s ends its event all the same", async (fault) => {
+  test.each(faults)("a preview whose removal %s does not keep its event from ending", async (fault) => {
     const shown = Promise.withResolvers<void>();
     const preview: ChannelConnection["preview"] = (_address, { onMessage }) => ({
       update() {
@@ -282,7 +282,7 @@ describe("what is shown while a turn runs", () => {
   });
 });
 
-describe("what is asked about people, chats and files", () => {
+describe("queries about people, chats and files", () => {
   const hooks = { hooks: { enabled: true, token: "a-token-that-is-long" } };
   const post = async (path: string, body: object, token: string) =>
     await fetch(`${running?.gateway.url}${path}`, {
@@ -295,7 +295,7 @@ describe("what is asked about people, chats and files", () => {
     return JSON.stringify(await (await post(`/gateway/${path}`, body, token)).json());
   };
 
-  test.each(faults)("resolve that %s fails its event before the model is called, by the plugin's name", async (fault) => {
+  test.each(faults)("resolve that %s fails its event before the model is called, naming the plugin", async (fault) => {
     const desk = createDesk(() => ({ resolve: () => misbehave(fault, { ms: pluginDeadlines.resolve, good: "7" }) as never }));
     const { settled, calls } = await start(desk, { config: { ...hooks, channels: { desk: openDesk, loopback: openDesk } } });
     const sent = await post("/hooks/agent", { message: "hi", channel: "desk", to: "@somebody" }, "a-token-that-is-long");
@@ -307,7 +307,7 @@ describe("what is asked about people, chats and files", () => {
     await expectOthersToGoOn();
   });
 
-  test.each(faults)("fetchMedia that %s costs the file alone: the message is answered", async (fault) => {
+  test.each(faults)("fetchMedia that %s costs only the file: the message is still answered", async (fault) => {
     const fetchMedia = () => misbehave(fault, { ms: pluginDeadlines.fetchMedia, good: {} }) as never;
     const desk = createDesk(() => ({ fetchMedia }), { rich: true });
     let asked = "";
@@ -324,7 +324,7 @@ describe("what is asked about people, chats and files", () => {
     await expectOthersToGoOn();
   });
 
-  test.each(faults)("a probe that %s is answered with the reason", async (fault) => {
+  test.each(faults)("a probe that %s is reported with the reason", async (fault) => {
     const desk = createDesk(() => ({
       probe: () => misbehave(fault, { ms: pluginDeadlines.probe, good: { ok: true, detail: "fine" } }) as never,
     }));
@@ -335,7 +335,7 @@ describe("what is asked about people, chats and files", () => {
     await expectOthersToGoOn();
   });
 
-  test.each(faults)("members that %s is the answer about that group alone", async (fault) => {
+  test.each(faults)("members that %s affects the report of that group only", async (fault) => {
     const desk = createDesk(() => ({
       probe: async () => ({ ok: true, detail: "fine" }),
       members: (chat) =>

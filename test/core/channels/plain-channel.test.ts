@@ -74,7 +74,7 @@ const readLog = (directory: string) => readFileSync(join(directory, "state", "lo
 
 const said = (more: object) => ({ chat: { id: "7", kind: "direct" }, sender: { id: "7" }, text: "hi", ...more }) as unknown as Json;
 
-test("a message of a chat, a sender and a text is answered", async () => {
+test("a message with only a chat, a sender and a text is answered", async () => {
   const { account, settled, sent } = await open();
   const { eventId } = await account.receive(said({}));
   const { lane } = (await settled(eventId)) as { readonly lane?: string };
@@ -82,7 +82,7 @@ test("a message of a chat, a sender and a text is answered", async () => {
   expect(lane).toBe("plain:default:7");
 });
 
-test("a repetition is known by the message's id in its chat; an edit and the same id elsewhere are other events", async () => {
+test("a duplicate is recognized by its message id and chat; an edit or the same id elsewhere is a new event", async () => {
   const { account } = await open();
   const receive = async (more: object) => await account.receive(said(more));
   const first = await receive({ messageId: "1" });
@@ -94,7 +94,7 @@ test("a repetition is known by the message's id in its chat; an edit and the sam
   expect(await account.receive(said({ messageId: "2" }), { id: "update-9" })).toMatchObject({ duplicate: true });
 });
 
-test("secrets are read wherever they are, and shown nowhere; a file is found from the directory of the configuration", async () => {
+test("secrets are read at any depth and never shown; file paths are relative to the configuration", async () => {
   const proxies = [
     { url: "http://a", password: { env: "PROXY_PASSWORD" } },
     { url: "http://b", password: { file: "proxy-password" } },
@@ -117,7 +117,7 @@ test("secrets are read wherever they are, and shown nowhere; a file is found fro
   expect(readLog(directory)).not.toContain("swordfish");
 });
 
-test("a secret that cannot be read costs the account, and is named by its place", async () => {
+test("an unreadable secret fails the account and is reported with its path", async () => {
   const running = await startGateway({
     config: { channels: { plain: { proxies: [{ url: "http://a", password: { env: "NOT_SET" } }] } } },
     plugins: [
@@ -132,7 +132,7 @@ test("a secret that cannot be read costs the account, and is named by its place"
   expect(status).toMatchObject({ state: "failed", detail: expect.stringContaining("channels.plain.proxies[0].password") });
 });
 
-test("a start that fails with one of the channel's codes reads as the code's meaning and hint", async () => {
+test("a start that fails with one of the channel's codes shows the meaning and hint of the code", async () => {
   const refused = await open({
     async start() {
       throw new ChannelError("door_shut");
@@ -165,7 +165,7 @@ export default defineChannel({
   }),
 });`;
 
-test("an account that fails after it was connected reads as its code in the log, in status, channels status, why and doctor", async () => {
+test("a later account failure shows its code in the log, status, channels status, why and doctor", async () => {
   const directory = temporaryDirectory();
   mkdirSync(join(directory, "plain"));
   writeFileSync(join(directory, "plain", "index.ts"), shutOut);
@@ -185,7 +185,7 @@ test("an account that fails after it was connected reads as its code in the log,
   expect(await ask("doctor")).toMatch(/plain:default is failed: Shut since noon\n.*Knock\.$/m);
 });
 
-test("the gateway's codes need no declaration, the channel's own is preferred, and an unknown one is named in the log", async () => {
+test("gateway codes need no declaration, the channel's own code takes precedence, and unknown codes are logged", async () => {
   const { account, directory, state } = await open();
   account.status({ state: "waiting", code: "unauthorized" });
   const detail = "The platform rejected the account's credentials.";
@@ -213,7 +213,7 @@ test("the gateway's codes need no declaration, the channel's own is preferred, a
   expect(await state()).toEqual({ state: "waiting", code: "wall_gone", detail: "The wall is gone" });
 });
 
-test("a send that fails by a code of the channel is logged with the code's hint", async () => {
+test("a send that fails with a code of the channel is logged with the code's hint", async () => {
   const { account, directory, settled } = await open({
     async send() {
       throw new ChannelError("door_shut", { detail: "Shut since noon" });

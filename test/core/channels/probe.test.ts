@@ -16,7 +16,7 @@ const well = async () => ({ ok: true, detail: "there" });
 const many = Object.fromEntries(Array.from({ length: 60 }, (_, index) => [`-${index + 1}`, {}]));
 
 describe("probing an account", () => {
-  test("a channel without a way to ask says nothing, and its groups are named as not asked about", async () => {
+  test("reports nothing if the channel has no probe, and lists its groups as not checked", async () => {
     expect(await probeAccount(account({}, { groups: { "-1": {}, "*": {} } }))).toEqual({
       channel: "irc",
       account: "default",
@@ -29,7 +29,7 @@ describe("probing an account", () => {
     });
   });
 
-  test("at most 50 groups are asked about, four at once", async () => {
+  test("checks at most 50 groups, four at a time", async () => {
     let open = 0;
     let most = 0;
     const members = async () => {
@@ -43,7 +43,7 @@ describe("probing an account", () => {
     expect([report.groups.length, report.unprobed.length, most]).toEqual([50, 10, 4]);
   });
 
-  test("where the platform does not answer, one time to wait is all", async () => {
+  test("waits for only one timeout if the platform does not respond", async () => {
     vi.useFakeTimers();
     const members = vi.fn(() => new Promise<never>(() => {}));
     const probing = probeAccount(account({ probe: well, members }, { groups: many, allowFrom: ["@ada"] }), { names: true });
@@ -55,14 +55,14 @@ describe("probing an account", () => {
     expect(names).toEqual([{ name: "@ada", reason: "the channel cannot look up names" }]);
   });
 
-  test("keys that cannot be a group's id are named; a channel that declares no form of ids takes any key", async () => {
+  test("reports keys that cannot be group ids; a channel without an id format accepts any key", async () => {
     const access = { groups: { "-1": {}, "#bread": {}, "*": {} } };
     expect((await probeAccount(account({ probe: well }, access))).misnamed).toEqual(["#bread"]);
     const named = { ...account({ probe: well }, access), identity: identityRule("irc") };
     expect((await probeAccount(named)).misnamed).toEqual([]);
   });
 
-  test("a probe that throws is a failure of the account, and nothing else is asked", async () => {
+  test("reports a probe that throws as a failure of the account and checks nothing further", async () => {
     const members = vi.fn(well);
     const probe = () => Promise.reject(new Error("no route"));
     const report = await probeAccount(account({ probe, members }, { groups: { "-1": {} } }));
@@ -70,7 +70,7 @@ describe("probing an account", () => {
     expect(members).not.toHaveBeenCalled();
   });
 
-  test("a name is a person's id or nothing, a group's key a chat's id or nothing", async () => {
+  test("resolves a name only to a person's id and a group key only to a chat's id", async () => {
     const ids: Readonly<Record<string, string>> = { "@ada": "7", "@room": "-9" };
     const resolve = async (name: string) => ids[name] ?? Promise.reject(new Error("nobody"));
     const access = { allowFrom: ["i:@ada", "@room", "@none", "plain"], groups: { "@room": {}, "@ada": {}, room: {} } };

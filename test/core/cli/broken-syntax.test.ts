@@ -22,7 +22,7 @@ async function validate(text: string): Promise<readonly string[]> {
 
 const comma = "error : a comma is missing before this";
 
-test("a missing comma hides no other problem: of values, of rules between them, of plugins", async () => {
+test("a missing comma does not hide other problems in values, cross-field rules or plugins", async () => {
   const broken = `{
   "gateway": { "port": "often" "prot": 1 },
   "hooks": { "enabled": true },
@@ -83,12 +83,12 @@ test.each([
     `{\n "log": { "level": "loud" },\n "gateway": {} },\n "hooks": { "enabled": true }\n}`,
     ["2 error log.level: ", "3 error : the file should end here"],
   ],
-])("%s is reported with what is sound besides, and nothing that only follows from it", async (_, text, wanted) => {
+])("%s is reported together with problems in the intact parts but without follow-up errors", async (_, text, wanted) => {
   const found = await validate(text);
   expect(found).toEqual(wanted.map((start) => expect.stringContaining(start)));
 });
 
-test("a file of which nothing can be read has its one problem", async () => {
+test("a file that cannot be parsed at all yields exactly one problem", async () => {
   expect(await validate("[]")).toEqual(["1 error : the file must contain one object in braces"]);
   expect(await validate(`{ "a": ${"[".repeat(100)}`)).toEqual([expect.stringContaining("nested more than 64 levels")]);
 });

@@ -13,7 +13,7 @@ function homeWith(config: string): { readonly home: string; readonly file: strin
 }
 
 describe("config", () => {
-  test("get shows what is in force, never a secret", async () => {
+  test("get shows the effective values but never a secret", async () => {
     const { home } = homeWith(`{
       "hooks": { "enabled": true, "token": "hook-secret-1" },
       "gateway": { "auth": { "token": { "env": "GATEWAY_TOKEN" } } },
@@ -33,7 +33,7 @@ describe("config", () => {
     expect((await run(["config", "get", "channels.chat.accounts.a.webhookSecret"], { home })).out).toBe("(set)\n");
   });
 
-  test("get of an unknown key says which one is near", async () => {
+  test("get of an unknown key suggests a similar one", async () => {
     const { home } = homeWith("{}");
     const { code, err } = await run(["config", "get", "gateway.prot"], { home });
     expect(code).toBe(1);
@@ -49,7 +49,7 @@ describe("config", () => {
     expect((await run(["config", "get", "gateway.port"], { home })).out).toBe("18789\n");
   });
 
-  test("set writes nothing that would be wrong", async () => {
+  test("set refuses to write an invalid value", async () => {
     const { home, file } = homeWith("{}");
     const { code, err } = await run(["config", "set", "gateway.port", "99999"], { home });
     expect(code).toBe(1);
@@ -57,13 +57,13 @@ describe("config", () => {
     expect(readFileSync(file, "utf8")).toBe("{}");
   });
 
-  test("set keeps digits as text where the schema wants text", async () => {
+  test("set keeps digits as a string if the schema expects a string", async () => {
     const { home, file } = homeWith("{}");
     await run(["config", "set", "agents.defaults.model", "123"], { home });
     expect(readFileSync(file, "utf8")).toMatch(/"model": "123"/);
   });
 
-  test("validate lists every problem, also of plugins, and exits with 1", async () => {
+  test("validate lists every problem, including those of plugins, and exits with 1", async () => {
     const { home } = homeWith(
       '{ "gateway": { "port": "x", "prot": 1 }, "plugins": { "entries": { "playgrund": {} }, "load": ["./nowhere"] } }',
     );
@@ -81,7 +81,7 @@ describe("config", () => {
     expect([ok, problems.length]).toEqual([false, 4]);
   });
 
-  test("validate finds what is wrong with mappings and presets, and set refuses to write it", async () => {
+  test("validate finds errors in mappings and presets, and set refuses to write them", async () => {
     const broken = { match: { path: "door" }, messageTemplate: "{{ open" };
     const { home } = homeWith(JSON.stringify({ hooks: { presets: ["gmial"], mappings: [broken] } }));
     const { code, out } = await run(["config", "validate"], { home });
@@ -95,7 +95,7 @@ describe("config", () => {
     expect(set.err).toContain("hooks.mappings[0].messageTemplate");
   });
 
-  test("validate reports a channel with an error once, and not again for each mapping that names it", async () => {
+  test("validate reports a faulty channel once, not again for each mapping that names it", async () => {
     const { home } = homeWith(`{
       "hooks": { "enabled": true, "token": "a-token-of-32-characters-abcdefgh", "mappings": [
         { "match": { "path": "alert" }, "messageTemplate": "{{ text }}", "channel": "botchat", "to": "1" },
@@ -108,7 +108,7 @@ describe("config", () => {
     expect((await problems()).map(({ path }) => path)).toEqual(["channels.botchat.botToken"]);
   });
 
-  test("validate finds two accounts that would listen on one address", async () => {
+  test("validate finds two accounts that listen on the same address", async () => {
     const accounts = { home: { botToken: "1:a", webhookPath: "/one" }, work: { botToken: "2:b", webhookPath: "/two" } };
     const { home } = homeWith(
       JSON.stringify({ channels: { botchat: { webhookUrl: "https://example.org/h", webhookSecret: "secret-of-the-test", accounts } } }),
@@ -164,14 +164,14 @@ describe("config", () => {
       "warning",
       /channels\.botchat\.webhookSecret: has fewer than 16 characters/,
     ],
-  ])("validate tells what would only be noticed when nothing answers: %s", async (text, severity, said) => {
+  ])("validate reports problems that would otherwise show only as missing replies: %s", async (text, severity, said) => {
     const { home } = homeWith(text);
     const { code, out } = await run(["config", "validate"], { home });
     expect(out).toMatch(said);
     expect([code, out.includes("error:")]).toEqual(severity === "error" ? [1, true] : [0, false]);
   });
 
-  test("validate says nothing of a channel that is off, or of a model by its alias", async () => {
+  test("validate reports nothing for a disabled channel or a model given by its alias", async () => {
     const models = { "local/large-one": { alias: "big" } };
     const { home, file } = homeWith(
       JSON.stringify({
@@ -183,7 +183,7 @@ describe("config", () => {
     expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is valid.\n` });
   });
 
-  test("an error in the host's part of a channel hides none in the channel's own, with accounts and without", async () => {
+  test("an error in a channel's common options does not hide errors in its own, with and without accounts", async () => {
     const own = { enabled: "yes", dmPolicy: "opne", streamMode: "loud", botToken: { env: "ABSENT" } };
     const { home, file } = homeWith(JSON.stringify({ channels: { botchat: own } }));
     const paths = async () => {
@@ -208,7 +208,7 @@ describe("config", () => {
     expect(await paths()).toEqual(["channels.botchat.dmPolicy"]);
   });
 
-  test("two plugins of one id are told before a gateway leaves the second out", async () => {
+  test("two plugins with the same id are reported before a gateway leaves out the second", async () => {
     const { home } = homeWith(JSON.stringify({ plugins: { load: ["./second"] } }));
     mkdirSync(join(home, ".service", "second"));
     const source = 'export default { id: "echo", version: "1.0.0", host: "^0.1.0", setup() {} };';
@@ -229,7 +229,7 @@ describe("config", () => {
     expect(await run(["config", "validate"], { home })).toMatchObject({ code: 0, out: `${file} is valid.\n` });
   });
 
-  test("a broken file is named with line and column", async () => {
+  test("a syntax error is reported with line and column", async () => {
     const { home, file } = homeWith('{\n  "gateway": { "port": 1,, }\n}');
     const { code, out, err } = await run(["config", "validate"], { home });
     expect({ code, err }).toEqual({ code: 1, err: "" });
@@ -239,7 +239,7 @@ describe("config", () => {
     expect(JSON.parse(json.out)).toMatchObject({ file, ok: false, problems: [{ severity: "error", path: "", line: 2 }] });
   });
 
-  test("schema is JSON Schema", async () => {
+  test("schema prints JSON Schema", async () => {
     const { code, out } = await run(["config", "schema"], { home: temporaryHome() });
     expect(code).toBe(0);
     expect(JSON.parse(out)).toMatchObject({

@@ -31,7 +31,7 @@ function copyFor({ clock, report }: Shown): void {
   }
 }
 
-test("at a terminal, each second shows the rows so far, the rate of the phase and the time that is left", () => {
+test("on a terminal, the rows so far, the rate of the phase and the time left are updated every second", () => {
   const at = shown(true);
   copyFor(at);
   const [first, second] = at.lines();
@@ -41,7 +41,7 @@ test("at a terminal, each second shows the rows so far, the rate of the phase an
   expect(at.lines().length).toBeLessThan(20);
 });
 
-test("a copy of an hour prints a line for each tenth that has passed, not for each second", () => {
+test("a copy that takes an hour prints a line per tenth of the work, not per second", () => {
   const at = shown(true);
   for (let second = 1; second <= 3_600; second += 1) {
     at.clock.now += 1_000;
@@ -51,7 +51,7 @@ test("a copy of an hour prints a line for each tenth that has passed, not for ea
   expect(at.lines().length).toBeLessThan(100);
 });
 
-test("without a terminal, nothing is printed", () => {
+test("nothing is printed without a terminal", () => {
   const at = shown(false);
   copyFor(at);
   expect(at.lines()).toEqual([]);

@@ -152,9 +152,9 @@ const damages: readonly (readonly [what: string, damage: (copy: Copy) => void, s
   ],
 ];
 
-describe.concurrent("a state that was damaged", () => {
+describe.concurrent("damaged state", () => {
   test.each(damages)(
-    "%s: the gateway says so and stops; --accept-new-state starts it, and nothing is deleted",
+    "%s: the gateway reports it and exits; --accept-new-state starts it without deleting anything",
     async (_, damage, said) => {
       const copy = await copyOfKilled();
       damage(copy);
@@ -182,7 +182,7 @@ describe.concurrent("a state that was damaged", () => {
     60_000,
   );
 
-  test("the flag is there for `gateway` and for `dev`", async () => {
+  test("can be accepted with the flag in `gateway` and in `dev`", async () => {
     const { home, file, state } = await copyOfKilled();
     truncateSync(file("state.db"), 0);
     for (const args of [["gateway"], ["dev", "--state", state, "--page-port", "0"]]) {
@@ -195,7 +195,7 @@ describe.concurrent("a state that was damaged", () => {
     }
   });
 
-  test("a copy beside it is named, and to restore it brings the state back", async () => {
+  test("is reported together with a backup beside it, and restoring the backup recovers the state", async () => {
     const copy = await copyOfKilled();
     const db = new DatabaseSync(copy.file("state.db"));
     db.exec(`VACUUM INTO '${copy.file("state.db.monday")}'`);
@@ -209,7 +209,7 @@ describe.concurrent("a state that was damaged", () => {
     expect(status.events.waiting).toBe(events);
   });
 
-  test("the database of another installation is refused, and stays whole", async () => {
+  test("another installation's database is refused and left intact", async () => {
     const [copy, other] = [await copyOfKilled(), await copyOfKilled()];
     for (const name of ["state.db", "state.db-wal", "state.db-shm", "state.json", "gateway-token"]) rmSync(other.file(name));
     await (await startHere(other)).close();
@@ -221,7 +221,7 @@ describe.concurrent("a state that was damaged", () => {
     expect(readFileSync(copy.file("state.db")).equals(readFileSync(other.file("state.db")))).toBe(true);
   });
 
-  test("garbage in lock.db: the remedy is to delete it, and that helps", async () => {
+  test("with garbage in lock.db is repaired by deleting that file, as the message says", async () => {
     const copy = await copyOfKilled();
     const { home, file } = copy;
     writeFileSync(file("lock.db"), "garbage ".repeat(200));
@@ -235,7 +235,7 @@ describe.concurrent("a state that was damaged", () => {
     expect((await startHere(copy)).readiness().ready).toBe(true);
   });
 
-  test("what a kill leaves is no damage, nor what a version without state.json left", async () => {
+  test("is not reported after a kill or for a version without state.json", async () => {
     const copy = await copyOfKilled();
     const { home, file } = copy;
     const first = start(["gateway"], { home });
@@ -251,8 +251,8 @@ describe.concurrent("a state that was damaged", () => {
   });
 });
 
-describe.concurrent("a gateway whose state is taken away while it runs", () => {
-  test("ends when another one takes the state over", async () => {
+describe.concurrent("a running gateway that loses its state", () => {
+  test("exits when another gateway takes over the state", async () => {
     const { home, file } = await copyOfKilled();
     const first = startGateway(["gateway"], { home });
     await first.until(ready);
@@ -264,7 +264,7 @@ describe.concurrent("a gateway whose state is taken away while it runs", () => {
     expect(err).toContain("error: This gateway no longer owns its state; another one has taken it over.");
   });
 
-  test("ends when its lock is removed, and leaves the files of its successor alone", async () => {
+  test("exits when its lock is removed, and leaves its successor's files alone", async () => {
     const copy = await copyOfKilled();
     const { home, file } = copy;
     const first = startGateway(["gateway"], { home });
@@ -279,7 +279,7 @@ describe.concurrent("a gateway whose state is taken away while it runs", () => {
     expect(await run(["status"], { home })).toMatchObject({ code: 0, out: expect.stringMatching(/^gateway +ready/) });
   });
 
-  test("ends when state.db is deleted", async () => {
+  test("exits when state.db is deleted", async () => {
     const { home, file } = await copyOfKilled();
     const gateway = startGateway(["gateway"], { home });
     await gateway.until(ready);
@@ -320,7 +320,7 @@ describe.concurrent("a gateway whose state is taken away while it runs", () => {
       expect(status.events.waiting).toBe(events + 8);
     });
 
-  test("ends when the log of the database is cut, also where it has grown again, and the next start says what is missing", async () => {
+  test("exits when the database log is truncated, even if it has grown again, and the next start reports the loss", async () => {
     const { home, file } = await copyOfKilled();
     const gateway = startGateway(["gateway"], { home });
     const url = ready.exec(await gateway.until(ready))?.[1] ?? "";
@@ -334,7 +334,7 @@ describe.concurrent("a gateway whose state is taken away while it runs", () => {
     expect(again).toMatchObject({ code: 1, err: expect.stringMatching(/commits are missing/) });
   });
 
-  test("leaves no gap at a kill: a log that is cut right after a commit is noticed, at every later start too", async () => {
+  test("detects a log truncated right after a commit and a kill, at every later start too", async () => {
     const { home, file } = await copyOfKilled();
     const gateway = start(["gateway"], { home });
     const url = ready.exec(await gateway.until(ready))?.[1] ?? "";

@@ -3,7 +3,7 @@ import type { Terminal } from "../../../core/cli/output/terminal.ts";
 import { printDecisions } from "../../../core/cli/why/decisions.ts";
 import type { EventReport } from "../../../core/state/report.ts";
 
-test("a wake that waits for a turn says for which one, and other events that nothing was decided yet", () => {
+test("a wake that waits for a turn names that turn, and other events say that nothing is decided yet", () => {
   const lines: string[] = [];
   const terminal = { line: (text = "") => void lines.push(text), style: (_: string, text: string) => text } as unknown as Terminal;
   const report: EventReport = {

@@ -16,7 +16,7 @@ const report = (account: string, id: string): ProbeReport => ({
   groupNames: [],
 });
 
-test("two accounts of a channel whose options do not tell who they are: one bot is found when the platform says so", () => {
+test("two accounts without an identity in their options are found to be one bot when the platform says so", () => {
   const probes = [report("a", "1"), report("b", "2"), report("c", "1")];
   const found = checkPlatforms({ probes, accounts: probes } as unknown as Patient);
   expect(found).toMatchObject([
@@ -24,7 +24,7 @@ test("two accounts of a channel whose options do not tell who they are: one bot 
   ]);
 });
 
-test("what to do is one sentence or two, each with one full stop", () => {
+test("a fix is one or two sentences, each with one full stop", () => {
   const details = ["it is away: check the network", "it is away: Check the network. It is tried again."];
   const probes = details.map((detail, index) => ({ ...report(String(index), String(index)), probe: { ok: false, detail } }));
   expect(checkPlatforms({ probes, accounts: probes } as unknown as Patient)).toMatchObject([
@@ -33,7 +33,7 @@ test("what to do is one sentence or two, each with one full stop", () => {
   ]);
 });
 
-test("an account on standby is no fault of its node: another one receives for it", async () => {
+test("an account on standby is not a fault of its node, because another node receives for it", async () => {
   const account = { channel: "chat", account: "a", path: "channels.chat", status: { state: "waiting", detail: "another node receives" } };
   const check = (accounts: readonly object[]) =>
     checkGateway({

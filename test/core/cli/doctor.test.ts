@@ -45,7 +45,7 @@ async function doctor(home: string, ...more: readonly string[]): Promise<Answer>
 const of = ({ findings }: Answer, check: string) => findings.filter((finding) => finding.check === check);
 
 describe("doctor", () => {
-  test("a sound configuration without a gateway: every check has a name, a verdict and a reason", async () => {
+  test("gives each check a name, a verdict and a reason for a valid configuration without a gateway", async () => {
     const { home, state } = homeWith({ ...basics, agents: { defaults: { engine: "echo" } } });
     const answer = await doctor(home);
     expect(answer).toMatchObject({ code: 0, ok: true });
@@ -72,14 +72,14 @@ describe("doctor", () => {
     expect(out).toContain("\nAll is well.\n");
   });
 
-  test("a file that cannot be read is the one finding, with the line", async () => {
+  test("reports an unreadable file as its only finding, with the line", async () => {
     const { home } = homeWith('{\n  "gateway": {\n');
     const answer = await doctor(home);
     expect(answer).toMatchObject({ code: 1, ok: false, findings: [{ check: "configuration", verdict: "fail" }] });
     expect(answer.findings[0]?.reason).toMatch(/config\.jsonc:3:1/);
   });
 
-  test("problems of the file are told with path, line and remedy; an error makes it exit with 1", async () => {
+  test("reports problems of the file with path, line and remedy, and exits with 1 on an error", async () => {
     const { home } = homeWith({ ...basics, gatewy: {}, hooks: { enabled: true } });
     const answer = await doctor(home);
     expect(answer.code).toBe(1);
@@ -94,7 +94,7 @@ describe("doctor", () => {
     ]);
   });
 
-  test("tokens that can be guessed are told, and never shown", async () => {
+  test("reports tokens that are easy to guess without showing them", async () => {
     const { home } = homeWith({
       ...basics,
       gateway: { port: 0, auth: { token: "hunter2-hunter2-h" } },
@@ -108,7 +108,7 @@ describe("doctor", () => {
     expect(JSON.stringify(answer)).not.toMatch(/hunter2|kurz/);
   });
 
-  test("a large database that cannot shrink is told, and rewritten by --fix", async () => {
+  test("reports a large database that cannot shrink, and --fix rewrites it", async () => {
     const { home, state } = homeWith(basics);
     await (await openSqliteStore({ directory: state, now: () => 0 })).close();
     const file = join(state, "state.db");
@@ -124,7 +124,7 @@ describe("doctor", () => {
     expect(of(await doctor(home), "disk").filter(({ reason }) => reason.startsWith("state.db"))).toEqual([]);
   });
 
-  test("what other users may read is told, and made private by --fix; --dry-run only says so", async () => {
+  test("reports files that other users can read, and --fix makes them private; --dry-run only lists them", async () => {
     const { home, file, state } = homeWith({ ...basics, hooks: { enabled: true, token: "Zx81-of-the-north-west-0042" } });
     mkdirSync(state);
     writeFileSync(join(state, "gateway-token"), "x");
@@ -149,7 +149,7 @@ describe("doctor", () => {
     expect((await doctor(home)).findings.some(({ repair }) => repair !== undefined)).toBe(false);
   });
 
-  test("a mention pattern that cannot be used is told with its place, as is a binding to an agent that is not there", async () => {
+  test("reports an unusable mention pattern and a binding to a missing agent with their paths", async () => {
     const { home } = homeWith({
       ...basics,
       messages: { groupChat: { mentionPatterns: ["fine", "(broken"] } },
@@ -165,7 +165,7 @@ describe("doctor", () => {
     expect(of(answer, "configuration")).toMatchObject([{ path: "bindings[0].agentId", fix: expect.stringContaining("agents.list") }]);
   });
 
-  test("a skill that no model is told of, and names that no workspace has, are told with their places", async () => {
+  test("reports skills that no model is offered and skill names missing from every workspace, with their paths", async () => {
     const { home } = homeWith({
       ...basics,
       agents: {
@@ -196,7 +196,7 @@ describe("doctor", () => {
     ]);
   });
 
-  test("a model without a price under a limit in US dollars is reported with the limit, and one that has a price is not", async () => {
+  test("reports a model without a price under a limit in US dollars, but not a model with a price", async () => {
     const { home } = homeWith({
       ...basics,
       agents: {
@@ -217,7 +217,7 @@ describe("doctor", () => {
     ]);
   });
 
-  test("a running gateway whose token is not in the file any more: doctor and stop say which file, and what to do", async () => {
+  test("names the file and the fix, as stop does, if the running gateway's token is no longer in the file", async () => {
     const server = createHttpServer((_, response) => {
       response.writeHead(401).end('{ "ok": false, "error": "The gateway token is missing or wrong.", "code": "unauthorized" }');
     });
@@ -241,7 +241,7 @@ describe("doctor", () => {
     expect(err).toContain("gateway-token has another token than the running gateway.");
   });
 
-  test("a port that is taken, a gateway that was killed, an address that others reach, a proxy that anybody is", async () => {
+  test("reports a port in use, a killed gateway, a publicly reachable address and an overly trusted proxy", async () => {
     const server = createServer().listen(0, "127.0.0.1");
     await new Promise((resolve) => server.once("listening", resolve));
     onTestFinished(() => void server.close());
@@ -272,7 +272,7 @@ describe("doctor", () => {
     expect(of(await doctor(anyone.home), "reach")).toMatchObject([{ verdict: "fail", path: "gateway.trustedProxies" }]);
   });
 
-  test("the page of the checks has a row for each, in the order in which they are told", async () => {
+  test("matches its documentation page, which has a row per check in the order of the report", async () => {
     const { home } = homeWith({ ...basics, agents: { defaults: { engine: "echo" } } });
     const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "core", "cli", "doctor", "README.md"), "utf8");
     const rows = [...page.matchAll(/^\| `([a-z ]+)` \|/gm)].map(([, name]) => name);
@@ -281,7 +281,7 @@ describe("doctor", () => {
     expect(rows.filter((name) => !quiet.includes(String(name)))).toEqual((await doctor(home)).findings.map(({ check }) => check));
   });
 
-  test("transforms that run without walls are worth a look", async () => {
+  test("warns of transforms that run without isolation", async () => {
     const mappings = [{ match: { path: "x" }, messageTemplate: "x", transform: { module: "a.ts" } }];
     const hooks = { enabled: true, token: "Zx81-of-the-north-west-0042", mappings };
     const findings = async (transforms: object) =>
@@ -290,7 +290,7 @@ describe("doctor", () => {
     expect(await findings({})).toEqual([]);
   });
 
-  test("wrong usage exits with 2, and help has an example", async () => {
+  test("exits with 2 on wrong usage, and its help has an example", async () => {
     const home = temporaryHome();
     expect((await run(["doctor", "--nonsense"], { home })).code).toBe(2);
     expect((await run(["doctor", "--help"], { home })).out).toContain(`${programCommand} doctor --fix --dry-run`);

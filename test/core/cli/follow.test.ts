@@ -20,7 +20,7 @@ function openTerminal() {
 
 const idOf = (event: string) => (JSON.parse(event) as { readonly id: string }).id;
 
-test("an event that ends between the list and what follows it is shown once, as all others are", async () => {
+test("an event that ends between the list and the follow phase is shown once, like every other event", async () => {
   const host = await createTestHost();
   onTestFinished(() => host.close());
   await host.say("one");
@@ -50,7 +50,7 @@ test("an event that ends between the list and what follows it is shown once, as 
   expect(new Set(shown.map(idOf)).size).toBe(3);
 });
 
-test("a database that is away for a moment does not end it, and the events of that time are shown", async () => {
+test("a brief database outage does not end following, and events of that time are shown", async () => {
   const host = await createTestHost();
   onTestFinished(() => host.close());
   const store = await openSqliteStore({ directory: join(host.directory, "state"), now: Date.now });
@@ -81,7 +81,7 @@ test("a database that is away for a moment does not end it, and the events of th
   ]);
 });
 
-test("it goes on from an event that is removed, as when its sender's data is erased", async () => {
+test("following continues after an event that is removed, such as by erasing its sender's data", async () => {
   const host = await createTestHost();
   onTestFinished(() => host.close());
   const store = await openSqliteStore({ directory: join(host.directory, "state"), now: Date.now });

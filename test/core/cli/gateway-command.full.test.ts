@@ -30,7 +30,7 @@ interface Message {
 }
 
 describe.concurrent("dev", () => {
-  test("a new user's way: write, be told a code, approve it, be told, write again, call the webhook as it is printed", async () => {
+  test("takes a new user from the first message through pairing to a reply and the printed webhook call", async () => {
     const home = temporaryHome();
     const dev = startGateway(["dev", "--port", "0", "--page-port", "0"], { home });
     const said = await dev.until(/Page +\S+[\s\S]*Ctrl\+C/);
@@ -80,7 +80,7 @@ describe.concurrent("dev", () => {
     expect((await dev.finished).code).toBe(0);
   });
 
-  test("its configuration and its tokens are the user's alone, and what is there stays", async () => {
+  test("makes its configuration and tokens readable by the user only, and keeps existing files", async () => {
     const home = temporaryHome();
     const state = join(home, ".service", "dev");
     mkdirSync(state, { recursive: true });
@@ -94,7 +94,7 @@ describe.concurrent("dev", () => {
 });
 
 describe.concurrent("gateway", () => {
-  test("says one line when it is ready, can be asked for its status, and ends with 0 on SIGTERM", async () => {
+  test("prints one line when ready, reports its status on request, and exits with 0 on SIGTERM", async () => {
     const { home, state } = homeWith({ gateway: { port: 0 } });
     const gateway = startGateway(["gateway"], { home });
     const url = ready.exec(await gateway.until(ready))?.[1];
@@ -107,7 +107,7 @@ describe.concurrent("gateway", () => {
     expect((await run(["status"], { home })).out).toMatch(/^gateway +not running/);
   });
 
-  test("goes on when the reader of its output ends, as a pager or a terminal does, and closes as usual", async () => {
+  test("continues when the reader of its output exits, such as a pager, and closes as usual", async () => {
     const { home, state } = homeWith({ gateway: { port: 0 }, hooks: { enabled: true, token: "a-token-0123456789abcdef" } });
     const gateway = start(["gateway"], { home });
     const url = ready.exec(await gateway.until(ready))?.[1] ?? "";
@@ -127,7 +127,7 @@ describe.concurrent("gateway", () => {
     expect(existsSync(join(state, "gateway.json"))).toBe(false);
   });
 
-  test("with nothing configured it says what is missing and what to run, and takes the file over as soon as it is written", async () => {
+  test("without configuration says what is missing and what to run, and loads the file as soon as it is written", async () => {
     const home = temporaryHome();
     // The default port belongs to a gateway that somebody may run here.
     const state = join(home, ".service");
@@ -152,7 +152,7 @@ describe.concurrent("gateway", () => {
     await answer.arrayBuffer();
   });
 
-  test("bounds the young generation and the helpers of its process, under the process id that was started, unless the user chose", async () => {
+  test("limits its heap's young generation and helper threads, under the same process id, unless the user sets them", async () => {
     const { home } = homeWith({ gateway: { port: 0 } });
     const flagsOf = async (args: readonly string[], nodeArgs: readonly string[] = []) => {
       const gateway = start(args, { home, main: bundled, nodeArgs });
@@ -169,7 +169,7 @@ describe.concurrent("gateway", () => {
     expect(await flagsOf(["gateway"], ["--v8-pool-size=3"])).toEqual(["--v8-pool-size=3", "--max-semi-space-size=8"]);
   });
 
-  test("what a plugin throws where nobody catches it stands in the log: a promise goes by, an error ends the process", async () => {
+  test("logs uncaught plugin errors: a rejected promise is survived, and a thrown error ends the process", async () => {
     const { home } = homeWith({ gateway: { port: 0 }, plugins: { load: ["./stray"] } });
     const folder = join(home, ".service", "stray");
     mkdirSync(folder);
@@ -197,7 +197,7 @@ describe.concurrent("gateway", () => {
     ]);
   });
 
-  test("a command that names only the state means the configuration of the gateway that runs on it", async () => {
+  test("provides its configuration to a command that names only the state directory", async () => {
     const home = temporaryHome();
     const [state, file] = [join(home, "state"), join(home, "elsewhere.jsonc")];
     writeFileSync(file, JSON.stringify({ gateway: { port: 0 }, channels: { botchat: { enabled: false } } }));
@@ -222,7 +222,7 @@ describe.concurrent("gateway", () => {
     expect((await gateway.finished).code).toBe(0);
   });
 
-  test("a second one on the same state ends with one sentence, and the first goes on", async () => {
+  test("exits with one sentence if another runs on the same state, and the first continues", async () => {
     const { home, state } = homeWith({ gateway: { port: 0 } });
     const first = startGateway(["gateway"], { home });
     await first.until(ready);
@@ -232,7 +232,7 @@ describe.concurrent("gateway", () => {
     expect((await run(["status"], { home })).out).toMatch(/^gateway +ready/);
   });
 
-  test("one that sleeps and wakes up later goes on, and meanwhile no other takes its state", async () => {
+  test("continues after being suspended, and meanwhile no other gateway takes its state", async () => {
     const { home, state } = homeWith({ gateway: { port: 0 } });
     const first = startGateway(["gateway"], { home });
     await first.until(ready);
@@ -243,7 +243,7 @@ describe.concurrent("gateway", () => {
     expect((await run(["status"], { home })).out).toMatch(/^gateway +ready/);
   });
 
-  test("a port in use and a missing file end with one sentence and 1", async () => {
+  test("exits with 1 and one sentence for a port in use or a missing file", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     onTestFinished(() => void other.close());
@@ -260,7 +260,7 @@ describe.concurrent("gateway", () => {
     });
   });
 
-  test("a restart to a port in use, to an address of another machine, or with an emptied file is refused before anything ends", async () => {
+  test("refuses a restart to a used port, another machine's address or an emptied file before stopping anything", async () => {
     const other = createServer().listen(0, "127.0.0.1");
     await once(other, "listening");
     onTestFinished(() => void other.close());
@@ -283,7 +283,7 @@ describe.concurrent("gateway", () => {
     });
   });
 
-  test("runs without any configuration file", async () => {
+  test("runs without a configuration file", async () => {
     const home = temporaryHome();
     const gateway = startGateway(["gateway"], { home, env: { SERVICE_STATE_DIR: join(home, "state") } });
     // The default port may be taken on this machine; either end is the one clear sentence.
@@ -293,7 +293,7 @@ describe.concurrent("gateway", () => {
 });
 
 describe.concurrent("playground", () => {
-  test("runs alone with the token that it is told, and ends on SIGTERM", async () => {
+  test("runs alone with the given token, and exits on SIGTERM", async () => {
     const playground = start(["playground", "--port", "0", "--token", "42:secret"], { home: temporaryHome() });
     const url = /http:\S+/.exec(await playground.until(/playground: http:\S+\n/))?.[0] ?? "";
     expect((await fetch(url)).status).toBe(200);

@@ -94,7 +94,7 @@ function fileWith(content: unknown): string {
 }
 
 describe("hooks list", () => {
-  test("has endpoints, then mappings in their order, with what is wrong with them", async () => {
+  test("shows the endpoints, then the mappings in order, with their problems", async () => {
     const shown = await hooks("list");
     expect(shown.code).toBe(0);
     expect(shown.out).toMatch(/✓ +shaped +\/hooks\/shaped +mapping +agent by shape\.ts +token/);
@@ -113,7 +113,7 @@ describe("hooks list", () => {
     ]);
   });
 
-  test("works without a state, and says when the hook server is off", async () => {
+  test("works without a state, and reports a disabled hook server", async () => {
     const home = temporaryHome();
     const { code, out } = await run(["hooks", "list"], { home });
     expect(code).toBe(0);
@@ -123,7 +123,7 @@ describe("hooks list", () => {
 });
 
 describe("hooks deliveries", () => {
-  test("has what came, newest first, and what became of it, without the summaries that follow", async () => {
+  test("lists the deliveries with their outcomes, newest first, without the summaries that follow them", async () => {
     const agent = await send("agent", { message: "hello", deliver: false });
     const mapped = await send("git", { repo: "svc", who: "Ann" }, push);
     const { deliveries } = await json("deliveries", "--limit", "2");
@@ -150,7 +150,7 @@ describe("hooks deliveries", () => {
     );
   });
 
-  test("--failed has those that failed in their mapping, and the requests that were refused on arrival", async () => {
+  test("--failed lists deliveries that failed in their mapping and requests refused on arrival", async () => {
     expect((await send("shaped", { fail: true })).status).toBe(500);
     await fetch(`${host.url}/hooks/wake`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
     // Refusals are written behind their answers, once a second.
@@ -166,13 +166,13 @@ describe("hooks deliveries", () => {
     expect((await hooks("deliveries")).out).toMatch(/1 request was refused on arrival, .*`.* hooks deliveries --failed` lists them\./);
   });
 
-  test("a limit out of bounds is wrong usage", async () => {
+  test("rejects an out-of-range limit as wrong usage", async () => {
     for (const limit of ["1001", "x"]) expect((await hooks("deliveries", "--limit", limit)).code, limit).toBe(2);
   });
 });
 
 describe("hooks show", () => {
-  test("shows what came, what was made of it, the decisions and the reply, and no credential", async () => {
+  test("shows the payload, the mapped result, the decisions and the reply, but no credential", async () => {
     const { eventId } = await send("git?a=b", { repo: "svc", who: "Ann" }, push);
     const { code, out } = await hooks("show", eventId.slice(0, -2));
     expect(code).toBe(0);
@@ -198,7 +198,7 @@ describe("hooks show", () => {
     });
   });
 
-  test("shows why one that never ran did not", async () => {
+  test("shows why a delivery did not run", async () => {
     await send("shaped", { fail: true });
     const { out } = await hooks("show", "last");
     expect(out).toContain("failed (mapping_failed)");
@@ -206,7 +206,7 @@ describe("hooks show", () => {
     expect(out).toContain("hooks.mappings[2].transform.module");
   });
 
-  test("what a sender writes cannot steer the terminal", async () => {
+  test("does not let text of a sender control the terminal", async () => {
     await send("git", { repo: "a\u001b[2Jb\u009b31m\u202Ec\r\nd", who: "x" }, push);
     const { out } = await hooks("show", "last");
     // biome-ignore lint/suspicious/noControlCharactersInRegex: that is what must not be there.
@@ -214,20 +214,20 @@ describe("hooks show", () => {
     expect(out).toContain("\\u001b[2J");
   });
 
-  test("knows nothing but deliveries, and says so", async () => {
+  test("accepts only deliveries, and says so", async () => {
     expect(await hooks("show", "nothing")).toMatchObject({ code: 1, err: expect.stringContaining("The delivery nothing does not exist.") });
   });
 });
 
 describe("hooks replay", () => {
-  test("runs an accepted delivery again as it was, under its own id", async () => {
+  test("runs an accepted delivery again unchanged, under its own id", async () => {
     const { eventId } = await send("git", { repo: "svc", who: "Ann" }, push);
     const { code, out } = await hooks("replay", eventId);
     expect([code, out]).toEqual([0, `${eventId} runs again.\n`]);
     await expect.poll(async () => (await host.settled(eventId)).decisions.length).toBeGreaterThan(0);
   });
 
-  test("sends one that failed in its mapping through it again, as it is now", async () => {
+  test("sends a delivery that failed in its mapping through the current mapping", async () => {
     const file = join(directory, "transforms", "shape.ts");
     expect((await send("shaped", { fail: true, a: "disk" })).status).toBe(500);
     const failed = await hooks("replay", "last");
@@ -244,7 +244,7 @@ describe("hooks replay", () => {
     }
   });
 
-  test("--remap sends one that ran through its mapping again, as a new run", async () => {
+  test("--remap sends a successful delivery through its mapping again, as a new run", async () => {
     const { eventId } = await send("git", { repo: "svc", who: "Ann" }, { ...push, "idempotency-key": "push-1" });
     const replayed = await json("replay", eventId, "--remap");
     expect(replayed).toMatchObject({ mapping: "push", eventIds: [expect.any(String)] });
@@ -252,19 +252,19 @@ describe("hooks replay", () => {
     expect(await host.settled(replayed.eventIds[0])).toMatchObject({ reply: "answer to Push to svc" });
   });
 
-  test("--remap of what came to an endpoint is refused with the way out", async () => {
+  test("refuses --remap for a delivery to an endpoint and says what to do instead", async () => {
     const { eventId } = await send("agent", { message: "hello", deliver: false });
     expect(await hooks("replay", eventId, "--remap")).toMatchObject({ code: 1, err: expect.stringContaining("no mapping handles") });
   });
 
-  test("one that has nothing to do after its mapping is told so", async () => {
+  test("reports a delivery whose mapping requires no run", async () => {
     expect((await send("shaped", { skip: true })).status).toBe(204);
     expect(await hooks("replay", "last")).toMatchObject({ code: 0, out: expect.stringContaining("which needed no run") });
   });
 });
 
 describe("hooks test", () => {
-  test("says which mapping takes the delivery, why the others do not, what is rendered and what would run; nothing is queued", async () => {
+  test("names the mapping, why the others do not match, the rendered text and the run, and queues nothing", async () => {
     // Events of the tests before may still come to their end.
     const events = async () => {
       const response = await host.fetch("/gateway/describe");
@@ -288,7 +288,7 @@ describe("hooks test", () => {
     expect(await events()).toBe(before);
   });
 
-  test("--header gives the delivery headers that a bare payload cannot have", async () => {
+  test("--header gives the delivery headers that a bare payload does not have", async () => {
     const file = join(temporaryDirectory(), "bare.json");
     writeFileSync(file, JSON.stringify({ repo: "house", who: "Ada" }));
     expect(await hooks("test", "git", file)).toMatchObject({ code: 1 });
@@ -300,7 +300,7 @@ describe("hooks test", () => {
     });
   });
 
-  test("runs the transform, and needs no gateway", async () => {
+  test("runs the transform without a gateway", async () => {
     const home = temporaryHome();
     const at = ["--config", host.configFile, "--state", join(home, "nowhere"), "--json"];
     const shaped = await run(["hooks", "test", "shaped", fileWith({ a: "disk" }), ...at], { home });
@@ -313,7 +313,7 @@ describe("hooks test", () => {
     expect(existsSync(join(home, "nowhere"))).toBe(false);
   });
 
-  test("tells what the sender would be answered, and exits with 1, when a mapping fails or none takes it", async () => {
+  test("shows the response to the sender, and exits with 1, if a mapping fails or none matches", async () => {
     const failed = await hooks("test", "shaped", fileWith({ fail: true }));
     expect(failed.code).toBe(1);
     expect(failed.out).toContain("answered 500 mapping_failed");
@@ -326,18 +326,18 @@ describe("hooks test", () => {
     expect([endpoint.code, endpoint.err]).toEqual([2, expect.stringContaining("agent is an endpoint of its own")]);
   });
 
-  test("takes the id of a mapping for its path, as hooks send does", async () => {
+  test("accepts a mapping id as the path, as hooks send does", async () => {
     const file = fileWith({ $delivery: 1, headers: { "X-Event": "push" }, payload: { repo: "svc", who: "Ann" } });
     expect(await hooks("test", "push", file)).toMatchObject({ code: 0, out: expect.stringMatching(/^one agent run by push/) });
   });
 
-  test("shows each element of a list on its own", async () => {
+  test("shows each element of a list separately", async () => {
     const { steps, runs } = await json("test", "each", fileWith({ items: ["a", "b"] }));
     expect(steps.map(({ rendered }: { rendered: { message: string } }) => rendered.message)).toEqual(["a", "b"]);
     expect(runs).toHaveLength(2);
   });
 
-  test("a file that is no delivery is named", async () => {
+  test("names a file that is not a delivery", async () => {
     expect(await hooks("test", "git", fileWith("{"))).toMatchObject({ code: 1, err: expect.stringContaining("it is not valid JSON") });
   });
 });
@@ -350,7 +350,7 @@ describe("hooks record", () => {
     return { file, started };
   };
 
-  test("saves the next delivery as a file without secrets, which can be tried out", async () => {
+  test("saves the next delivery as a file without secrets, ready for hooks test", async () => {
     const { file, started } = record("git");
     await started.until(/Waiting for the next delivery to git/);
     await send("shaped", { a: "not this one" });
@@ -371,7 +371,7 @@ describe("hooks record", () => {
     expect(await json("test", "git", file)).toMatchObject({ runs: [{ asked: { message: "Push to svc by Ann" } }] });
   });
 
-  test("works for a name that no mapping takes yet", async () => {
+  test("works for a name without a mapping", async () => {
     const unmapped = record("brand/new");
     await unmapped.started.until(/Waiting/);
     expect((await send("brand/new", { a: 1 })).status).toBe(404);
@@ -379,7 +379,7 @@ describe("hooks record", () => {
     expect(JSON.parse(readFileSync(unmapped.file, "utf8"))).toMatchObject({ path: "brand/new", payload: { a: 1 } });
   });
 
-  test("records nothing of a sender who is not let in", async () => {
+  test("records nothing from an unauthenticated sender", async () => {
     const { file, started } = record("git", { more: ["--timeout", "1"] });
     await started.until(/Waiting/);
     await fetch(`${host.url}/hooks/git`, { method: "POST", headers: { authorization: "Bearer wrong" }, body: "{}" });
@@ -387,7 +387,7 @@ describe("hooks record", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  test("ends cleanly on Ctrl-C, and saves nothing", async () => {
+  test("exits cleanly on Ctrl-C and saves nothing", async () => {
     const { file, started } = record("git", { begin: start });
     await started.until(/Waiting/);
     started.child.kill("SIGINT");
@@ -395,7 +395,7 @@ describe("hooks record", () => {
     expect(existsSync(file)).toBe(false);
   });
 
-  test("needs a running gateway, and a name", async () => {
+  test("requires a running gateway and a name", async () => {
     const home = temporaryHome();
     const alone = await run(["hooks", "record", "git", "--out", join(home, "x.json")], { home });
     expect(alone).toMatchObject({ code: 1, err: expect.stringContaining("No gateway is running on") });
@@ -403,7 +403,7 @@ describe("hooks record", () => {
   });
 });
 
-test("a name that the payload does not have is in hooks test, hooks show and why, and once in the log", async () => {
+test("a field missing from the payload is named in hooks test, hooks show and why, and once in the log", async () => {
   const { eventId } = await send("git", { repo: "house", whom: "ada" }, { "x-event": "push" });
   await send("git", { repo: "house", whom: "ada" }, { "x-event": "push" });
   const detail = "`who` is not in the payload; it has repo, whom";
@@ -424,14 +424,14 @@ test("a name that the payload does not have is in hooks test, hooks show and why
   ]);
 });
 
-test("a delivery that is refused because its only name is absent says which names are there", async () => {
+test("a delivery refused because its only field is missing lists the fields in the payload", async () => {
   const refused = await send("git", { issue: { titel: "Doors" } });
   expect(refused.status).toBe(400);
   const tried = await hooks("test", "git", fileWith({ issue: { titel: "Doors" } }));
   expect(tried.out).toContain("`issue.title` is not in the payload; `issue` has titel.");
 });
 
-test("hooks test shows a message without an agent as Markdown, as people read it, and as they would with triple braces", async () => {
+test("hooks test shows a message without an agent as Markdown, as people see it, and with triple braces", async () => {
   const home = temporaryHome();
   const [file, payload] = [join(home, "shown.jsonc"), join(home, "payload.json")];
   const mapping = { match: { path: "alert" }, deliverOnly: true, messageTemplate: "**{{ title }}** {{{ note }}}" };

@@ -47,8 +47,8 @@ function homeWith(config: object): string {
   return home;
 }
 
-describe.concurrent("commands of plugins", () => {
-  test("a plugin that hangs while it is loaded is named, and holds the overview up for 3 s at most", async () => {
+describe.concurrent("plugin commands", () => {
+  test("a plugin that hangs while loading is named and delays the overview by at most 3 s", async () => {
     const home = homeWith({ plugins: { load: ["./stuck"] } });
     const folder = join(home, ".service", "stuck");
     mkdirSync(folder);
@@ -61,7 +61,7 @@ describe.concurrent("commands of plugins", () => {
     expect(out).toContain("\n  devices list|approve|revoke ");
   });
 
-  test("each bundled plugin with commands says in its commands.json what they are", async () => {
+  test("each bundled plugin with commands lists them in its commands.json", async () => {
     const declared = await Promise.all(
       bundledPlugins().map(async ({ file }) => {
         const definition = ((await import(pathToFileURL(file).href)) as { readonly default: PluginDefinition }).default;
@@ -75,7 +75,7 @@ describe.concurrent("commands of plugins", () => {
     for (const [folder, outline, written] of declared) expect([folder, written]).toEqual([folder, outline]);
   });
 
-  test("one of the user's is listed by its commands.json without its code, and works; one without that file is asked itself", async () => {
+  test("a user's plugin is listed from its commands.json without running its code; without that file, its code runs", async () => {
     const home = homeWith({ plugins: { load: ["./silent", "./plain", "./missing"] } });
     for (const id of ["silent", "plain"]) {
       const folder = join(home, ".service", id);
@@ -104,7 +104,7 @@ describe.concurrent("commands of plugins", () => {
   });
 });
 
-describe.concurrent("what a command does not need is not loaded", () => {
+describe.concurrent("a command loads only what it needs", () => {
   // Two files of each are the guard of handlers, which import nothing: no fault of a reader of the output ends a command.
   test.each([
     ["--version", ["commander"], 27],
@@ -118,7 +118,7 @@ describe.concurrent("what a command does not need is not loaded", () => {
     expect(files.length).toBeLessThanOrEqual(most);
   });
 
-  test("what looks into the state needs no schema of the configuration, no server, no log writer and no plugin", async () => {
+  test("inspecting the state loads no configuration schema, server, log writer or plugin", async () => {
     const home = homeWith({ gateway: { port: 0 } });
     const store = await openSqliteStore({ directory: join(home, ".service"), now: Date.now });
     await store.begin(0);
@@ -134,7 +134,7 @@ describe.concurrent("what a command does not need is not loaded", () => {
   });
 });
 
-test.concurrent("a gateway with the embedded store loads no other store, nothing that finds or opens one, and of MCP only what waits for a server", async () => {
+test.concurrent("a gateway with the embedded store loads no other store, and of MCP only the code needed without a server", async () => {
   const home = homeWith({ gateway: { port: 0 } });
   const gateway = start(["gateway"], { home, nodeArgs: ["--import", probe, ...ownFlags] });
   await gateway.until(/ready at/);

@@ -43,7 +43,7 @@ const messages = (): readonly Message[] => [
   ...([...platform.world.rooms.values()].find((room) => room.chat.id === ada)?.messages.values() ?? []),
 ];
 
-test("a message is sent, changed, reacted to and deleted by the gateway that runs", async () => {
+test("the running gateway sends, edits, reacts to and deletes a message", async () => {
   const buttons = JSON.stringify([[{ text: "Yes", callback_data: "y" }]]);
   const sent = await message("send", "--target", String(ada), "--message", "**Tea?**", "--buttons", buttons, "--silent", "--json");
   expect(sent.code).toBe(0);
@@ -60,7 +60,7 @@ test("a message is sent, changed, reacted to and deleted by the gateway that run
   expect(messages().map(({ message_id }) => String(message_id))).not.toContain(messageId);
 });
 
-test("what is refused is an error in one sentence, and JSON for programs", async () => {
+test("a refusal is one sentence, or JSON for programs", async () => {
   const refused = await message("sticker", "--target", String(ada), "--file-id", "x");
   expect(refused).toEqual({ code: 1, out: "", err: "error: channels.botchat.actions.sticker is false.\n" });
   const json = await message("send", "--target", "424242", "--message", "x", "--json");
@@ -71,7 +71,7 @@ test("what is refused is an error in one sentence, and JSON for programs", async
   expect(JSON.parse(json.out)).toEqual({ ok: false, code: "chat_not_found", error });
 });
 
-test("a command line that makes no sense is wrong usage", async () => {
+test("a contradictory command line is wrong usage", async () => {
   expect(await message("send", "--message", "x")).toMatchObject({ code: 2, err: expect.stringContaining("--target") });
   expect(await message("send", "--target", "1")).toMatchObject({ code: 2, err: expect.stringContaining("send needs message or media.") });
   expect(await message("send", "--target", "1", "--message", "x", "--buttons", "Yes")).toMatchObject({
@@ -84,7 +84,7 @@ test("a command line that makes no sense is wrong usage", async () => {
   });
 });
 
-test("a dry run says what would be sent, and a file of this machine is sent under its own name", async () => {
+test("a dry run shows what would be sent, and a local file is sent under its own name", async () => {
   const file = join(directory, "list.txt");
   writeFileSync(file, "bread");
   const before = messages().length;
@@ -101,7 +101,7 @@ test("a dry run says what would be sent, and a file of this machine is sent unde
   expect(readdirSync(join(directory, "state", "botchat", "default", "media"))).toHaveLength(1);
 });
 
-test("a dry run refuses a literal address that is not public, as the send would", async () => {
+test("a dry run refuses a literal address that is not public, as the real send does", async () => {
   for (const url of ["http://127.0.0.1/a.png", "http://0x7f.1/a.png", "http://[::1]:8080/a.png", "https://10.0.0.8/a.png"]) {
     const { code, err } = await message("send", "--target", String(ada), "--media", url, "--dry-run");
     expect({ url, code }).toEqual({ url, code: 1 });
@@ -111,7 +111,7 @@ test("a dry run refuses a literal address that is not public, as the send would"
   expect(named).toMatchObject({ code: 0, out: expect.stringContaining("Nothing was done") });
 });
 
-test("the commands of the page on actions do what it says, short of doing it", async () => {
+test("the commands on the actions page do what the page says, tried as dry runs", async () => {
   const page = readFileSync(join(import.meta.dirname, "..", "..", "..", "examples", "reference", "actions.md"), "utf8");
   const lines = [...page.matchAll(/^service message (.+)$/gm)].map(([, line = ""]) => line);
   expect(lines.length).toBeGreaterThan(4);
@@ -126,7 +126,7 @@ test("the commands of the page on actions do what it says, short of doing it", a
   }
 });
 
-test("without a gateway a message is stored for the next one, what only looks works, and the rest says what is missing", async () => {
+test("without a gateway, a message is stored for the next one, reading commands work, and others say what is missing", async () => {
   await halt();
   const stored = await message("send", "--target", String(ada), "--message", "later");
   expect(stored).toMatchObject({ code: 0, out: expect.stringContaining("The message is stored, and sent when one runs") });
@@ -153,7 +153,7 @@ test("without a gateway a message is stored for the next one, what only looks wo
   await expect.poll(() => messages().at(-1)?.text).toBe("later");
 });
 
-test("a message that an earlier version stored goes out with its buttons, whose values were called callback_data", async () => {
+test("a message stored by an earlier version is sent with its buttons, whose values were named callback_data", async () => {
   await halt();
   const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   const address = { channel: "botchat", account: "default", chat: String(ada) };
@@ -174,7 +174,7 @@ test("a message that an earlier version stored goes out with its buttons, whose 
   expect(messages().at(-1)?.reply_markup).toEqual({ inline_keyboard: [[{ text: "Yes", callback_data: "tea" }]] });
 });
 
-test("two topics in one command are refused, whether a gateway runs or not; the same one twice is one", async () => {
+test("two topics in one command are rejected, with or without a gateway; the same topic twice is accepted", async () => {
   const send = (thread: string) => message("send", "--target", "-5:topic:2", "--thread", thread, "--message", "x", "--dry-run");
   const refused = {
     code: 2,
@@ -191,7 +191,7 @@ test("two topics in one command are refused, whether a gateway runs or not; the 
   }
 });
 
-test("what is sent by hand is sent as it is, also the words by which a model says nothing", async () => {
+test("a message sent by hand is sent unchanged, even if it is a silence token", async () => {
   for (const text of ["NO_REPLY", "HEARTBEAT_OK"]) {
     const sent = await message("send", "--target", String(ada), "--message", text);
     expect(sent).toMatchObject({ code: 0, out: expect.stringMatching(/^Sent: message \d+ in chat/) });

@@ -42,18 +42,18 @@ describe("the state of another user", () => {
     ["stop", async () => (await import("../../../core/cli/control/stop.ts")).stopGateway],
     ["why", async () => (await import("../../../core/cli/why/why.ts")).explainEvent],
     ["logs", async () => (await import("../../../core/cli/logs.ts")).showLogs],
-  ])("%s says that this user may not read it", async (_, load) => {
+  ])("%s reports that this user may not read it", async (_, load) => {
     const context = foreign();
     const command = (await load()) as (...args: readonly unknown[]) => Promise<number>;
     await expect(command(context, [], {})).rejects.toMatchObject(forbidden);
   });
 
-  test("a directory that everybody may enter hides the gateway too if its file may not be read", async () => {
+  test("is also reported if the directory is open but the gateway's file is unreadable", async () => {
     const context = foreign((state) => join(state, "gateway.json"));
     await expect(context.gateway()).rejects.toMatchObject(forbidden);
   });
 
-  test("doctor says it once, and not that no gateway runs", async () => {
+  test("is reported by doctor once, without claiming that no gateway runs", async () => {
     const context = foreign();
     const state = await context.gateway().catch((error: unknown) => error);
     const patient = { context, state, stateDirectory: await context.stateDirectory(), gateway: null } as unknown as Patient;

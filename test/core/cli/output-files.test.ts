@@ -20,18 +20,18 @@ async function replace(changes: readonly (readonly string[])[], pauseMs: number)
 
 const often = <T>(value: T): readonly T[] => Array.from({ length: 20 }, () => value);
 
-test("a file that changes right after each replacement is an output from the fifth time on", async () => {
+test("a file that changes right after each replacement is treated as an output from the fifth time on", async () => {
   const { found, saves } = await replace(often(["/p/dev.log"]), 40);
   expect(found).toEqual([[5, "/p/dev.log"]]);
   expect(saves).toHaveLength(5);
 });
 
-test("a source is never one, and neither is a file that a person saves", async () => {
+test("a source file or a file that a person saves is never treated as an output", async () => {
   expect((await replace(often(["/p/src/index.ts", "/p/package.json"]), 40)).found).toEqual([]);
   expect((await replace(often(["/p/page.html"]), 1_000)).found).toEqual([]);
 });
 
-test("a save beside an output still counts, and a pause begins anew", async () => {
+test("a save beside an output is still noticed, and a pause restarts the count", async () => {
   const log = ["/p/dev.log"];
   const { found, saves } = await replace([...often(log), [...log, "/p/page.html"]], 40);
   expect([found.length, saves.at(-1)]).toEqual([1, "/p/page.html"]);

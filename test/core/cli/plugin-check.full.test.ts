@@ -18,7 +18,7 @@ export default definePlugin({ id: "guest", version: "1.2.0", host: "^0.1.0", ${m
   return { home, folder };
 }
 
-test("a plugin that comes up is shown with what it takes part in, and nothing is left of the trial", async () => {
+test("a working plugin is shown with its hook points, and the trial leaves nothing behind", async () => {
   const { home, folder } = pluginThat(
     `host.tap("settled", () => {}); host.route({ method: "GET", path: "counts", access: "gateway", handler: async () => ({ body: {} }) });`,
   );
@@ -33,14 +33,14 @@ test("a plugin that comes up is shown with what it takes part in, and nothing is
   expect(readdirSync(home)).toEqual(["guest"]);
 });
 
-test("one that fails in its setup is told with the reason, and is exit code 1", async () => {
+test("a plugin that fails in setup is reported with the reason and exit code 1", async () => {
   const { home, folder } = pluginThat('throw new Error("no such mailbox");');
   const { code, out } = await run(["plugins", "check", folder], { home });
   expect(code).toBe(1);
   expect(out).toMatch(/^✗ +guest .*failed in setup: no such mailbox/);
 });
 
-test("one that ends the process is an error, not a success without a word", async () => {
+test("a plugin that ends the process is an error, not a silent success", async () => {
   const { home, folder } = pluginThat("process.exit(0);");
   const { code, out } = await runAlone(["plugins", "check", folder, "--json"], { home, env: { TMPDIR: home } });
   expect(code).toBe(1);
@@ -51,7 +51,7 @@ test("one that ends the process is an error, not a success without a word", asyn
   expect(readdirSync(home)).toEqual(["guest"]);
 });
 
-test("options are checked by the plugin's schema, and handed to its setup", async () => {
+test("options are validated by the plugin's schema and passed to its setup", async () => {
   const { home, folder } = pluginThat(
     'if (options.size > 5) throw new Error("larger than the room"); host.tap("settled", () => {});',
     "options: Type.Object({ size: Type.Integer({ description: 'Its size.' }) }),",
@@ -66,7 +66,7 @@ test("options are checked by the plugin's schema, and handed to its setup", asyn
   expect(await check("--options", "[]")).toMatchObject({ code: 2, err: expect.stringContaining("--options is not an object") });
 });
 
-test("what is not there is told in a sentence, and what is no plugin is a finding with its line", async () => {
+test("a missing path is reported in a sentence, and a module that is not a plugin is a finding with its line", async () => {
   const { home, folder } = pluginThat("");
   const check = async () => JSON.parse((await run(["plugins", "check", folder, "--json"], { home })).out);
   writeFileSync(join(folder, "index.ts"), "const id = 'guest';\nexport default { id };\n");
@@ -125,14 +125,14 @@ describe("the package of a plugin", () => {
     readonly at?: { readonly file: string; readonly line: number };
   }
 
-  test("of a channel as it was created has nothing to be found, and it keeps the contract without its platform", async () => {
+  test("of a newly created channel has no findings and passes the contract without its platform", async () => {
     const { check } = await packageWith("channel", {});
     const { code, out } = await check("--strict");
     expect(out).toMatch(/passes 2\d rules of the contract/);
     expect([code, out]).toEqual([0, expect.stringMatching(/\n0 errors, 0 warnings\.\n$/)]);
   });
 
-  test("options are judged: descriptions, secrets, names of the gateway's own, defaults", async () => {
+  test("has its options checked: descriptions, secrets, reserved names and defaults", async () => {
     const { found } = await packageWith("channel", {
       "src/index.ts": (text) =>
         text
@@ -157,7 +157,7 @@ describe("the package of a plugin", () => {
     );
   });
 
-  test("a rule of the contract that is broken is a finding with the sentence of the contract", async () => {
+  test("gets a finding for each broken contract rule, in the words of the contract", async () => {
     const { check } = await packageWith("channel", { "src/parse.ts": (text) => text.replace("if (from === bot) return null;", "") });
     const { code, out } = await check("--json");
     expect(code).toBe(1);
@@ -167,7 +167,7 @@ describe("the package of a plugin", () => {
     ]);
   });
 
-  test("contents, peer, version and licences of the package are judged", async () => {
+  test("has its contents, peer dependency, version and licences checked", async () => {
     const { check, folder } = await packageWith("preset", {
       "package.json": (text) => {
         const { peerDependencies: _, license: __, ...rest } = JSON.parse(text);
@@ -205,7 +205,7 @@ describe("the package of a plugin", () => {
     expect(tool.driver.rules[results[0].ruleIndex].id).toBe("package-entry");
   });
 
-  test("warnings alone are exit code 0, with --strict 1", async () => {
+  test("exits with 0 if there are only warnings, and with 1 under --strict", async () => {
     const { check } = await packageWith("preset", {
       "package.json": (text) => text.replace('"license": "MIT"', '"license": "UNLICENSED"'),
     });
@@ -213,7 +213,7 @@ describe("the package of a plugin", () => {
     expect((await check("--sarif", "--json")).code).toBe(2);
   });
 
-  test("code that is written for another version is not run", async () => {
+  test("is not run if its code is written for another version", async () => {
     const { found, folder } = await packageWith("preset", {
       "package.json": (text) => text.replace(/("peerDependencies": \{ "service-gateway": )"[^"]+"/, '$1"^9.0.0"'),
       "src/index.ts": (text) => `import { writeFileSync } from "node:fs";\nwriteFileSync(import.meta.dirname + "/ran", "");\n${text}`,

@@ -7,7 +7,7 @@ import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { run, temporaryHome } from "./command.ts";
 import { run as runShared } from "./command-runner.ts";
 
-test("a command that hangs is ended with its plugin's name, whatever it still holds; one that may run for long does", async () => {
+test("a hanging command is ended with its plugin's name, even with open handles; a long-running command is not", async () => {
   const home = temporaryHome();
   mkdirSync(join(home, "slow"));
   writeFileSync(
@@ -52,7 +52,7 @@ describe("a plugin in JavaScript", () => {
   const withCommands = (id: string, commands: string) =>
     `export default { id: "${id}", version: "1.0.0", host: "^0.1.0", setup() {}, cli: { name: "${id}", commands: ${commands} } };`;
 
-  test("whose declaration is wrong does not keep the commands of others away, and an unknown command names it", async () => {
+  test("with an invalid declaration does not hide other plugins' commands, and is named for an unknown command", async () => {
     const command = '{ name: "list", run: () => ({ lines: ["listed"] }) }';
     const failing = '{ name: "fail", run: () => ({ lines: ["The list is empty."], failed: true }) }';
     const call = configured({
@@ -68,7 +68,7 @@ describe("a plugin in JavaScript", () => {
     expect(err).toContain("Unknown command 'twice'");
   });
 
-  test("whose answer is none is named with what is wrong, and an option may begin with no and have a value", async () => {
+  test("with an invalid result is named with the problem, and an option name may begin with `no` and take a value", async () => {
     const call = configured({
       odd: withCommands(
         "odd",

@@ -12,7 +12,7 @@ const root = TEST_PROGRAM === undefined ? join(import.meta.dirname, "..", "..", 
 /** Tests on another store have no bundled program. */
 const flags = TEST_PROGRAM === undefined ? ["--conditions=service-gateway-source"] : [];
 
-test("piped lines get their replies before it ends", async () => {
+test("piped lines are answered before the command exits", async () => {
   const home = temporaryHome();
   const folder = join(home, "made");
   await run(["plugins", "create", "acme-chat", "--kind", "channel", "--dir", folder], { home });

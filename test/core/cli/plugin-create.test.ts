@@ -17,7 +17,7 @@ async function create(name: string, ...more: readonly string[]) {
 }
 
 describe("plugins create", () => {
-  test.each(pluginKinds)("a %s has its name in the package, its id and the words of its page", async (kind) => {
+  test.each(pluginKinds)("uses the name in the package, the id and the page of a %s", async (kind) => {
     const { code, folder } = await create("acme-chat", "--kind", kind);
     expect(code).toBe(0);
     const read = (path: string) => readFileSync(join(folder, path), "utf8");
@@ -37,7 +37,7 @@ describe("plugins create", () => {
     for (const path of all) expect(read(path)).not.toMatch(/\{\{[a-z]+\}\}/);
   });
 
-  test("says what it wrote and what to run next; as JSON on request", async () => {
+  test("says what it wrote and what to run next, as JSON on request", async () => {
     const { out } = await create("acme-chat", "--kind", "channel");
     expect(out).toMatch(/^Created the channel acme-chat in \S+made:\n/);
     // The tests run the program from its source, which a new package cannot install from the registry.
@@ -51,14 +51,14 @@ describe("plugins create", () => {
     });
   });
 
-  test("says so where a plugin of that name comes with the program but is not loaded by itself", async () => {
+  test("mentions a bundled plugin of the same name that is not loaded by default", async () => {
     const { code, out } = await create("irc", "--kind", "channel", "--transport", "lines");
     expect(code).toBe(0);
     expect(out).toContain("service-gateway comes with a plugin irc already, in plugins/irc.");
     expect((await create("acme-chat", "--kind", "channel")).out).not.toContain("comes with");
   });
 
-  test("names the file that the program was installed from, as npm has recorded it", () => {
+  test("names the file that the program was installed from, as npm recorded it", () => {
     const home = temporaryHome();
     const modules = join(home, "node_modules");
     const copy = join(modules, "service-gateway");
@@ -74,7 +74,7 @@ describe("plugins create", () => {
     expect(ownCopy(copy)).toEqual({ tarball: join(home, "service-gateway-0.1.0.tgz") });
   });
 
-  test("a channel begins with requests or with lines, as asked; no other kind has a transport", async () => {
+  test("creates a channel with requests or lines as requested; no other kind has a transport", async () => {
     const filesOf = async (...more: readonly string[]) => {
       const { out } = await create("acme-chat", "--kind", "channel", "--json", ...more);
       return (JSON.parse(out) as { readonly files: readonly string[] }).files.filter((path) => path.startsWith("src/"));
@@ -96,14 +96,14 @@ describe("plugins create", () => {
     ["echo", "a bundled plugin uses it"],
     ["http", "a Node module uses it"],
     ["hooks", "the gateway uses it itself"],
-  ])("refuses the name %s in one sentence, and writes nothing", async (name, reason) => {
+  ])("rejects the name %s in one sentence and writes nothing", async (name, reason) => {
     const { code, err, folder } = await create(name, "--kind", "channel");
     expect(code).toBe(2);
     expect(err).toMatch(new RegExp(`^error: "${name}" cannot be the name of a plugin: .*${reason}`));
     expect(existsSync(folder)).toBe(false);
   });
 
-  test("refuses a preset that is called like an endpoint of the gateway or a key of hooks, which its deliveries would never reach", () => {
+  test("rejects a preset named like a gateway endpoint or a hooks key, which would hide its deliveries", () => {
     // Keys of presets that a bundled plugin brings.
     const ofMail = ["gmail", "imap"];
     const own = [...reservedPaths, ...Object.keys(hooksSchema.properties)].filter(
@@ -116,12 +116,12 @@ describe("plugins create", () => {
     }
   });
 
-  test("a kind that does not exist, or none, is wrong usage", async () => {
+  test("rejects an unknown or missing kind as wrong usage", async () => {
     expect(await create("acme-chat", "--kind", "bot")).toMatchObject({ code: 2, err: expect.stringContaining("channel, engine, preset") });
     expect(await create("acme-chat")).toMatchObject({ code: 2, err: expect.stringContaining("--kind") });
   });
 
-  test("an empty folder is used, one that is not empty is left as it is", async () => {
+  test("uses an empty folder and leaves a non-empty one unchanged", async () => {
     const home = temporaryHome();
     const folder = join(home, "made");
     mkdirSync(folder);
@@ -138,7 +138,7 @@ describe("plugins create", () => {
     expect(readFileSync(join(folder, "README.md"), "utf8")).toBe("Mine.");
   });
 
-  test("where nothing can be written, nothing is left behind", async () => {
+  test("leaves nothing behind if it cannot write", async () => {
     const home = temporaryHome();
     // A file where a folder is needed stops the superuser too.
     writeFileSync(join(home, "file"), "");
@@ -147,7 +147,7 @@ describe("plugins create", () => {
     expect(readdirSync(home)).toEqual(["file"]);
   });
 
-  test("the folder of a new plugin can be named in plugins.load, before anything is installed", async () => {
+  test("creates a folder that plugins.load accepts before anything is installed", async () => {
     const { home, folder } = await create("acme-alerts", "--kind", "preset");
     const config = join(home, "config.jsonc");
     writeFileSync(config, JSON.stringify({ plugins: { load: ["./made"] }, hooks: { presets: ["acme-alerts"] } }));

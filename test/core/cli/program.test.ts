@@ -44,7 +44,7 @@ const commands = [
 ];
 
 describe("the command line", () => {
-  test("every command has help with an example, and exits with 0", async () => {
+  test("has help with an example for every command, which exits with 0", async () => {
     const home = temporaryHome();
     const answers = await Promise.all(
       commands.map(async (name) => ({ name, ...(await runHere([...name.split(" "), "--help"], { home })) })),
@@ -54,7 +54,7 @@ describe("the command line", () => {
     ).toEqual([]);
   });
 
-  test("without a command it shows what there is", async () => {
+  test("lists the commands if none is given", async () => {
     const { code, out } = await run([], { home: temporaryHome() });
     expect(code).toBe(0);
     expect(out).toContain("pairing list|approve|deny|revoke");
@@ -78,7 +78,7 @@ describe("the command line", () => {
       "Unknown option '--count'; the options of this command are --json, --follow, --lines, --since, --level, --help, ",
     ],
     [["pairing", "--nonsense"], "Unknown option '--nonsense'; the options of this command are --help, --config, --state, --version\n"],
-  ])("wrong usage exits with 2 and says what is right: %j", async (args, said) => {
+  ])("exits with 2 on wrong usage and says what is right: %j", async (args, said) => {
     // The first one in a process of its own, as a shell sees it; the others in one that has loaded the program.
     const runOne = args.includes("gatewy") ? run : runHere;
     const { code, out, err } = await runOne(args, { home: temporaryHome() });
@@ -97,7 +97,7 @@ describe("the command line", () => {
     [["logs", "--lines", "many", "--json"], 2, "usage"],
     [["status", "--nonsense", "--json"], 2, "usage"],
     [["pairing", "approve", "chat", "--json"], 2, "usage"],
-  ])("who asks for JSON reads why there is none as JSON: %j", async (args, exit, name) => {
+  ])("prints failures as JSON too if JSON is requested: %j", async (args, exit, name) => {
     const { code, out } = await runHere(args, { home: temporaryHome() });
     expect(code).toBe(exit);
     expect(JSON.parse(out)).toEqual({
@@ -108,7 +108,7 @@ describe("the command line", () => {
     });
   });
 
-  test("an older Node is told in one sentence what is missing", async () => {
+  test("tells an older Node in one sentence what is missing", async () => {
     const old = 'data:text/javascript,Object.defineProperty(process,"versions",{value:{...process.versions,node:"20.20.2"}})';
     const { code, out, err } = await run(["status"], { home: temporaryHome(), nodeArgs: ["--import", old] });
     expect(code).toBe(1);
@@ -116,7 +116,7 @@ describe("the command line", () => {
     expect(err).toMatch(/^error: Node 20\.20\.2 is too old: [^\n]+\.\n {7}Install [^\n]+\n$/);
   });
 
-  test("the version names the program's and Node's", async () => {
+  test("shows the program's version and Node's version", async () => {
     const { code, out } = await run(["--version"], { home: temporaryHome() });
     expect(code).toBe(0);
     expect(out).toMatch(/^\d+\.\d+\.\d+ \(Node \d+\.\d+\.\d+\)\n$/);

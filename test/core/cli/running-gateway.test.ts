@@ -14,7 +14,7 @@ function stateOf(): string {
   return directory;
 }
 
-test("a killed gateway is not running, even if another process has its id now", async () => {
+test("a killed gateway is not running, even if another process now has its id", async () => {
   const state = stateOf();
   const lock = lockState(state);
   expect(await findGateway(state)).toMatchObject({ pid: process.pid });
@@ -22,7 +22,7 @@ test("a killed gateway is not running, even if another process has its id now", 
   expect(await findGateway(state)).toBeNull();
 });
 
-test("if the lock cannot be read, the gateway may run", async () => {
+test("a gateway may be running if its lock cannot be read", async () => {
   const state = stateOf();
   expect(await findGateway(state)).toMatchObject({ pid: process.pid });
   writeFileSync(join(state, "lock.db"), "damaged ".repeat(200));

@@ -30,7 +30,7 @@ const sessions = async (...args: readonly string[]) =>
   await run(["sessions", ...args, "--config", host.configFile], { home: temporaryHome() });
 
 describe("sessions list", () => {
-  test("has every conversation, chats and hook runs alike, the last used first", async () => {
+  test("lists every conversation, including hook runs, most recently used first", async () => {
     const { code, out } = await sessions("list");
     expect(code).toBe(0);
     const rows = out.trimEnd().split("\n").slice(1);
@@ -53,7 +53,7 @@ describe("sessions list", () => {
     });
   });
 
-  test("says which numbers --limit takes", async () => {
+  test("says which values --limit accepts", async () => {
     expect(await sessions("list", "--limit", "0")).toMatchObject({
       code: 2,
       err: expect.stringContaining("--limit must be from 1 to 1000"),
@@ -62,7 +62,7 @@ describe("sessions list", () => {
 });
 
 describe("sessions show", () => {
-  test("has what was said, who it was said to, and the event that `why` tells of", async () => {
+  test("shows the messages, their recipients, and the event that `why` explains", async () => {
     const { code, out } = await sessions("show", "agent:main:main");
     expect(code).toBe(0);
     expect(out).toMatch(/^agent:main:main\n\n {2}agent +main\n/);
@@ -79,7 +79,7 @@ describe("sessions show", () => {
     expect(why.out).toMatch(/^answered/);
   });
 
-  test("takes a part of a key that no other has, or last, and shows no more messages than asked for", async () => {
+  test("accepts a unique part of a key or `last`, and shows at most the requested number of messages", async () => {
     expect((await sessions("show", "last")).out).toMatch(/^agent:main:loopback:group:-500\n/);
     const { out } = await sessions("show", "main:main", "-n", "1");
     expect(out).toMatch(/\d+ older messages; --limit 0 shows all\n/);
@@ -87,7 +87,7 @@ describe("sessions show", () => {
     expect(JSON.parse((await sessions("show", "main:main", "-n", "0", "--json")).out).transcript.length).toBeGreaterThan(5);
   });
 
-  test("has what was said before /new under its number, and says which numbers there are", async () => {
+  test("shows the messages before /new by generation number, and lists the available numbers", async () => {
     const older = JSON.parse((await sessions("show", "main:main", "--generation", "0", "--json")).out);
     expect(older).toMatchObject({ key: "agent:main:main", generation: 1, shown: 0, transcript: [{ role: "user" }, { role: "assistant" }] });
     expect(older.transcript[0].content).toContain("before the new one");
@@ -97,13 +97,13 @@ describe("sessions show", () => {
     });
   });
 
-  test("what others wrote cannot move the cursor", async () => {
+  test("does not let text of others move the cursor", async () => {
     const { out } = await sessions("show", "invoices");
     expect(out).toContain("\\u001b[2J the invoices");
     expect(out).not.toContain("\u001b");
   });
 
-  test("a key that nobody has and one that several share are told in a sentence", async () => {
+  test("reports an unknown key and an ambiguous one in a sentence", async () => {
     expect(await sessions("show", "nobody")).toMatchObject({ code: 1, err: expect.stringContaining("The session nobody does not exist.") });
     expect(await sessions("show", "agent:")).toMatchObject({ code: 2, err: expect.stringContaining('"agent:" is part of 2 keys') });
   });

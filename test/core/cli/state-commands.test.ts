@@ -62,7 +62,7 @@ async function refusedEvent(store: Store, id: string): Promise<void> {
 }
 
 describe("without a gateway", () => {
-  test("what needs state says in one sentence that there is none", async () => {
+  test("commands that need a state report in one sentence that it is missing", async () => {
     const home = temporaryHome();
     for (const args of [
       ["why"],
@@ -81,7 +81,7 @@ describe("without a gateway", () => {
     }
   });
 
-  test("looking at a directory that holds only a configuration makes no state in it", async () => {
+  test("reading a directory with only a configuration does not create a state in it", async () => {
     const home = temporaryHome();
     const directory = join(home, ".service");
     mkdirSync(directory);
@@ -91,7 +91,7 @@ describe("without a gateway", () => {
     expect(readdirSync(directory)).toEqual(["config.jsonc"]);
   });
 
-  test("a broken configuration keeps nobody from looking: the state is where the file says as far as it can be read, else at its default", async () => {
+  test("a broken configuration does not block reading: the state path comes from its readable part or the default", async () => {
     const home = await homeWith((store) => refusedEvent(store, "event-1"));
     const directory = join(home, ".service");
     writeFileSync(join(directory, "config.jsonc"), "{ broken");
@@ -113,7 +113,7 @@ describe("without a gateway", () => {
     expect(await run(["gateway", "--config", elsewhere], { home })).toMatchObject({ code: 1 });
   });
 
-  test("state copy takes a target that names none for a slip, and not for a directory", async () => {
+  test("state copy treats an invalid target as a typing error, not as a directory", async () => {
     const home = await homeWith(async (store) => refusedEvent(store, "e"));
     const copy = async (to: string) => (await run(["state", "copy", "--to", to], { home })).err;
     expect(await copy("")).toMatch(/^error: --to: is empty; name a directory, or an address such as /);
@@ -125,13 +125,13 @@ describe("without a gateway", () => {
     expect(await copy("postgres://127.0.0.1:1/state")).toMatch(/connect ECONNREFUSED .*\n +Check that the database runs, and .* of --to\./);
   });
 
-  test("status works, and says that nothing runs", async () => {
+  test("status works and says that no gateway is running", async () => {
     const { code, out } = await run(["status"], { home: temporaryHome() });
     expect(code).toBe(0);
     expect(out).toMatch(/^gateway {2}not running\n/);
   });
 
-  test("why tells the story of an event: who, which station, which setting, what to change", async () => {
+  test("why explains an event: sender, station, setting, and what to change", async () => {
     const home = await homeWith((store) => refusedEvent(store, "event-1"));
     const { code, out } = await run(["why", "last"], { home });
     expect(code).toBe(0);
@@ -142,7 +142,7 @@ describe("without a gateway", () => {
     expect(out).toMatch(/\(1 min ago\)/);
   });
 
-  test("why takes the beginning of an id, and says when it is ambiguous or unknown", async () => {
+  test("why accepts the beginning of an id and says when it is ambiguous or unknown", async () => {
     const home = await homeWith(async (store) => {
       await refusedEvent(store, "event-1");
       await refusedEvent(store, "event-2");
@@ -160,7 +160,7 @@ describe("without a gateway", () => {
     });
   });
 
-  test("why last passes over what followed from another event", async () => {
+  test("why last skips events that followed from another event", async () => {
     const home = await homeWith(async (store) => {
       await refusedEvent(store, "event-1");
       const event = { source: "hooks", kind: "summary", lane: "main", authority: "hook", body: {} } as const;
@@ -169,7 +169,7 @@ describe("without a gateway", () => {
     expect(JSON.parse((await run(["why", "--json"], { home })).out)).toMatchObject({ id: "event-1" });
   });
 
-  test("why last tells a webhook request that was refused after the last event", async () => {
+  test("why last shows a webhook request that was refused after the last event", async () => {
     const home = await homeWith(async (store) => {
       await refusedEvent(store, "event-1");
       const refused = {
@@ -189,7 +189,7 @@ describe("without a gateway", () => {
     expect((await run(["why", "event-1"], { home })).out).toContain("sender_not_allowed");
   });
 
-  test("a body of a wrong type was decided by no mapping where the endpoint is the gateway's own", async () => {
+  test("a body of the wrong type names no deciding mapping if the endpoint is the gateway's own", async () => {
     const home = await homeWith(async (store) => {
       const detail = "Content-Type must be application/json.";
       const refused = { at: now(), code: "unsupported_media_type", status: 415, detail, subPath: "agent", client: "10.1.2.3" };
@@ -200,7 +200,7 @@ describe("without a gateway", () => {
     expect(out).not.toContain("decided by");
   });
 
-  test("pairing: a request is listed, approved once in any case, and can be revoked", async () => {
+  test("pairing: a request is listed, approved once in upper or lower case, and can be revoked", async () => {
     let code = "";
     const home = await homeWith(async (store) => {
       code = await ask(store, "42", "Ann");
@@ -233,7 +233,7 @@ describe("without a gateway", () => {
     });
   });
 
-  test("pairing: --no-notify tells the sender nothing, --notify does, --account asks one account only", async () => {
+  test("pairing: --no-notify sends no notice to the sender, --notify does, --account limits it to one account", async () => {
     const codes: string[] = [];
     const home = await homeWith(async (store) => {
       for (const sender of ["42", "43"]) codes.push(await ask(store, sender, "Ann"));
@@ -246,7 +246,7 @@ describe("without a gateway", () => {
     expect(JSON.parse((await run(["why", "last", "--json"], { home })).out)).toMatchObject({ kind: "notice", state: "waiting" });
   });
 
-  test("pairing: where commands.ownerAllowFrom is set it is the whole list, and pairing makes no owner beside it", async () => {
+  test("pairing: commands.ownerAllowFrom is the whole list if set, and pairing adds no owner to it", async () => {
     let code = "";
     const home = await homeWith(async (store) => {
       code = await ask(store, "42", "Ann");
@@ -261,7 +261,7 @@ describe("without a gateway", () => {
     );
   });
 
-  test("pairing: a denied code is worth nothing", async () => {
+  test("pairing: a denied code can no longer be approved", async () => {
     let code = "";
     const home = await homeWith(async (store) => {
       code = await ask(store, "42", "Ann");
@@ -273,7 +273,7 @@ describe("without a gateway", () => {
     expect(await run(["pairing", "approve", "chat", code], { home })).toMatchObject({ code: 1 });
   });
 
-  test("pairing: a slip in the name of a channel or an account is told; the case of an account does not count", async () => {
+  test("pairing: a misspelled channel or account is reported; the case of an account is ignored", async () => {
     let code = "";
     const home = await homeWith(async (store) => {
       const address = { channel: "chat", account: "work", chat: "42" };
@@ -291,7 +291,7 @@ describe("without a gateway", () => {
     expect(approved).toMatchObject({ code: 0, err: "", out: expect.stringContaining("may write to chat (account work)") });
   });
 
-  test("logs shows the last lines, at a level, as text or as JSON", async () => {
+  test("logs shows the last lines at a given level, as text or as JSON", async () => {
     const home = temporaryHome();
     const directory = join(home, ".service", "logs");
     mkdirSync(directory, { recursive: true });
@@ -304,7 +304,7 @@ describe("without a gateway", () => {
     expect(JSON.parse(out)).toMatchObject({ msg: "second" });
   });
 
-  test("logs says the day of a line, and shows all lines since a time, from the file before too", async () => {
+  test("logs shows the date of a line and all lines since a given time, including the previous file", async () => {
     const home = temporaryHome();
     const directory = join(home, ".service", "logs");
     mkdirSync(directory, { recursive: true });
@@ -327,7 +327,7 @@ describe("without a gateway", () => {
     });
   });
 
-  test("logs --follow goes on with what is logged from then on, at its level, also in the file that takes the place of a full one", async () => {
+  test("logs --follow shows new lines at its level, also after the file is rotated", async () => {
     const home = temporaryHome();
     const directory = join(home, ".service", "logs");
     const file = join(directory, "gateway.log");
@@ -349,7 +349,7 @@ describe("without a gateway", () => {
     expect(shown).not.toContain("too quiet");
   });
 
-  test("logs right after a rotation shows as many lines as ever, and --level finds lines that are far back", async () => {
+  test("logs shows as many lines right after a rotation, and --level finds lines far back", async () => {
     const home = temporaryHome();
     const directory = join(home, ".service", "logs");
     mkdirSync(directory, { recursive: true });
@@ -360,7 +360,7 @@ describe("without a gateway", () => {
     expect((await run(["logs", "--level", "error"], { home })).out).toContain("far back");
   });
 
-  test("logs shows what came from outside, it does not obey it", async () => {
+  test("logs escapes control characters that came from outside", async () => {
     const home = temporaryHome();
     const directory = join(home, ".service", "logs");
     mkdirSync(directory, { recursive: true });

@@ -19,11 +19,11 @@ test.each([
   ["a\u200bb", 2],
   ["…✓·–", 4],
   ["", 0],
-])("%j takes %i columns", (text, columns) => {
+])("%j is %i columns wide", (text, columns) => {
   expect(columnsOf(text)).toBe(columns);
 });
 
-test("the columns of a table are straight whatever the names are", () => {
+test("the columns of a table are aligned for all kinds of names", () => {
   const lines: string[] = [];
   const stdout = { write: (text: string) => lines.push(text) };
   const { table } = createTerminal({ stdout, stderr: stdout } as unknown as NodeJS.Process);
@@ -38,7 +38,7 @@ test("the columns of a table are straight whatever the names are", () => {
 /** What a terminal acts on, or does not show: ESC, C1, a line separator of another kind, bidi, joiners, tags, the byte order mark. */
 const hostile = "a\u001b[31m\u009b2J\u007f\u0085\u202e\u2066\u200b\u00ad\ufeff\u{e0041}\u{e007f}\u{1F468}\u200d\u{1F469}b\n\tc";
 
-test.each([undefined, 2])("printed JSON is the same value, and nothing in it moves a terminal or hides from it (indent %s)", (indent) => {
+test.each([undefined, 2])("printed JSON keeps its value and contains nothing that controls a terminal or is invisible (indent %s)", (indent) => {
   const value = { [hostile]: [hostile, { text: "ünï 👍 中" }], none: null };
   const text = visibleJson(value, indent);
   expect(JSON.parse(text)).toEqual(value);
@@ -47,7 +47,7 @@ test.each([undefined, 2])("printed JSON is the same value, and nothing in it mov
   expect(visibleJson(undefined)).toBe("null");
 });
 
-test("a terminal prints JSON that way", () => {
+test("a terminal prints JSON with the same escapes", () => {
   let written = "";
   const stdout = { write: (text: string) => (written += text) };
   const { json } = createTerminal({ stdout, stderr: stdout } as unknown as NodeJS.Process);
@@ -57,7 +57,7 @@ test("a terminal prints JSON that way", () => {
   expect(written.trimEnd().split("\n")).toHaveLength(4);
 });
 
-test("texts for people show tag characters, which spell words that no terminal draws", () => {
+test("text for people shows tag characters, which terminals do not draw", () => {
   expect(visible("ok\u{e0041}\u{e0042}")).toBe("ok\\u{e0041}\\u{e0042}");
   expect(visibleLine("x\u202e\u{e007f}")).toBe("x\\u202e\\u{e007f}");
   expect(visible("👩\u200d👧 ünï")).toBe("👩\u200d👧 ünï");
@@ -66,7 +66,7 @@ test("texts for people show tag characters, which spell words that no terminal d
 /** JSON that is written, as a line or to the standard output, without the printer. */
 const unescaped = /\b(?:line|note|write|print|log)\((?:(?!visible|escapeJson)[^;])*JSON\.stringify/;
 
-test("the commands print JSON by one printer", () => {
+test("all commands print JSON through the same function", () => {
   for (const line of ["terminal.line(JSON.stringify(report))", "stdout.write(JSON.stringify(value));"]) expect(line).toMatch(unescaped);
   expect("terminal.line(visible(JSON.stringify(result, null, 2)));").not.toMatch(unescaped);
   const files = sources("core/cli/**/*.ts", "plugins/*/cli*.ts");

@@ -13,7 +13,7 @@ test.each([
   [7_190_000, "2 h"],
   [86_400_000, "1 day"],
   [345_600_000, "4 days"],
-])("%d ms is said as %s", (ms, said) => {
+])("%d ms is shown as %s", (ms, said) => {
   expect(renderDuration(ms)).toBe(said);
 });
 
@@ -21,7 +21,7 @@ test.each([
   [1_000, "just now"],
   [180_000, "3 min ago"],
   [-3_420_000, "in 57 min"],
-])("a moment %d ms back is %s", (distance, said) => {
+])("a time %d ms ago is shown as %s", (distance, said) => {
   expect(renderAgo(10_000_000 - distance, 10_000_000)).toBe(said);
 });
 
@@ -37,10 +37,10 @@ test.each([
   ["2026-11-18", new Date(2026, 10, 18).getTime()],
   ["2026-11-18 09:30", new Date(2026, 10, 18, 9, 30).getTime()],
   ["2026-11-18T09:30:00Z", Date.UTC(2026, 10, 18, 9, 30)],
-])("--since %s is a time", (text, at) => {
+])("--since %s is accepted as a time", (text, at) => {
   expect(parseSince(text, now)).toBe(at);
 });
 
-test.each(["", "soon", "2026-13-01", "2026-02-31", "2026-02-30T12:00", "3 fortnights", "12"])("--since %j is none", (text) => {
+test.each(["", "soon", "2026-13-01", "2026-02-31", "2026-02-30T12:00", "3 fortnights", "12"])("--since %j is rejected", (text) => {
   expect(() => parseSince(text, now)).toThrow(/is not a time/);
 });

@@ -18,7 +18,7 @@ function home(
   return { home: directory, run: (...args) => run(["transforms", ...args], { home: directory }) };
 }
 
-test("list shows files, exports, who names them, and what is wrong", async () => {
+test("list shows the files, their exports, the mappings that name them, and problems", async () => {
   const mappings = [
     { match: { path: "a" }, transform: { module: "a.ts" } },
     { match: { path: "b" }, transform: { module: "a.ts", export: "other" } },
@@ -50,7 +50,7 @@ test("list shows files, exports, who names them, and what is wrong", async () =>
   expect(code).toBe(1);
 });
 
-test("test tells what a payload or a recording becomes, with what the transform prints beside it", async () => {
+test("test shows the result for a payload or a recording, and what the transform prints", async () => {
   const text =
     "export default ({ payload, headers, path }) => { console.log('looking'); return { message: [payload.x, headers['x-a'], path].join() }; }; export const none = () => null; export const bad = () => { throw new Error('no'); };";
   const place = home({
@@ -74,21 +74,21 @@ test("test tells what a payload or a recording becomes, with what the transform 
 });
 
 // In the program as the build bundles it, the thread that compiles once took the whole process with it.
-test("test runs a module with an enum, whose types cannot only be stripped", async () => {
+test("test runs a module with an enum, which type stripping alone cannot handle", async () => {
   const text = 'enum Level { High = "high" }\nexport default ({ payload }) => ({ message: [Level.High, payload.x].join(" ") });';
   const place = home({ ".service/transforms/a.ts": text, "payload.json": '{ "x": 1 }' });
   const runs = await Promise.all([1, 2, 3].map(() => place.run("test", "a.ts", join(place.home, "payload.json"), "--json")));
   for (const { code, out } of runs) expect({ code, ...JSON.parse(out) }).toMatchObject({ code: 0, result: { message: "high 1" } });
 });
 
-test("test refuses a module outside by its rule, and a file that is no delivery", async () => {
+test("test rejects a module outside the root by rule, and a file that is not a delivery", async () => {
   const place = home({ "payload.json": "{}", "broken.json": "{" });
   const outside = await place.run("test", "../x.ts", join(place.home, "payload.json"));
   expect(outside).toMatchObject({ code: 1, out: expect.stringContaining('must not contain ".."') });
   expect((await place.run("test", "a.ts", join(place.home, "broken.json"))).err).toContain("not valid JSON");
 });
 
-test("with the trusted runtime, test waits for the end of the module's process, says what was thrown, and exits with 1", async () => {
+test("with the trusted runtime, test waits for the module's process, reports what it threw, and exits with 1", async () => {
   const place = home(
     { ".service/transforms/a.mjs": "export default () => { throw { code: 5 }; };", "payload.json": "{}" },
     { transforms: { runtime: "trusted" } },

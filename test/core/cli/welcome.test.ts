@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import type { Terminal } from "../../../core/cli/output/terminal.ts";
 import { welcome } from "../../../core/cli/start/welcome.ts";
 
-test("a configuration without the playground has no page, and the welcome says so", () => {
+test("the welcome says that a configuration without the playground has no page", () => {
   const lines: string[] = [];
   const terminal = { line: (text: string) => lines.push(text), style: (_: string, text: string) => text } as unknown as Terminal;
   const at = { gateway: "http://127.0.0.1:1", hooks: "http://127.0.0.1:1/hooks", channel: "botchat", directory: "/d", stateFlag: "" };

@@ -44,14 +44,14 @@ function walk(node: SchemaNode, path: string, above: boolean): readonly Found[] 
 
 const all = walk(schema, "", false);
 
-test("a chat may write the keys of a list that was reviewed, and no other", () => {
+test("a chat may write only the keys on a reviewed list", () => {
   const marks = all.filter(({ node }) => node.chatWritable === true).map(({ path }) => path);
   // The generic channel and the accounts have the keys of a channel once more.
   const own = new Set(marks.filter((path) => !path.startsWith("channels.*") && !path.includes(".accounts")));
   expect([...own].sort()).toEqual(reviewed.trim().split(/\s+/).sort());
 });
 
-test("no secret, token, owner, address, path or right is below a mark", () => {
+test("no secret, token, owner, address, path or permission is among the chat-writable keys", () => {
   const below = all.filter(({ marked }) => marked);
   expect(below.filter(({ node }) => node.secret === true)).toEqual([]);
   const harmful =
@@ -109,7 +109,7 @@ test.each<readonly [path: string, value: unknown, refused: string | undefined]>(
   ["plugins.load", ["/x"], "plugins.load"],
   ["state.dir", "/", "state.dir"],
   ["", { messages: { ackReaction: "" } }, "commands.ownerAllowFrom"],
-])("%s set to %j from a chat: refused at %s", (path, value, refused) => {
+])("%s set to %j from a chat is refused at %s", (path, value, refused) => {
   const config = {
     commands: { ownerAllowFrom: ["1"] },
     models: { providers: { local: { baseUrl: "http://127.0.0.1" } } },

@@ -82,7 +82,7 @@ describe("comments", () => {
     expect(after.endsWith("// last line\n")).toBe(true);
   });
 
-  test("a comment stays with its own line when a key comes behind it", async () => {
+  test("a comment stays on its own line when a key is added after it", async () => {
     const after = await edited('{\n  "gateway": {\n    "port": 1 // the port\n  }\n}\n', "gateway.host", "localhost");
     expect(after).toBe('{\n  "gateway": {\n    "port": 1, // the port\n    "host": "localhost"\n  }\n}\n');
   });
@@ -97,20 +97,20 @@ describe("comments", () => {
     expect(await edited('{\n  "log": {},\n  "gateway": {\n    "port": 1\n  }\n}\n', "gateway", undefined)).toBe('{\n  "log": {}\n}\n');
   });
 
-  test("indentation, line ends and a byte order mark are kept", async () => {
+  test("indentation, line endings and a byte order mark are preserved", async () => {
     expect(await edited('\ufeff{\r\n\t"log": {}\r\n}', "gateway.port", 5)).toBe(
       '\ufeff{\r\n\t"log": {},\r\n\t"gateway": {\r\n\t\t"port": 5\r\n\t}\r\n}',
     );
   });
 
-  test("a file of comments only, and an empty one, get an object", async () => {
+  test("an empty file and a file with only comments get an object", async () => {
     expect(await edited("// mine\n", "gateway.port", 5)).toBe('// mine\n{\n  "gateway": {\n    "port": 5\n  }\n}\n');
     expect(await edited("", "gateway.port", 5)).toBe('{\n  "gateway": {\n    "port": 5\n  }\n}\n');
   });
 });
 
 describe("checks", () => {
-  test("a change that would bring an error is refused, and nothing is written", async () => {
+  test("a change that would cause an error is refused, and nothing is written", async () => {
     const file = writeConfig(nasty);
     const error = await thrownBy(() => editConfig(file, "gateway.port", "x", { env: {} }));
     expect(error.code).toBe("config_invalid");
@@ -120,13 +120,13 @@ describe("checks", () => {
     expect(readdirSync(dirname(file))).toEqual(["config.jsonc"]);
   });
 
-  test("an error that was there before does not stand in the way of mending another", async () => {
+  test("an existing error does not prevent the correction of another", async () => {
     const file = writeConfig({ gateway: { port: "x" }, log: { level: "loud" } });
     await editConfig(file, "gateway.port", 1, { env: {} });
     expect(JSON.parse(readFileSync(file, "utf8"))).toEqual({ gateway: { port: 1 }, log: { level: "loud" } });
   });
 
-  test("problems that somebody else finds count too", async () => {
+  test("an error found by an additional check also prevents the change", async () => {
     const file = writeConfig({});
     const check = ({ config }: { readonly config: { readonly channels: object } }) =>
       "chat" in config.channels ? [{ severity: "error" as const, path: "channels.chat.server", message: "is missing" }] : [];
@@ -134,7 +134,7 @@ describe("checks", () => {
     expect(error.message).toContain("channels.chat.server");
   });
 
-  test("an unknown key is written with a warning; the same value again changes nothing", async () => {
+  test("an unknown key is written with a warning; writing the same value again changes nothing", async () => {
     const file = writeConfig({});
     const first = await editConfig(file, "gateway.prt", 5, { env: {} });
     expect(first).toMatchObject({ changed: true, problems: [{ severity: "warning", hint: "Did you mean port?" }] });
@@ -142,16 +142,16 @@ describe("checks", () => {
     expect(await editConfig(file, "gateway.nothing", undefined, { env: {} })).toEqual({ changed: false, problems: [] });
   });
 
-  test.each(["", "a..b", "__proto__.x", "gateway.constructor"])("%j is no path", async (path) => {
+  test.each(["", "a..b", "__proto__.x", "gateway.constructor"])("%j is not a valid path", async (path) => {
     expect((await thrownBy(() => editConfig(writeConfig({}), path, 1))).code).toBe("config_path_unknown");
   });
 
-  test("a path in segments is no way around", async () => {
+  test("a path given as segments is checked in the same way", async () => {
     const error = await thrownBy(() => editConfig(writeConfig({}), ["channels", "__proto__", "x"], 1));
     expect(error.code).toBe("config_path_unknown");
   });
 
-  test("a value on the way, a gap in a list, and a key that stands twice are refused", async () => {
+  test("a path through a plain value, a gap in a list and a duplicate key are refused", async () => {
     const text = '{ "gateway": { "port": 1 }, "bindings": [], "log": { "level": "info" }, "log": { "level": "warn" } }';
     for (const [path, value] of [
       ["gateway.port.x", 1],
@@ -164,7 +164,7 @@ describe("checks", () => {
     }
   });
 
-  test("a broken file is not touched", async () => {
+  test("a file with a syntax error is not changed", async () => {
     const file = writeConfig("{ nope");
     expect((await thrownBy(() => editConfig(file, "gateway.port", 1))).code).toBe("config_syntax");
     expect(readFileSync(file, "utf8")).toBe("{ nope");
@@ -172,7 +172,7 @@ describe("checks", () => {
 });
 
 describe("the file", () => {
-  test("a new one is made for the owner only; the mode of an old one stays", async () => {
+  test("a new file is readable by its owner only; an existing file keeps its mode", async () => {
     const file = join(temporary(), "deep", "config.jsonc");
     await editConfig(file, "gateway.port", 1);
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -182,7 +182,7 @@ describe("the file", () => {
     expect(statSync(old).mode & 0o777).toBe(0o644);
   });
 
-  test("a symbolic link stays one, also when what it names is not there yet", async () => {
+  test("a symbolic link stays a link, even if its target does not exist yet", async () => {
     const directory = temporary();
     mkdirSync(join(directory, "real"));
     const real = join(directory, "real", "config.jsonc");
@@ -194,7 +194,7 @@ describe("the file", () => {
     expect(JSON.parse(readFileSync(real, "utf8"))).toEqual({ gateway: { port: 2 } });
   });
 
-  test("edits at the same time all take effect", async () => {
+  test("concurrent edits all take effect", async () => {
     const file = writeConfig("{ /* keep */ }");
     await Promise.all(Array.from({ length: 20 }, (_, index) => editConfig(file, `channels.chat.groups.-${index}.enabled`, true)));
     const text = readFileSync(file, "utf8");
@@ -203,7 +203,7 @@ describe("the file", () => {
     expect(readdirSync(dirname(file))).toEqual(["config.jsonc"]);
   });
 
-  test("somebody else's change between reading and writing is not lost", async () => {
+  test("a change by another program between reading and writing is not lost", async () => {
     const file = writeConfig({ gateway: { port: 1 } });
     let once = true;
     const check = () => {
@@ -216,7 +216,7 @@ describe("the file", () => {
   });
 });
 
-describe("another name for a key", () => {
+describe("renaming a key", () => {
   const groups = `{
   "channels": { "chat": { "groups": {
     // the kitchen
@@ -227,13 +227,13 @@ describe("another name for a key", () => {
 `;
   const at = (key: string) => ["channels", "chat", "groups", key];
 
-  test("keeps its value, its place and every comment", async () => {
+  test("keeps its value, its position and every comment", async () => {
     const file = writeConfig(groups);
     expect(await renameConfigKey(file, at("-5"), "-1005")).toEqual({ changed: true, problems: [] });
     expect(readFileSync(file, "utf8")).toBe(groups.replace('"-5"', '"-1005"'));
   });
 
-  test("is not given when the key is not there, when the name is taken, or when it is no name", async () => {
+  test("is refused if the key is missing, the name is taken, or the name is invalid", async () => {
     const file = writeConfig(groups);
     for (const [key, name] of [
       ["-7", "-1007"],
@@ -246,7 +246,7 @@ describe("another name for a key", () => {
   });
 });
 
-test("a file that cannot be written is reported as that, and not as one that cannot be read", async () => {
+test("a file that cannot be written is reported as such, not as unreadable", async () => {
   // The name of the temporary file beside it is too long, because root may write everywhere.
   const file = join(temporary(), `${"c".repeat(245)}.jsonc`);
   writeFileSync(file, "{}");
@@ -256,7 +256,7 @@ test("a file that cannot be written is reported as that, and not as one that can
   expect(readFileSync(file, "utf8")).toBe("{}");
 });
 
-test("a file that other programs keep changing is not blamed on the disk", async () => {
+test("a file that other programs keep changing is not reported as a disk problem", async () => {
   const file = join(temporary(), "config.jsonc");
   let writes = 0;
   const check = () => {

@@ -7,7 +7,7 @@ import { locateConfig, locateState } from "../../../core/config/reading/locate.t
 import { errorsOf, load, temporary, thrownBy, writeConfig } from "./fixture.ts";
 
 describe("files", () => {
-  test("the flag wins over the environment, the environment over the home", () => {
+  test("the flag takes precedence over the environment, and the environment over the home directory", () => {
     const home = "/home/somebody";
     const env = { SERVICE_CONFIG: "/etc/service.jsonc" };
     expect(locateConfig({ flag: "/a/b.jsonc", env, home })).toEqual({ file: "/a/b.jsonc", named: true });
@@ -15,7 +15,7 @@ describe("files", () => {
     expect(locateConfig({ env: {}, home })).toEqual({ file: "/home/somebody/.service/config.jsonc", named: false });
   });
 
-  test("a default file that does not exist is an empty configuration, and says so", async () => {
+  test("a missing default file is reported as an empty configuration", async () => {
     const file = join(temporary(), "config.jsonc");
     const loaded = await loadConfig({ file, named: false, env: {} });
     expect(loaded).toMatchObject({ found: false, digest: "", problems: [] });
@@ -30,19 +30,19 @@ describe("files", () => {
     });
   });
 
-  test("a named file that does not exist is an error", async () => {
+  test("a missing file that was named is an error", async () => {
     const error = await thrownBy(() => loadConfig({ file: join(temporary(), "nope.jsonc"), env: {} }));
     expect(error.code).toBe("config_missing");
   });
 
-  test("a directory, and bytes that are no UTF-8, cannot be read", async () => {
+  test("a directory and invalid UTF-8 are unreadable", async () => {
     expect((await thrownBy(() => loadConfig({ file: temporary(), env: {} }))).code).toBe("config_unreadable");
     const file = join(temporary(), "config.jsonc");
     writeFileSync(file, Buffer.from([0x7b, 0xff, 0xfe, 0x7d]));
     expect((await thrownBy(() => loadConfig({ file, env: {} }))).message).toContain("UTF-8");
   });
 
-  test("the state directory: the environment, then state.dir beside the file, then the home", async () => {
+  test("the state directory comes from the environment, then state.dir relative to the file, then the home directory", async () => {
     const loaded = await load({ state: { dir: "data" } });
     const from = { config: loaded.config, directory: loaded.directory, home: "/home/x" };
     expect(locateState({ ...from, env: { SERVICE_STATE_DIR: "/s" } })).toBe("/s");
@@ -54,7 +54,7 @@ describe("files", () => {
 });
 
 describe("text", () => {
-  test("comments, trailing commas, a byte order mark and an empty file are fine", async () => {
+  test("comments, trailing commas, a byte order mark and an empty file are accepted", async () => {
     const loaded = await load('\ufeff// top\n{ "gateway": { "port": 1, /* c */ }, }\n');
     expect(loaded.config.gateway.port).toBe(1);
     expect(loaded.problems).toEqual([]);
@@ -62,7 +62,7 @@ describe("text", () => {
     expect((await load("// nothing yet\n")).config.gateway.port).toBe(18_789);
   });
 
-  test("a file without a value is a warning, because a program may have emptied it", async () => {
+  test("a file without a value causes a warning, because a program may have emptied it", async () => {
     const warning = { severity: "warning", path: "", message: expect.stringContaining("the file contains no configuration") };
     for (const text of ["", "// nothing yet\n"]) expect((await load(text)).problems).toMatchObject([warning]);
     expect((await load("{}")).problems).toEqual([]);
@@ -76,20 +76,20 @@ describe("text", () => {
     ['{ "a": "x\n" }', 1, 8, "not closed"],
     ["[]", 1, 1, "one object in braces"],
     ['{} {"a": 1}', 1, 4, "should end here"],
-  ])("broken text %j is refused with line and column", async (text, line, column, reason) => {
+  ])("invalid syntax %j is rejected with line and column", async (text, line, column, reason) => {
     const error = await thrownBy(() => load(text));
     expect(error.code).toBe("config_syntax");
     expect(error.details).toMatchObject({ line, column });
     expect(error.message).toContain(reason);
   });
 
-  test("a file that is nested too deeply is refused before it exhausts the stack", async () => {
+  test("a file that is nested too deeply is rejected before it exhausts the stack", async () => {
     const error = await thrownBy(() => load(`{ "a": ${"[".repeat(50_000)}`));
     expect(error.details).toMatchObject({ line: 1, column: 71 });
     expect(error.message).toContain("nested");
   });
 
-  test("a key that stands twice is a warning; the last one counts", async () => {
+  test("a duplicate key causes a warning, and the last one applies", async () => {
     const loaded = await load('{ "gateway": { "port": 1, "port": "x" } }');
     expect(loaded.problems.map((problem) => [problem.severity, problem.path])).toEqual([
       ["warning", "gateway.port"],
@@ -100,7 +100,7 @@ describe("text", () => {
 });
 
 describe("values", () => {
-  test("an unknown key is a warning that says what was meant, and stops nothing", async () => {
+  test("an unknown key causes only a warning that suggests the intended key", async () => {
     const loaded = await load('{\n  "gateway": { "prot": 5 },\n  "somethingElse": 1\n}');
     expect(loaded.problems).toEqual([
       { severity: "warning", path: "gateway.prot", message: "this key is not known", hint: "Did you mean port?", line: 2, column: 24 },
@@ -116,7 +116,7 @@ describe("values", () => {
     expect(loaded.disabled.size).toBe(0);
   });
 
-  test("a wrong value is named with its path, what it is, what is allowed, and its place", async () => {
+  test("a wrong value is reported with its path, the value, what is allowed, and its position", async () => {
     const loaded = await load('{\n  "gateway": {\n    "port": "18789"\n  }\n}');
     expect(loaded.problems.map((problem) => renderProblem(problem, "config.jsonc"))).toEqual([
       'error: config.jsonc:3:13 gateway.port: is "18789", but must be a whole number from 0 to 65535. Write it without quotes.',
@@ -168,14 +168,14 @@ describe("values", () => {
       { bindings: [] },
     ],
     [{ messages: null }, "messages", { messages: { ackReactionScope: "all" } }],
-  ])("%j: an error, and nothing becomes less safe", async (content, path, expected) => {
+  ])("%j is an error and never makes the gateway less safe", async (content, path, expected) => {
     const loaded = await load(content);
     expect(errorsOf(loaded).map((problem) => problem.path)).toContain(path);
     expect(loaded.config).toMatchObject(expected);
     expect([...loaded.disabled]).toEqual([]);
   });
 
-  test("a secret that is wrong is not quoted", async () => {
+  test("an invalid secret is not quoted", async () => {
     const loaded = await load({ gateway: { auth: { token: { nev: "sk-very-secret" } } }, hooks: { token: ["sk-very-secret"] } });
     expect(errorsOf(loaded)).toHaveLength(2);
     expect(JSON.stringify(loaded.problems)).not.toContain("sk-very");
@@ -187,7 +187,7 @@ describe("values", () => {
     expect(JSON.stringify(loaded.problems)).not.toContain("hunter22");
   });
 
-  test("keys that reach a prototype are never used, and maps have no prototype of their own", async () => {
+  test("keys that reach a prototype are ignored", async () => {
     const loaded = await load(
       '{ "__proto__": { "a": 1 }, "channels": { "constructor": {}, "x": { "groups": { "__proto__": { "enabled": true } } } } }',
     );
@@ -222,26 +222,26 @@ describe("values", () => {
     expect(config.agents.defaults).not.toHaveProperty("models");
   });
 
-  test("the configuration is frozen, through and through", async () => {
+  test("the configuration is deeply frozen", async () => {
     const { config } = await load({ channels: { x: { groups: { "1": {} } } } });
     expect(Object.isFrozen(config.agents.defaults.heartbeat)).toBe(true);
     expect(() => Object.assign(config.channels.x?.groups as object, { y: 1 })).toThrow();
   });
 
-  test("a value is found in the file, an account's also at the root of its channel", async () => {
+  test("a value is located in the file, an account's also at the root of its channel", async () => {
     const loaded = await load('{\n"channels": { "x": {\n"groups": {},\n"accounts": { "a": {\n"server": 1 } } } }\n}');
     expect(loaded.locate("channels.x.accounts.a.server")?.line).toBe(5);
     expect(loaded.locate("channels.x.accounts.a.groups")?.line).toBe(3);
     expect(loaded.locate("channels.x.accounts.a.absent")?.line).toBe(4);
   });
 
-  test("an agent's heartbeat gets no defaults: what it leaves out comes from agents.defaults", async () => {
+  test("an agent's heartbeat has no defaults of its own: missing values come from agents.defaults", async () => {
     const { config } = await load({ agents: { list: [{ id: "a", heartbeat: { prompt: "look" } }] } });
     expect(config.agents.list[0]?.heartbeat).toEqual({ prompt: "look" });
     expect(config.agents.defaults.heartbeat).toEqual({ every: "30m", ackMaxChars: 300, target: "last" });
   });
 
-  test("a file with problems everywhere still loads", async () => {
+  test("a file with problems in every section still loads", async () => {
     const file = writeConfig({
       gateway: 1,
       state: 2,

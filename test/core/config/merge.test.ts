@@ -1,13 +1,13 @@
 import { expect, test } from "vitest";
 import { channelAccounts } from "../../../core/config/checking/merge.ts";
 
-test("without accounts there is one, `default`, from the root keys", () => {
+test("without accounts, the root keys form a single account `default`", () => {
   expect(channelAccounts({ token: "t" })).toEqual([{ id: "default", enabled: true, raw: { token: "t" }, own: {} }]);
   expect(channelAccounts({ enabled: false })).toMatchObject([{ id: "default", enabled: false }]);
   expect(channelAccounts(undefined)).toEqual([]);
 });
 
-test("root keys are defaults; groups, actions, retry, network and capabilities are merged per key, others replaced", () => {
+test("root keys are defaults; groups, actions, retry, network and capabilities are merged by key, others replaced", () => {
   const [account] = channelAccounts({
     allowFrom: [1],
     dms: { "1": {} },
@@ -28,7 +28,7 @@ test("root keys are defaults; groups, actions, retry, network and capabilities a
   });
 });
 
-test("a group keeps what the account does not say, its topics too", () => {
+test("a group keeps the settings that the account leaves out, including those of its topics", () => {
   const [account] = channelAccounts({
     groups: { "-1": { allowFrom: [1], topics: { "7": { skills: [], enabled: true } } }, "-2": {} },
     accounts: { a: { groups: { "-1": { requireMention: false, topics: { "7": { enabled: false }, "8": {} } } } } },
@@ -39,12 +39,12 @@ test("a group keeps what the account does not say, its topics too", () => {
   });
 });
 
-test("a form that cannot be merged replaces", () => {
+test("a value in a form that cannot be merged replaces the other", () => {
   const [account] = channelAccounts({ capabilities: ["inlineButtons"], accounts: { a: { capabilities: { inlineButtons: "off" } } } });
   expect(account?.raw.capabilities).toEqual({ inlineButtons: "off" });
 });
 
-test("a channel that is off is off for every account", () => {
+test("a disabled channel is disabled for every account", () => {
   const accounts = channelAccounts({ enabled: false, accounts: { a: { enabled: true }, b: {} } });
   expect(accounts.map(({ id, enabled, raw }) => [id, enabled, raw.enabled])).toEqual([
     ["a", false, false],
@@ -52,7 +52,7 @@ test("a channel that is off is off for every account", () => {
   ]);
 });
 
-test("ids that cannot be one, and the second of two equal ones, are left out", () => {
+test("invalid account ids and the second of two equal ids are left out", () => {
   const accounts = { "  Work ": { x: 1 }, work: { x: 2 }, "a/b": {}, ["x".repeat(65)]: {}, ok_1: {} };
   expect(channelAccounts({ accounts }).map(({ id, own }) => [id, own])).toEqual([
     ["work", { x: 1 }],

@@ -8,13 +8,13 @@ test.each([
   ['a["b.c"].d', ["a", "b.c", "d"]],
   ['["a \\"b\\""]', ['a "b"']],
   ["list.0", ["list", "0"]],
-])("%j is read", (text, segments) => {
+])("%j is parsed", (text, segments) => {
   expect(parsePath(text)).toEqual(segments);
   if (text !== "list.0") expect(parsePath(renderPath(segments))).toEqual(segments);
 });
 
 test.each(["a..b", ".a", "a.", "a[", "a[-1]", "a[x]", "a b", "__proto__.x", "a.constructor", 'a["prototype"]', "a]b", 'a["x"'])(
-  "%j is no path",
+  "%j is not a valid path",
   (text) => {
     expect(parsePath(text)).toBeUndefined();
   },

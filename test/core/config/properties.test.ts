@@ -57,7 +57,7 @@ function print(value: unknown): string {
   return JSON.stringify(value);
 }
 
-test("whatever the file says, loading throws nothing but HostError and reaches no prototype", () => {
+test("loading any file throws only HostError and never reaches a prototype", () => {
   const before = Object.getOwnPropertyNames(Object.prototype).join();
   fc.assert(
     fc.property(fc.array(fc.tuple(fc.constantFrom(...sections), json), { maxLength: 5 }), (pairs) => {
@@ -106,7 +106,7 @@ const commented = fc
     return `${gap()}{${body.join("")}${gap()}}${gap()}`;
   });
 
-test("an edit says what it should, changes nothing else, and keeps every comment outside of what it replaces", () => {
+test("an edit makes only the requested change and keeps every comment outside the replaced value", () => {
   fc.assert(
     fc.property(
       commented,

@@ -11,7 +11,7 @@ describe("hooks", () => {
     ["/hooks", "/hooks"],
     ["hooks", "/hooks"],
     ["  /a/b//  ", "/a/b"],
-  ])("the path %j becomes %j", async (path, expected) => {
+  ])("the path %j is normalized to %j", async (path, expected) => {
     const loaded = await load(hooks({ path }));
     expect(loaded.problems).toEqual([]);
     expect(loaded.config.hooks.path).toBe(expected);
@@ -33,14 +33,14 @@ describe("hooks", () => {
     ["transforms at an absolute path", { transformsDir: "/etc" }, "hooks.transformsDir"],
     ["transforms in the home", { transformsDir: "~/transforms" }, "hooks.transformsDir"],
     ["an empty list of transforms limits", { transforms: { memoryMb: 1 } }, "hooks.transforms.memoryMb"],
-  ])("%s keeps the hook server off", async (_name, more, path) => {
+  ])("%s keeps the hook server disabled", async (_name, more, path) => {
     const loaded = await load(hooks(more));
     expect(errorsOf(loaded)).toMatchObject([{ path, section: "hooks" }]);
     expect([...loaded.disabled]).toEqual(["hooks"]);
     expect(loaded.config.hooks.enabled).toBe(false);
   });
 
-  test("the gateway's token is refused, also when both are read from elsewhere, and is not shown", async () => {
+  test("the gateway's token is rejected as hook token without being shown, even if both come from elsewhere", async () => {
     const token = "one-token-for-everything";
     const content = { gateway: { auth: { token: { env: "A" } } }, hooks: { enabled: true, token: { env: "B" } } };
     const loaded = await load(content, { A: token, B: ` ${token}\n` });
@@ -48,24 +48,24 @@ describe("hooks", () => {
     expect(JSON.stringify(loaded.problems)).not.toContain(token);
   });
 
-  test("hooks that are off need no token", async () => {
+  test("disabled hooks need no token", async () => {
     expect((await load({ hooks: { path: "x" } })).problems).toEqual([]);
   });
 
-  test("a directory inside the transforms root is fine, relative or not", async () => {
+  test("a directory inside the transforms root is accepted, absolute or relative", async () => {
     expect((await load(hooks({ transformsDir: "mail" }))).problems).toEqual([]);
     const file = writeConfig("");
     writeFileSync(file, JSON.stringify(hooks({ transformsDir: join(dirname(file), "transforms", "x") })));
     expect((await loadConfig({ file, env: {} })).problems).toEqual([]);
   });
 
-  test("a wrong value in one mapping switches that mapping off, and nothing else", async () => {
+  test("a wrong value in a mapping disables only that mapping", async () => {
     const loaded = await load(hooks({ mappings: [{}, { action: "agnt" }] }));
     expect(errorsOf(loaded)).toMatchObject([{ path: "hooks.mappings[1].action", section: "hooks.mappings[1]" }]);
     expect(loaded.config.hooks.enabled).toBe(true);
   });
 
-  test("what is no mapping at all keeps the hook server off", async () => {
+  test("a mapping that is not an object keeps the hook server disabled", async () => {
     const loaded = await load(hooks({ mappings: ["push"] }));
     expect(errorsOf(loaded)).toMatchObject([{ path: "hooks.mappings[0]", section: "hooks" }]);
     expect(loaded.config.hooks.enabled).toBe(false);
@@ -82,7 +82,7 @@ describe("channels", () => {
       "channels.chat.groups.-1.topics.2.groupPolicy",
     ],
     ["accounts that are a list", { accounts: [] }, "channels.chat.accounts"],
-  ])("%s switches the channel off; the others run", async (_name, section, path) => {
+  ])("%s disables the channel, and the others run", async (_name, section, path) => {
     const loaded = await load({ channels: { chat: section, other: { dmPolicy: "disabled" } } });
     expect(errorsOf(loaded)).toMatchObject([{ path, section: "channels.chat" }]);
     expect(loaded.config.channels.chat?.enabled).toBe(false);
@@ -95,14 +95,14 @@ describe("channels", () => {
     ["a wrong value", { b: { historyLimit: -1 } }, "channels.chat.accounts.b.historyLimit", "channels.chat.accounts.b"],
     ["everybody without *", { b: { dmPolicy: "open" } }, "channels.chat.accounts.b.dmPolicy", "channels.chat.accounts.b"],
     ["no object", { b: 5 }, "channels.chat.accounts.b", "channels.chat.accounts.b"],
-  ])("in an account, %s costs that account alone", async (_name, accounts, path, section) => {
+  ])("in an account, %s disables only that account", async (_name, accounts, path, section) => {
     const loaded = await load({ channels: { chat: { accounts: { a: {}, ...accounts } } } });
     expect(errorsOf(loaded)).toMatchObject([{ path, section }]);
     expect([...loaded.disabled]).toEqual([section]);
     expect(loaded.config.channels.chat?.enabled).toBeUndefined();
   });
 
-  test("everybody without *, from the root into an account, costs that account alone; another mistake hides it not", async () => {
+  test("`open` without * disables only its account, even if inherited; another mistake does not hide it", async () => {
     const accounts = { a: { allowFrom: [2] }, b: { historyLimit: -1 }, c: {} };
     const loaded = await load({ channels: { chat: { dmPolicy: "open", allowFrom: ["*"], accounts } } });
     expect(errorsOf(loaded)).toMatchObject([
@@ -111,20 +111,20 @@ describe("channels", () => {
     ]);
   });
 
-  test("keys that the host does not know stay as they are, without a word", async () => {
+  test("keys unknown to the gateway are left unchanged and not reported", async () => {
     const section = { streamMode: 5, botToken: { env: "X" }, accounts: { a: { deep: { er: [1] } } } };
     const loaded = await load({ channels: { chat: section } });
     expect(loaded.problems).toEqual([]);
     expect(loaded.config.channels.chat).toEqual(section);
   });
 
-  test("the raw section has no defaults: they hold after merging", async () => {
+  test("the raw section has no defaults: they are applied after merging", async () => {
     expect((await load({ channels: { chat: {} } })).config.channels.chat).toEqual({});
   });
 });
 
 describe("plugins and agents", () => {
-  test("a wrong entry switches that plugin off, even when the entry itself is no object", async () => {
+  test("an invalid entry disables its plugin, even if the entry is not an object", async () => {
     const loaded = await load({ plugins: { entries: { a: 5, b: { enabled: "no" }, c: { options: { x: 1 } } } } });
     expect([...loaded.disabled].sort()).toEqual(["plugins.entries.a", "plugins.entries.b"]);
     expect(loaded.config.plugins.entries).toEqual({
@@ -134,12 +134,12 @@ describe("plugins and agents", () => {
     });
   });
 
-  test("a binding to an agent that is not there is a warning", async () => {
+  test("a binding to a missing agent causes a warning", async () => {
     const loaded = await load({ agents: { list: [{ id: "a" }] }, bindings: [{ agentId: "b", match: { channel: "x" } }] });
     expect(loaded.problems).toMatchObject([{ severity: "warning", path: "bindings[0].agentId" }]);
   });
 
-  test("a binding with a wildcard matches nothing, which is said", async () => {
+  test("a binding with a wildcard matches nothing and causes a warning", async () => {
     const matches = [{ peer: { kind: "group", id: "*" } }, { peer: { kind: "group", id: "-1001" }, threadId: "*" }, {}];
     const loaded = await load({ bindings: matches.map((match) => ({ agentId: "main", match: { channel: "x", ...match } })) });
     expect(loaded.problems.map(({ severity, path, message }) => [severity, path, message])).toEqual([

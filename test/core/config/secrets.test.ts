@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createSecrets } from "../../../core/config/secrets.ts";
 import { temporary, thrownBy } from "./fixture.ts";
 
-test("a text, a variable and a file beside the configuration; each value is remembered", () => {
+test("a secret comes from text, a variable or a file beside the configuration, and each value is remembered", () => {
   const directory = temporary();
   writeFileSync(join(directory, "token"), "from-file\n");
   const secrets = createSecrets({ env: { TOKEN: "from-env" }, directory });
@@ -15,7 +15,7 @@ test("a text, a variable and a file beside the configuration; each value is reme
   expect([...secrets.values()]).toEqual(["plain", "from-env", "from-file"]);
 });
 
-test("a file is read again each time, so that a rotated secret counts; the old one stays known", () => {
+test("a file is read again each time, so that a rotated secret applies; the old value stays redacted", () => {
   const directory = temporary();
   const secrets = createSecrets({ env: {}, directory });
   writeFileSync(join(directory, "token"), "first");

@@ -10,7 +10,7 @@ import { errorsOf, load, writeConfig } from "./fixture.ts";
 const address = "postgres://ada:s3cret-word@db.example/gateway";
 
 describe("state.store and state.url", () => {
-  test("without either, the state is a file in the state directory", async () => {
+  test("without them, the state is a file in the state directory", async () => {
     const loaded = await load({});
     expect(loaded.problems).toEqual([]);
     expect(loaded.config.state).toMatchObject({ store: "sqlite" });
@@ -28,7 +28,7 @@ describe("state.store and state.url", () => {
     expect(JSON.stringify(errors)).not.toContain("s3cret-word");
   });
 
-  test("the plugin of the store cannot be switched off, because no gateway would start on another database", async () => {
+  test("the plugin of the store cannot be disabled, because the gateway must not start on another database", async () => {
     const state = { store: "postgres", url: address };
     const loaded = await load({ state, plugins: { entries: { "store-postgres": { enabled: false } } } });
     expect(errorsOf(loaded)).toMatchObject([
@@ -39,27 +39,27 @@ describe("state.store and state.url", () => {
       expect(errorsOf(await load({ state, plugins: { entries } }))).toEqual([]);
   });
 
-  test("a variable that is not set here may be set for the gateway, so it is a warning", async () => {
+  test("an unset variable causes only a warning, because it may be set for the gateway", async () => {
     const { problems } = await load({ state: { store: "postgres", url: { env: "DATABASE_URL" } } });
     expect(problems).toMatchObject([{ severity: "warning", path: "state.url" }]);
     expect(problems[0]?.message).toContain("DATABASE_URL is not set; no gateway starts without it");
   });
 
-  test("the address is a secret, wherever it comes from", async () => {
+  test("the address is a secret, regardless of its source", async () => {
     const state = { store: "postgres", url: { env: "DATABASE_URL" } };
     expect((await load({ state }, { DATABASE_URL: address })).problems).toEqual([]);
     const { config } = await load({ state: { store: "postgres", url: address } });
     expect(showConfigValue(config, "state.url", {})).toBe("(set)");
   });
 
-  test("a change of them, or of the node's name, takes effect after a restart", async () => {
+  test("a change of store, address or node name takes effect after a restart", async () => {
     const [before, after] = await Promise.all([load({}), load({ gateway: { node: "one" }, state: { store: "postgres", url: address } })]);
     expect(changedAtStart(before.config, after.config)).toEqual(["state.store", "state.url", "gateway.node"]);
     expect(["state.store", "state.url", "state.url.env", "gateway.node"].map(waitsForStart)).toEqual([true, true, true, true]);
     expect(waitsForStart("state.retention")).toBe(false);
   });
 
-  test("a command reads them even from a file with a syntax error", async () => {
+  test("a command reads both settings even from a file with a syntax error", async () => {
     const file = writeConfig(`{ "gateway": { "node": "one" }, "state": { "store": "postgres", "url": { "env": "A" } }, } }`);
     expect(await glanceAt({ file, named: true })).toMatchObject({
       node: "one",
@@ -70,7 +70,7 @@ describe("state.store and state.url", () => {
   });
 });
 
-test("the name of a node consists of plain characters", async () => {
+test("a node name consists of plain characters", async () => {
   expect((await load({ gateway: { node: "eu-1.example_a" } })).problems).toEqual([]);
   expect(errorsOf(await load({ gateway: { node: "a node" } }))).toMatchObject([{ path: "gateway.node" }]);
 });

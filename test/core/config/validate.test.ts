@@ -15,14 +15,14 @@ const problemsOf = (value: unknown) =>
   validateSection(options, value, "channels.irc").problems.map(({ severity, path, message }) => `${severity} ${path} ${message}`);
 
 describe("options of plugins", () => {
-  test("defaults come at every depth; what is absent and has none stays absent", () => {
+  test("defaults apply at every depth; a missing value without a default stays missing", () => {
     expect(validateSection(options, { server: "x", retry: {} }, "p")).toEqual({
       value: { server: "x", port: 6_667, nested: { ratio: 0.5 }, retry: { attempts: 3 } },
       problems: [],
     });
   });
 
-  test("a default that its own schema refuses is a problem of the section", () => {
+  test("a default that its own schema rejects is a problem of the section", () => {
     const wrong = Type.Object({ size: Type.Integer({ minimum: 0, default: -1 }) });
     const { problems } = validateSection(wrong, {}, "p");
     expect(problems.map(({ severity, path }) => `${severity} ${path}`)).toContain("error p.size");
@@ -44,7 +44,7 @@ describe("options of plugins", () => {
     expect(problemsOf(value)).toEqual(expected);
   });
 
-  test("a text that does not match a pattern is told what is allowed in words, or what the option is", () => {
+  test("a text that does not match its pattern is reported with what is allowed, or with the option's description", () => {
     const schema = Type.Object({
       room: Type.String({ pattern: "^#[\\w-]+$", expects: "a room such as #general", description: "Room that the bot joins." }),
       nick: Type.String({ pattern: "^[a-z]+$", description: "Name of the bot, in small letters." }),
@@ -59,27 +59,27 @@ describe("options of plugins", () => {
     ]);
   });
 
-  test("named secrets are never quoted, whatever is wrong with them", () => {
+  test("named secrets are never quoted, regardless of the problem", () => {
     const schema = Type.Object({ botToken: Type.String({ minLength: 100 }), proxy: Type.Object({ key: Type.String() }) });
     const { problems } = validateSection(schema, { botToken: "hunter22", proxy: { key: 22_333 } }, "p", { secrets: ["botToken", "proxy"] });
     expect(problems).toHaveLength(2);
     expect(JSON.stringify(problems)).not.toMatch(/hunter|22333/);
   });
 
-  test("unknown keys of the value itself can be somebody else's", () => {
+  test("unknown keys at the top level can be kept for another reader", () => {
     const { value, problems } = validateSection(options, { server: "x", other: { a: 1 }, retry: { b: 1 } }, "p", { unknownKeys: "keep" });
     expect(value).toMatchObject({ other: { a: 1 }, retry: { attempts: 3 } });
     expect(problems.map((problem) => problem.path)).toEqual(["p.retry.b"]);
   });
 
-  test("the result shares nothing with what was given", () => {
+  test("the result shares no objects with the input", () => {
     const given = Object.freeze({ server: "x", free: Object.freeze({ list: Object.freeze([1]) }) });
     const { value } = validateSection(Type.Object({ free: Type.Unknown() }, { additionalProperties: true }), given, "p");
     (value.free as { list: number[] }).list.push(2);
     expect(given.free.list).toEqual([1]);
   });
 
-  test("keywords that the walk does not read are checked by TypeBox: formats, intersections, references, refinements", () => {
+  test("TypeBox checks keywords that the walk does not: formats, intersections, references, refinements", () => {
     const Node = Type.Cyclic({ Node: Type.Object({ id: Type.Integer(), next: Type.Optional(Type.Ref("Node")) }) }, "Node");
     const schema = Type.Object({
       mail: Type.String({ format: "email" }),

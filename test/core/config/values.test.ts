@@ -19,7 +19,7 @@ const schemas: PluginSchemas = {
   plugins: { mail: Type.Object({ apiKey: Type.String(), limit: Type.Integer() }) },
 };
 
-describe("a value as it is typed", () => {
+describe("a typed value", () => {
   test.each([
     ["gateway.port", "8080", 8_080],
     ["gateway.host", "127.0.0.1", "127.0.0.1"],
@@ -53,7 +53,7 @@ describe("a value as it is typed", () => {
     ["hooks.enabled", "yes", "true or false"],
     ["channels.chat.size", "big", "whole number"],
     ["channels.chat.dmPolicy", "all", '"pairing"'],
-  ])("%s %s is refused", async (path, text, reason) => {
+  ])("%s %s is rejected", async (path, text, reason) => {
     const error = await thrownBy(() => parseConfigValue(path, text, schemas));
     expect(error.code).toBe("config_invalid");
     expect(error.message).toContain(reason);
@@ -65,14 +65,14 @@ describe("a value as it is typed", () => {
     ["gateway.port.x", "No value is allowed there."],
     ["channels.chat.dmPolice", "Did you mean channels.chat.dmPolicy?"],
     ["channels.chat.__proto__", 'Write it as a.b[0].c, or a["key with.dots"].'],
-  ])("%s is no key", async (path, hint) => {
+  ])("%s is not a key", async (path, hint) => {
     const error = await thrownBy(() => parseConfigValue(path, "1", schemas));
     expect(error.code).toBe("config_path_unknown");
     expect(error.hint).toBe(hint);
   });
 });
 
-describe("a value as it is shown", () => {
+describe("a displayed value", () => {
   const content = {
     gateway: { auth: { token: "SECRET-1" } },
     hooks: {
@@ -89,7 +89,7 @@ describe("a value as it is shown", () => {
     plugins: { entries: { mail: { options: { apiKey: "SECRET-13", limit: 1 } }, else: { options: { clientSecret: "SECRET-14" } } } },
   };
 
-  test("no secret stands in it, in any form, with and without the schemas of plugins", async () => {
+  test("contains no secret in any form, with or without the schemas of plugins", async () => {
     const { config } = await load(content);
     for (const known of [schemas, {}]) expect(JSON.stringify(showConfigValue(config, "", known))).not.toMatch(/SECRET-(?!6)/);
     expect(showConfigValue(config, "channels.chat.proxy", schemas)).toBe("socks5://(set)@host:1");
@@ -100,7 +100,7 @@ describe("a value as it is shown", () => {
     expect(showConfigValue(config, "channels.other.server")).toBe("irc.example");
   });
 
-  test("the key in the query of an address is no part of it, and the rest is", async () => {
+  test("omits the key in an address's query but shows the rest of the address", async () => {
     const providers = { a: { api: "openai-compatible", baseUrl: "https://llm.example/v1?api-version=2&subscription-key=S3&key=S4#x" } };
     const feed = { url: "https://tools.example/feed?apiKey=S5&region=eu" };
     const declared = { sections: { feed: Type.Object({ url: Type.String() }) } };
@@ -113,14 +113,14 @@ describe("a value as it is shown", () => {
     expect(showConfigValue(config, "agents.defaults.systemPrompt")).toBe("See https://x.example/?key=7");
   });
 
-  test("what a channel does not set is its default; what an account does not set is that of its channel", async () => {
+  test("is the default if the channel does not set it, and the channel's value if the account does not", async () => {
     const { config } = await load({ channels: { chat: { dmPolicy: "open", allowFrom: ["*"], accounts: { a: {} } }, other: {} } });
     expect(showConfigValue(config, "channels.other.dmPolicy", schemas)).toBe("pairing");
     expect(showConfigValue(config, "channels.chat.accounts.a.dmPolicy", schemas)).toBe("open");
     expect(showConfigValue(config, "channels.chat.accounts.a.groupPolicy", schemas)).toBe("allowlist");
   });
 
-  test("what is not set is undefined; what no schema has is an error", async () => {
+  test("is undefined if it is not set, and an error if no schema has it", async () => {
     const { config } = await load({});
     expect(showConfigValue(config, "gateway.port")).toBe(18_789);
     expect(showConfigValue(config, "hooks.token")).toBeUndefined();
@@ -128,7 +128,7 @@ describe("a value as it is shown", () => {
   });
 });
 
-test("the JSON Schema asks for nothing that has a default, knows the plugins, and shows nothing of our own", () => {
+test("the JSON Schema requires nothing that has a default, covers plugins, and contains no internal keywords", () => {
   const schema = renderJsonSchema(schemas) as {
     properties: Record<string, { properties: Record<string, { properties: object }>; required?: unknown }>;
   };

@@ -31,7 +31,7 @@ async function watched(file: string, options: object = quick) {
 
 const write = (file: string, port: number) => writeFileSync(file, JSON.stringify({ gateway: { port } }));
 
-test("a change is told with the new configuration, a broken file with its error, and the next good one again", async () => {
+test("a change is reported with the new configuration, a broken file with its error, and a repaired one again", async () => {
   const file = writeConfig({});
   const { next } = await watched(file);
   write(file, 1);
@@ -42,7 +42,7 @@ test("a change is told with the new configuration, a broken file with its error,
   expect((await next(3))?.loaded?.config.gateway.port).toBe(2);
 });
 
-test("an editor's replacement is told at once, without the slow look", async () => {
+test("an editor's file replacement is reported at once, without waiting for the poll", async () => {
   const file = writeConfig({});
   const { changes, next } = await watched(file, { debounceMs: 20, pollMs: 60_000 });
   // Once more when the watching had not begun.
@@ -54,7 +54,7 @@ test("an editor's replacement is told at once, without the slow look", async () 
   expect((await next(1))?.loaded?.config.gateway.port).toBe(5);
 });
 
-test("touching the file, the same text, and other files beside it are no change", async () => {
+test("touching the file, rewriting the same text and changing neighbouring files are not changes", async () => {
   const file = writeConfig({ gateway: { port: 1 } });
   const { changes } = await watched(file);
   utimesSync(file, 1, 1);
@@ -64,7 +64,7 @@ test("touching the file, the same text, and other files beside it are no change"
   expect(changes).toEqual([]);
 });
 
-test("a deleted file is an error once, and comes back", async () => {
+test("a deleted file is reported as an error once and is loaded again when it returns", async () => {
   const file = writeConfig({});
   const { next, changes } = await watched(file);
   rmSync(file);
@@ -75,7 +75,7 @@ test("a deleted file is an error once, and comes back", async () => {
   expect((await next(2))?.loaded?.config.gateway.port).toBe(7);
 });
 
-test("a file that is emptied, as by a program that still writes it, is an error; {} is a configuration", async () => {
+test("an emptied file, as of a program still writing, is an error; {} is a valid configuration", async () => {
   const file = writeConfig({ gateway: { port: 1 } });
   const { next } = await watched(file);
   for (const [at, text] of ["", " \n", "// The gateway of the kitchen\n"].entries()) {
@@ -88,7 +88,7 @@ test("a file that is emptied, as by a program that still writes it, is an error;
   expect((await next(5))?.loaded?.config.gateway.port).toBe(18_789);
 });
 
-test("a gateway that started with an empty file can read it again", async () => {
+test("a gateway that started with an empty file can reload an empty file", async () => {
   const file = writeConfig({});
   writeFileSync(file, "// Nothing yet.\n");
   const { digest, isEmpty } = await loadConfig({ file, env: {} });
@@ -98,7 +98,7 @@ test("a gateway that started with an empty file can read it again", async () => 
   expect(changes.map(({ error }) => error)).toEqual([undefined]);
 });
 
-test("a directory that is deleted and made again is watched on", async () => {
+test("a directory that is deleted and created again is still watched", async () => {
   const directory = join(temporary(), "conf");
   const file = join(directory, "config.jsonc");
   mkdirSync(directory);
@@ -113,7 +113,7 @@ test("a directory that is deleted and made again is watched on", async () => {
   expect((await next(3))?.loaded?.config.gateway.port).toBe(3);
 });
 
-test("a symbolic link: what it names may change, and so may the link", async () => {
+test("the target of a symbolic link may change, and so may the link itself", async () => {
   const directory = temporary();
   const link = join(directory, "config.jsonc");
   mkdirSync(join(directory, "a"));
@@ -129,7 +129,7 @@ test("a symbolic link: what it names may change, and so may the link", async () 
   expect((await next(2))?.loaded?.config.gateway.port).toBe(2);
 });
 
-test("a change between loading and watching is told, when the digest of what was loaded is given", async () => {
+test("a change between loading and watching is reported if the loaded file's digest is given", async () => {
   const file = writeConfig({});
   const { digest } = await loadConfig({ file, env: {} });
   write(file, 9);
@@ -137,7 +137,7 @@ test("a change between loading and watching is told, when the digest of what was
   expect((await next(1))?.loaded?.config.gateway.port).toBe(9);
 });
 
-test("after the abort nothing is told any more", async () => {
+test("no change is reported after the abort", async () => {
   const file = writeConfig({});
   const { changes } = await watched(file);
   write(file, 1);
@@ -146,7 +146,7 @@ test("after the abort nothing is told any more", async () => {
   expect(changes).toEqual([]);
 });
 
-test("watching does not keep a process alive", async () => {
+test("watching does not keep the process alive", async () => {
   const file = writeConfig({});
   const module = new URL("../../../core/config/reading/watch.ts", import.meta.url).href;
   const code = `const { watchConfig } = await import(${JSON.stringify(module)}); watchConfig(${JSON.stringify(file)}, () => {}, { signal: new AbortController().signal, env: {} });`;

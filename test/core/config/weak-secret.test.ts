@@ -11,7 +11,7 @@ const post = async (host: TestHost, token: string): Promise<number> => {
   return (await host.fetch("/hooks/wake", { method: "POST", headers, body: '{"text":"up","mode":"next-heartbeat"}' })).status;
 };
 
-test("a gateway with tokens of 8 to 15 characters starts and warns of each; the tokens are never shown", async () => {
+test("a gateway with tokens of 8 to 15 characters starts and warns of each token without showing it", async () => {
   await using host = await createTestHost({ config: { gateway: { auth: { token: "weak-gateway" } }, hooks: { token: "weak-hook" } } });
   const problems = await host.problems();
   expect(problems.map(({ severity, path }) => `${severity} ${path}`)).toEqual(["warning gateway.auth.token", "warning hooks.token"]);
@@ -21,12 +21,12 @@ test("a gateway with tokens of 8 to 15 characters starts and warns of each; the 
   expect(logged.filter((line) => line.includes("has fewer than 16 characters"))).toHaveLength(2);
 });
 
-test("a literal token is trimmed as one of the environment is", async () => {
+test("a literal token is trimmed like one from the environment", async () => {
   await using host = await createTestHost({ config: { hooks: { token: "  the-hook-token-of-the-test\n" } } });
   expect(await post(host, "the-hook-token-of-the-test")).toBe(200);
 });
 
-test("a blank token leaves the hook server off", async () => {
+test("a blank token keeps the hook server disabled", async () => {
   await using host = await createTestHost({ config: { hooks: { token: "   " } }, allowErrors: [/at hooks\.token|^hooks\.token/] });
   expect(await post(host, "   ")).toBe(404);
   expect(await host.problems()).toMatchObject([{ severity: "error", path: "hooks.token" }]);
@@ -45,7 +45,7 @@ function withShortToken(): string {
   return directory;
 }
 
-test.each(ways)("a hook token of fewer than eight characters %s leaves the hook server off", async (_, token) => {
+test.each(ways)("a hook token of fewer than eight characters %s keeps the hook server disabled", async (_, token) => {
   await using host = await createTestHost({
     config: { hooks: { token } },
     environment: { SHORT: "4821" },
@@ -64,7 +64,7 @@ test.each(ways)("a hook token of fewer than eight characters %s leaves the hook 
 });
 
 test.each(ways)(
-  "no gateway starts with a token of its own of fewer than eight characters %s: the error says what to do",
+  "a gateway with its own token of fewer than eight characters %s does not start, and the error gives the fix",
   async (_, token) => {
     const directory = withShortToken();
     const configFile = join(directory, "config.jsonc");
@@ -77,7 +77,7 @@ test.each(ways)(
   },
 );
 
-test("no gateway starts with a generated token that somebody has replaced by a short one", async () => {
+test("a gateway does not start if its generated token was replaced by a short one", async () => {
   const directory = temporaryDirectory();
   const configFile = join(directory, "config.jsonc");
   writeFileSync(configFile, JSON.stringify({ gateway: { port: 0 }, state: { dir: "state" } }));
@@ -96,7 +96,7 @@ const signatures: readonly (readonly [string, object])[] = [
   ["of the environment", { scheme: "github", secret: { env: "SHORT" } }],
 ];
 
-test.each(signatures)("a mapping is off whose secret has fewer than eight characters: %s", async (_, signature) => {
+test.each(signatures)("a mapping whose secret has fewer than eight characters is disabled: %s", async (_, signature) => {
   const mappings = [{ match: { path: "signed" }, messageTemplate: "x", deliver: false, signature }];
   await using host = await createTestHost({
     config: { hooks: { token: "the-hook-token-of-the-test", mappings } },
@@ -115,7 +115,7 @@ test.each(signatures)("a mapping is off whose secret has fewer than eight charac
   );
 });
 
-test("a running gateway goes on with its tokens where the file changes to ones that can be guessed", async () => {
+test("a running gateway keeps its tokens if the file changes to ones that are easy to guess", async () => {
   const tokens = { gateway: { auth: { token: "the-token-of-the-gateway" } }, hooks: { token: "the-hook-token-of-the-test" } };
   await using host = await createTestHost({ config: tokens, allowErrors: [/token/, /sections with an error/] });
   const file = join(host.directory, "config.jsonc");

@@ -32,19 +32,19 @@ function strangers(): string {
   return directory;
 }
 
-test("the name of the call is the command, when the shell finds this program by it", () => {
+test("the command is the name it was called by if the shell resolves that name to this program", () => {
   const { module, bin, script } = installation(["service", "service-gateway"]);
   expect(commandFor({ module, script: script("service"), path: bin })).toBe("service");
   expect(commandFor({ module, script: script("service-gateway"), path: bin })).toBe("service-gateway");
 });
 
-test("where `service` is another program, the command is service-gateway", () => {
+test("the command is service-gateway if `service` is another program", () => {
   const { module, bin, script } = installation(["service", "service-gateway"]);
   expect(commandFor({ module, script: script("service"), path: `${strangers()}:${bin}` })).toBe("service-gateway");
   expect(commandFor({ module, script: module, path: bin }), "started by its file").toBe("service-gateway");
 });
 
-test("with neither name on the path the command is npx; the directories that npm adds are not on a person's path", () => {
+test("the command is npx if the path has neither name; directories added by npm are ignored", () => {
   const { module, bin, script } = installation([]);
   expect(commandFor({ module, script: script("service"), path: bin })).toBe("npx service-gateway");
   expect(commandFor({ module, script: undefined, path: undefined })).toBe("npx service-gateway");
@@ -54,7 +54,7 @@ test("with neither name on the path the command is npx; the directories that npm
   expect(commandFor({ module, script: join(local, "service"), path: local })).toBe("npx service-gateway");
 });
 
-test("in a clone the command is npm's, in help and in hints, and it works", async () => {
+test("in a clone, the command in help and hints is npm's, and it works", async () => {
   const home = temporaryHome();
   const { out } = await run(["why", "--help"], { home });
   expect(out).toContain("npm run -s service -- why last");
@@ -67,7 +67,7 @@ test("in a clone the command is npm's, in help and in hints, and it works", asyn
   expect([status, stdout]).toEqual([0, expect.stringContaining("not running")]);
 }, 30_000);
 
-test("no text of the program names a command that may be another program's", () => {
+test("no text of the program names a command that may belong to another program", () => {
   const verbs = "config|doctor|pairing|logs|why|hooks|plugins|sessions|gateway|dev|status|transforms|channels|message|devices";
   const fixed = new RegExp(`\\bservice (?:${verbs})\\b`);
   const files = sources("{core,plugins}/**/*.ts").filter((file) => !file.startsWith("core/config/schema"));

@@ -7,9 +7,9 @@ test.each([
   ["It is away...\n", "It is away."],
   ["Is it on?", "Is it on?"],
   ["", "."],
-])("%j ends with one mark", (text, sentence) => expect(asSentence(text)).toBe(sentence));
+])("%j ends with one punctuation mark", (text, sentence) => expect(asSentence(text)).toBe(sentence));
 
-test("thousands of dots in what a server says cost a moment", () => {
+test("thousands of dots in a server's message are processed quickly", () => {
   const text = `${".".repeat(100_000)}x`;
   const begun = performance.now();
   expect(asSentence(text)).toHaveLength(text.length + 1);

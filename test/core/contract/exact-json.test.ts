@@ -18,14 +18,14 @@ test.each([
 });
 
 test.each(["1.50", "1e3", "0.1", "1e+308", "0e999", "9007199254740991", "0.00000000000000000000", '"1e400"', '"9e999 "'])(
-  "everything else is what JSON.parse makes of it: %s",
+  "other values are parsed as JSON.parse does: %s",
   (sent) => {
     expect(read(sent)).toBe(JSON.stringify(JSON.parse(sent)));
     expect(exactDigits(parseExactJson(sent))).toBeUndefined();
   },
 );
 
-test("each number that a program writes is read as that number, but a whole one beyond 2^53 keeps its digits like its neighbours", () => {
+test("each number is read back as written, and an integer beyond 2^53 keeps its digits", () => {
   fc.assert(
     fc.property(fc.double({ noNaN: true, noDefaultInfinity: true }), (number) => {
       const written = JSON.stringify(number);
@@ -37,7 +37,7 @@ test("each number that a program writes is read as that number, but a whole one 
   );
 });
 
-test("a number keeps its digits whatever strings are around it, and digits in strings change nothing", () => {
+test("a number keeps its digits regardless of surrounding strings, and digits in strings are unchanged", () => {
   const digits = "98765432109876543210";
   const texts = fc.oneof(fc.string(), fc.constantFrom("\\", '"', `\\"`, ` ${digits}`, `,${digits},`, ":1e400", "\\\\"));
   fc.assert(

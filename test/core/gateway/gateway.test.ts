@@ -13,7 +13,7 @@ const wake = (url: string) =>
     body: JSON.stringify({ text: "door bell", mode: "next-heartbeat" }),
   });
 
-test("while a gateway drains it tells hooks to come again, and finishes the turn that runs", async () => {
+test("a draining gateway asks hooks to retry later and finishes the running turn", async () => {
   const loopback = createLoopback();
   let finish = () => {};
   let began = () => {};
@@ -52,7 +52,7 @@ test("while a gateway drains it tells hooks to come again, and finishes the turn
   removeDirectory(directory);
 });
 
-test("a wake is taken by the next heartbeat, and ends as that heartbeat ends", async () => {
+test("a wake is handled by the next heartbeat and ends with the same outcome", async () => {
   const loopback = createLoopback();
   const engine = createEngine(({ inbound }) =>
     inbound.request?.heartbeat === undefined ? "hi" : `events: ${inbound.request.heartbeat.events.join(", ")}`,
@@ -77,7 +77,7 @@ test("a wake is taken by the next heartbeat, and ends as that heartbeat ends", a
   removeDirectory(directory);
 });
 
-test("of more wakes than one heartbeat takes, the newest are shown and the others are counted, in one heartbeat", async () => {
+test("if the wakes exceed one heartbeat, the newest are shown and the others counted, in one heartbeat", async () => {
   const loopback = createLoopback();
   const told: string[] = [];
   const texts: string[] = [];
@@ -111,7 +111,7 @@ test("of more wakes than one heartbeat takes, the newest are shown and the other
   removeDirectory(directory);
 });
 
-test("a message is answered where it came from, whatever channel was written to last", async () => {
+test("a message is answered on its own channel, regardless of the last recipient", async () => {
   const channels = [createLoopback({ id: "first" }), createLoopback({ id: "second" })] as const;
   const open = { dmPolicy: "open", allowFrom: ["*"] };
   const { gateway, directory, settled } = await startGateway({
@@ -125,7 +125,7 @@ test("a message is answered where it came from, whatever channel was written to 
   removeDirectory(directory);
 });
 
-test("a gateway in another program is read anew from outside, and ended by that program alone", async () => {
+test("an embedded gateway can be reloaded from outside but stopped only by its program", async () => {
   const { gateway, directory } = await startGateway({ config: { gateway: { port: 0 } }, plugins: [] });
   onTestFinished(async () => {
     await gateway.close();

@@ -5,7 +5,7 @@ import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { newEvent, settle, take } from "../../../core/testkit/store/fixture.ts";
 import { newDirectory } from "../state/directory.ts";
 
-test("the events that wait, the oldest of them, and the time until a run begins", async () => {
+test("metrics report the waiting events, the oldest of them, and the time until a run begins", async () => {
   const clock = { now: 1_800_000_000_000 };
   const now = () => clock.now;
   const store = await openSqliteStore({ directory: await newDirectory(), now });

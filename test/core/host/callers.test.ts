@@ -47,7 +47,7 @@ function listenerChannel(): { readonly plugin: PluginDefinition; readonly port: 
   return { plugin, port: bound.promise };
 }
 
-test("counts its callers as the gateway's own routes do: after the trusted proxies, IPv6 by /64, with Retry-After", async () => {
+test("a channel's listener limits callers as the gateway does: behind trusted proxies, by IPv6 /64, with Retry-After", async () => {
   const { plugin, port } = listenerChannel();
   await using _host = await createTestHost({
     plugins: [plugin],

@@ -24,8 +24,8 @@ async function ask(
   return { status: response.status, ...((await response.json()) as { readonly checks?: readonly object[] }) };
 }
 
-describe("checks of plugins", () => {
-  test("each tells its verdict; one that throws is a fail of its own, and stops no other", async () => {
+describe("plugin checks", () => {
+  test("report their verdicts; a check that throws fails alone and does not stop the others", async () => {
     const { checks } = await ask([
       { name: "full", explain: async () => ({ verdict: "warn", reason: "It is nearly full.", fix: "Empty it." }) },
       {
@@ -43,7 +43,7 @@ describe("checks of plugins", () => {
     ]);
   });
 
-  test("only the one that is asked to mend does, and only what it found", async () => {
+  test("fix only what they found, and only the check that is asked to", async () => {
     const mended: string[] = [];
     const check = (name: string, verdict: "ok" | "warn"): CheckDefinition => ({
       name,
@@ -58,7 +58,7 @@ describe("checks of plugins", () => {
     expect(mended).toEqual(["one"]);
   });
 
-  test("nobody without the gateway token runs any, or asks a platform", async () => {
+  test("do not run, and no platform is probed, without the gateway token", async () => {
     let ran = false;
     const explain: CheckDefinition["explain"] = async () => {
       ran = true;

@@ -6,7 +6,7 @@ import { checkDeclaration } from "../../../core/host/declare.ts";
 const plugin = (id: string, setup: (host: PluginHost) => void): PluginDefinition =>
   definePlugin({ id, version: "1.0.0", host: "^0.1.0", setup });
 
-test("a token opens the management routes when one plugin vouches for it; one that fails vouches for nobody", async () => {
+test("a token opens the management routes if one plugin accepts it; a failing plugin accepts none", async () => {
   let late: PluginHost | undefined;
   await using host = await createTestHost({
     // What the broken plugin says is logged.
@@ -26,11 +26,11 @@ test("a token opens the management routes when one plugin vouches for it; one th
   expect(() => late?.devices(() => true)).toThrow("devices was called after setup");
 });
 
-describe("commands for the command line", () => {
+describe("a plugin's commands for the command line", () => {
   const declare = (cli: object) => checkDeclaration("mine", { id: "mine", version: "1.0.0", host: "^0.1.0", setup() {}, cli });
   const run = () => ({ lines: [], data: null });
 
-  test("are taken as declared", () => {
+  test("are accepted as declared", () => {
     expect(declare({ name: "mine", summary: "Mine.", commands: [{ name: "list", args: ["<a>", "[b]"], run }] }).cli?.name).toBe("mine");
   });
 
@@ -51,7 +51,7 @@ describe("commands for the command line", () => {
     [{ name: "mine", commands: [{ name: "Do it", run }] }, "the command Do it of its cli"],
     [{ name: "mine", commands: [{ name: "list", args: ["a"], run }] }, "must be written <name> or [name]"],
     [{ name: "mine", commands: [{ name: "list" }] }, "has no run function"],
-  ])("%j is refused with the reason", (cli, reason) => {
+  ])("%j is rejected with the reason", (cli, reason) => {
     expect(() => declare(cli)).toThrow(reason);
   });
 });

@@ -37,8 +37,8 @@ async function start(hooks: object, postman = createPostman()) {
 
 const letter = (text: string): Json => ({ text });
 
-describe("a delivery that a plugin hands in", () => {
-  test("runs by the mapping at its path, once for each key, and says how it came", async () => {
+describe("a delivery that a plugin submits", () => {
+  test("runs through the mapping at its path once per key, and its source is recorded", async () => {
     const { host, asked, settled, gateway } = await start({ presets: ["letter"] });
     const first = await host.hook("letter", letter("Dear gateway"), { key: "1" });
     expect(first.duplicate).toBe(false);
@@ -53,7 +53,7 @@ describe("a delivery that a plugin hands in", () => {
     expect(clash.status, "a key of a plugin is not one of the clients").toBe(202);
   });
 
-  test("tells the agent of its sender in one line, before the content", async () => {
+  test("states its sender to the agent in one line before the content", async () => {
     const { host, asked, settled } = await start({ presets: ["letter"] });
     const { eventId } = await host.hook("letter", letter("Pay me"), { key: "1", origin: "The sender is not\nverified." });
     await settled(eventId);
@@ -72,12 +72,12 @@ describe("a delivery that a plugin hands in", () => {
       },
       "letter",
     ],
-  ])("is refused as not found when %s", async (_, hooks, path) => {
+  ])("is rejected as not found if %s", async (_, hooks, path) => {
     const { host } = await start(hooks);
     await expect(host.hook(path, letter("x"), { key: "1" })).rejects.toMatchObject({ code: "not_found", status: 404 });
   });
 
-  test("is refused for now before the gateway is up", async () => {
+  test("is rejected temporarily until the gateway is up", async () => {
     const answers: unknown[] = [];
     await start(
       { presets: ["letter"] },
@@ -86,7 +86,7 @@ describe("a delivery that a plugin hands in", () => {
     await vi.waitFor(() => expect(answers).toMatchObject([{ code: "unavailable", status: 503 }]), 60_000);
   });
 
-  test("leaves out a secret of the configuration, also in what is said of the sender", async () => {
+  test("has configured secrets removed, also from the description of its sender", async () => {
     const { host, asked, settled, gateway } = await start({ presets: ["letter"] });
     const { eventId } = await host.hook("letter", letter("it is hook-token-of-the-test"), {
       key: "1",
@@ -98,8 +98,8 @@ describe("a delivery that a plugin hands in", () => {
   });
 });
 
-describe("how a delivery ended", () => {
-  test("is known to the plugin that handed it in, with the reply where it asked to keep that", async () => {
+describe("the outcome of a delivery", () => {
+  test("is available to the plugin that submitted it, with the reply if requested", async () => {
     const { host, settled } = await start({ presets: ["letter"] });
     const kept = await host.hook("letter", letter("Dear gateway"), { key: "1", keepReply: true });
     const plain = await host.hook("letter", letter("Dear gateway"), { key: "2" });
@@ -109,14 +109,14 @@ describe("how a delivery ended", () => {
     expect(await host.hookResult(plain.eventId)).toEqual(ended);
   });
 
-  test("is nothing that a plugin learns of other events", async () => {
+  test("is not available to a plugin for other events", async () => {
     const { host, gateway } = await start({ presets: ["letter"], exposeReplies: true });
     const { body } = await gateway.deliver("letter", { text: "from elsewhere" });
     expect(await host.hookResult((body as { readonly eventId: string }).eventId)).toBeUndefined();
     expect(await host.hookResult("nothing")).toBeUndefined();
   });
 
-  test("has no reply when the agent wants to say nothing", async () => {
+  test("has no reply if the agent chooses silence", async () => {
     const postman = createPostman();
     await using gateway = await createTestHost({
       config: { hooks: { presets: ["letter"] } },
@@ -129,8 +129,8 @@ describe("how a delivery ended", () => {
   });
 });
 
-describe("the section of a preset", () => {
-  test("is read as it is now, with its secrets", async () => {
+describe("the settings of a preset", () => {
+  test("are read as they are now, with their secrets", async () => {
     const changes: Json[] = [];
     let section: ReturnType<PluginHost["preset"]> | undefined;
     const postman = createPostman((host) => {
@@ -148,7 +148,7 @@ describe("the section of a preset", () => {
     expect(() => host.preset("letter")).toThrow(/after setup/);
   });
 
-  test("of another plugin is not handed out", async () => {
+  test("are not available to another plugin", async () => {
     const postman = createPostman((host) => void host.preset("gmail"));
     await expect(start({}, postman)).rejects.toThrow(/did not start:\n- .*postman.*no preset gmail/);
   });

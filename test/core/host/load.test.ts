@@ -19,7 +19,7 @@ function write(directory: string, files: Readonly<Record<string, string>>): void
   }
 }
 
-describe("the code of a plugin", () => {
+describe("a plugin's code", () => {
   const ownSdk = {
     "node_modules/service-gateway/package.json": '{ "type": "module", "exports": { "./sdk": "./sdk.js" } }',
     "node_modules/service-gateway/sdk.js": 'export const sdkVersion = "of the plugin\'s own copy";',
@@ -51,7 +51,7 @@ describe("the code of a plugin", () => {
         "word.mjs": 'export const word = "WORD";',
       },
     ],
-  ])("%s: the SDK is the one that runs here, and an edited file is read again", async (_, files) => {
+  ])("%s: it gets the running SDK, and an edited file is loaded again", async (_, files) => {
     const directory = folderOf({ ...files, ...ownSdk });
     const linked = `${directory}-link`;
     symlinkSync(directory, linked);
@@ -66,7 +66,7 @@ describe("the code of a plugin", () => {
     expect(await loader.load(source, { again: true })).toEqual({ sdkVersion, word: "EDITED" });
   });
 
-  test("a compiler's CommonJS has its default export, and a module that exports other names has none", async () => {
+  test("compiled CommonJS has its default export, and a module with only other exports has none", async () => {
     const directory = folderOf({
       "compiled.cjs": 'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = { id: "compiled" };',
       "named.mjs": 'export const id = "named";',
@@ -89,21 +89,21 @@ describe("a package", () => {
     [{ import: { node: "./dist/index.js" } }, "acme", "dist/index.js"],
     [{ browser: "./dist/other.js", default: "./dist/index.js" }, "acme", "dist/index.js"],
     [{ "./other": { import: "./dist/other.js" } }, "acme/other", "dist/other.js"],
-  ])("with the exports %j is found", (exports, name, file) => {
+  ])("is found by the exports %j", (exports, name, file) => {
     const directory = folderOf({ ...files, "node_modules/acme/package.json": manifest(exports) });
     const folder = join(directory, "node_modules/acme");
     expect(namedPlugin(name, directory).file).toBe(join(folder, file));
     if (name === "acme") expect(namedPlugin("./node_modules/acme", directory)).toMatchObject({ file: join(folder, file), folder });
   });
 
-  test.each(["acme", "./node_modules/acme"])("that is not built is named as such: %s", (name) => {
+  test.each(["acme", "./node_modules/acme"])("that is not built is reported as such: %s", (name) => {
     const directory = folderOf({ "node_modules/acme/package.json": manifest({ import: "./dist/index.js" }) });
     expect(() => namedPlugin(name, directory)).toThrow(
       `the module that ${join(directory, "node_modules/acme/package.json")} names does not exist; build the package`,
     );
   });
 
-  test("that offers nothing under a name is refused", () => {
+  test("without an export for the requested name is rejected", () => {
     const directory = folderOf({ ...files, "node_modules/acme/package.json": manifest({ ".": { import: "./dist/index.js" } }) });
     expect(() => namedPlugin("acme/other", directory)).toThrow("'./other' is not defined");
   });

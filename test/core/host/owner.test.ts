@@ -3,7 +3,7 @@ import { definePlugin, type PluginHost } from "service-gateway/sdk";
 import { createTestHost } from "service-gateway/testkit";
 import { expect, test } from "vitest";
 
-test("a notice for the owner does not reach a guest who wrote last; without an owner there is none", async () => {
+test("a notice for the owner never goes to a guest who wrote last, and without an owner it is not sent", async () => {
   let plugin: PluginHost | undefined;
   const watchman = definePlugin({
     id: "watchman",

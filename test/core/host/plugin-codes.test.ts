@@ -29,7 +29,7 @@ const codes = {
   "rule_*": { meaning: "A rule of the house was broken.", hint: "Read the rules.", outcome: "refused" },
 };
 
-test("why explains a decision of a plugin by the plugin's own codes", async () => {
+test("why explains a plugin's decision with the plugin's own codes", async () => {
   await using host = await createTestHost({ plugins: [strict(codes)] });
   await host.say("more than ten");
   const wordy = await told(host, "why", "last");
@@ -44,7 +44,7 @@ test("why explains a decision of a plugin by the plugin's own codes", async () =
   expect(logOf(host)).not.toContain("invalid");
 });
 
-test("no other plugin changes what a code of the gateway means; the log says the same as why", async () => {
+test("a plugin cannot redefine a gateway code, and the log gives the same explanation as why", async () => {
   const loud = { meaning: "Loud words.", hint: "Louder ones." };
   const plugins = [
     definePlugin({ id: "loud", version: "1.0.0", host: "^0.1.0", codes: { dm_disabled: loud, "dm_*": loud }, setup() {} }),
@@ -65,7 +65,7 @@ test("no other plugin changes what a code of the gateway means; the log says the
   expect(logOf(host)).not.toContain("Loud");
 });
 
-test("hooks show explains a delivery as why does", async () => {
+test("hooks show explains a delivery in the same way as why", async () => {
   await using host = await createTestHost({ answer: () => "NO_REPLY" });
   const { ended } = await host.deliver("agent", { message: "Say nothing." });
   const [{ eventId } = { eventId: "" }] = ended;
@@ -80,6 +80,6 @@ test.each([
   [{ too_wordy: { meaning: "It is long." } }, "its code too_wordy needs a meaning and a hint, both texts; the hint may be empty"],
   [{ too_wordy: null }, "its code too_wordy needs a meaning and a hint, both texts; the hint may be empty"],
   [{ too_wordy: { ...codes.too_wordy, outcome: "lost" } }, "the outcome of its code too_wordy must be answered, silent, refused or failed"],
-])("codes declared as %j are refused before anything of the plugin runs, with the reason", (wrong, reason) => {
+])("codes declared as %j are rejected before any code of the plugin runs, with the reason", (wrong, reason) => {
   expect(() => checkDeclaration("strict", strict(wrong))).toThrow(`The declaration of the plugin strict is invalid: ${reason}.`);
 });

@@ -61,7 +61,7 @@ describe("an engine", () => {
     "has usage that is none": () => stream({ type: "text", delta: "a" }, { type: "usage" }),
   };
 
-  test("that fails in any way: one apology, the trace names its plugin, and it is asked once", async () => {
+  test("that fails causes one apology and is called once, and the trace names its plugin", async () => {
     const calls: string[] = [];
     const run = (({ inbound: { text } }: { readonly inbound: { readonly text: string } }) => {
       calls.push(text);
@@ -81,7 +81,7 @@ describe("an engine", () => {
     expect(calls).toEqual([...Object.keys(runs), "fine"]);
   });
 
-  test.each(faults)("whose prepare %s answers all the same", async (fault) => {
+  test.each(faults)("whose prepare function %s still answers", async (fault) => {
     const prepare = () => misbehave(fault, { ms: pluginDeadlines.prepare }) as never;
     const run = () => stream({ type: "text", delta: "works" }, { type: "done" });
     const { loopback, settled } = await start([plugin("brain", (host) => host.engine({ id: "thinker", run, prepare }))]);
@@ -102,7 +102,7 @@ describe("a tap", () => {
     delivery: { outcome: "failed", reason: "send_fate_unknown" },
   };
   test.each(Object.keys(ends) as (keyof typeof ends)[])(
-    "of %s that misbehaves costs what the table says, by the plugin's name, and no second turn",
+    "of %s that misbehaves has the documented effect in its plugin's name, without a second turn",
     async (hook) => {
       const calls: string[] = [];
       const engine = createEngine(({ inbound }) => {
@@ -130,14 +130,14 @@ describe("a tap", () => {
     },
   );
 
-  test.each(faults)("of settled that %s changes nothing", async (fault) => {
+  test.each(faults)("of settled that %s has no effect", async (fault) => {
     const guest = plugin("guest", (host) => host.tap("settled", () => misbehave(fault, { ms: hookDeadlines.settled }) as never));
     const { loopback, settled } = await start([guest, repeat]);
     expect(await settled(await loopback.say("hi"))).toMatchObject({ outcome: "answered", attempts: 1 });
     if (fault !== "returns junk") await logged(/"plugin":"guest","error":"[^"]*settled/);
   });
 
-  test("of turn whose stream never ends is over with the agent's time, and /stop ends it before", async () => {
+  test("of turn with an endless stream ends at the agent's timeout, or earlier by /stop", async () => {
     const begun = Promise.withResolvers<void>();
     const guest = plugin("guest", (host) =>
       host.tap("turn", ({ text }) =>
@@ -171,10 +171,10 @@ describe("a tap", () => {
 
 const realTimeout = globalThis.setTimeout;
 
-describe("a command, a route, a check and a device's check", () => {
+describe("a plugin's command, route, check or device check", () => {
   const guest = (setup: (host: PluginHost) => void) => plugin("guest", setup);
 
-  test("a command that misbehaves is an apology, and the trace names its plugin", async () => {
+  test("a command that misbehaves causes an apology, and the trace names its plugin", async () => {
     const run = ({ args }: { readonly args: string }) => misbehave(args as Fault, { ms: pluginDeadlines.command, good: "late" }) as never;
     const { loopback, settled } = await start([
       guest((host) => host.command({ name: "ping", summary: "Answers.", role: "anyone", run })),
@@ -190,7 +190,7 @@ describe("a command, a route, a check and a device's check", () => {
     expect(await settled(await loopback.say("hi"))).toMatchObject({ outcome: "answered" });
   });
 
-  test("a route that misbehaves is answered 500, and the log names its plugin", async () => {
+  test("a route that misbehaves returns 500, and the log names its plugin", async () => {
     const handler = ({ params }: { readonly params: Readonly<Record<string, string>> }) =>
       misbehave(params.fault as Fault, { ms: pluginDeadlines.route, good: { body: "late" } }) as never;
     await start([guest((host) => host.route({ method: "GET", path: "things/:fault", access: "gateway", handler })), repeat]);
@@ -199,7 +199,7 @@ describe("a command, a route, a check and a device's check", () => {
     expect((await request("/gateway/describe")).status).toBe(200);
   });
 
-  test("a header that HTTP does not allow is a 500 without its text, and the log names the plugin", async () => {
+  test("a header that HTTP does not allow returns 500 without its text, and the log names the plugin", async () => {
     const headers = { "content-disposition": 'attachment; filename="\u20ac.pdf"' };
     await start([guest((host) => host.route({ method: "GET", path: "file", access: "gateway", handler: () => ({ body: "x", headers }) }))]);
     const answer = await request("/plugins/guest/file");
@@ -213,7 +213,7 @@ describe("a command, a route, a check and a device's check", () => {
     ["returns nothing", () => undefined],
     ["has an entry that is none", () => [null]],
     ["has an entry without a state", () => [{ source: "box", account: "ada", reason: "", fix: "" }]],
-  ])("a report for status that %s is left out, logged once, and the gateway stays ready", async (_, broken) => {
+  ])("a status report that %s is omitted and logged once, and the gateway stays ready", async (_, broken) => {
     const fine = { source: "box", account: "eve", state: "paused", reason: "It waits.", fix: "" } as const;
     const { gateway } = await start([guest((host) => [host.status(() => [fine]), host.status(broken as never)].pop()), repeat]);
     for (let n = 0; n < 2; n += 1) {
@@ -225,7 +225,7 @@ describe("a command, a route, a check and a device's check", () => {
     expect(log().match(/is left out/g)).toHaveLength(1);
   });
 
-  test("a stream that a route answers with is cut where it stops, and one that fails ends; the log names the plugin", async () => {
+  test("a route's stream is cut off when it stalls and ends when it fails; the log names the plugin", async () => {
     const streams: Readonly<Record<string, () => object>> = {
       quiet: () => ({
         body: Readable.from(
@@ -250,7 +250,7 @@ describe("a command, a route, a check and a device's check", () => {
     expect(await (await request("/plugins/guest/streams/slow")).text()).toBe("onetwo");
   });
 
-  test.each(faults)("a check that %s is a fail of its own", async (fault) => {
+  test.each(faults)("a check that %s is reported as failed", async (fault) => {
     const explain = () => misbehave(fault, { ms: pluginDeadlines.check, good: { verdict: "ok", reason: "late" } }) as never;
     const fine = async () => ({ verdict: "ok" as const, reason: "all is well" });
     await start([guest((host) => [host.check({ name: "broken", explain }), host.check({ name: "fine", explain: fine })].pop()), repeat]);
@@ -261,7 +261,7 @@ describe("a command, a route, a check and a device's check", () => {
     ]);
   });
 
-  test.each(faults)("a device's check that %s lets nobody in, and the next plugin is asked", async (fault) => {
+  test.each(faults)("a device check that %s accepts no token, and the next plugin is asked", async (fault) => {
     const broken = () => misbehave(fault, { ms: pluginDeadlines.device, good: true }) as never;
     const careful = plugin("careful", (host) => host.devices((given) => given === "tablet"));
     await start([guest((host) => host.devices(broken)), careful, repeat]);
@@ -272,7 +272,7 @@ describe("a command, a route, a check and a device's check", () => {
 });
 
 describe("onReady and onClose", () => {
-  test.each(faults)("that %s: the gateway is up, closes, and the log names the plugin", async (fault: Fault) => {
+  test.each(faults)("that %s: the gateway starts and closes, and the log names the plugin", async (fault: Fault) => {
     const broken = plugin("guest", (host) => {
       host.onReady(() => misbehave(fault, { ms: pluginDeadlines.onReady }) as never);
       host.onClose(() => misbehave(fault, { ms: pluginDeadlines.onClose }) as never);

@@ -80,7 +80,7 @@ const plugin = (id: string, change: Partial<PluginDefinition> = {}): PluginDefin
   ...change,
 });
 
-describe("declarations are checked before any code runs", () => {
+describe("a declaration is checked before any code runs", () => {
   test.each<[string, Partial<PluginDefinition>, string]>([
     ["a range that this host does not serve", { host: "^2.0.0" }, "was written for SDK ^2.0.0; this host provides 0.1.0"],
     ["a range that is none", { host: "newest" }, "semantic version range"],
@@ -101,7 +101,7 @@ describe("declarations are checked before any code runs", () => {
     expect(ran).toBe(false);
   });
 
-  test("options that do not fit name the path and keep the code from running", async () => {
+  test("invalid options are reported with their path, and the code does not run", async () => {
     const guest = definePlugin({
       id: "guest",
       version: "1.0.0",
@@ -113,7 +113,7 @@ describe("declarations are checked before any code runs", () => {
     expect(report("guest")?.reason).toContain("plugins.entries.guest.options.size");
   });
 
-  test("options have their defaults", async () => {
+  test("options get their defaults", async () => {
     let size = 0;
     const guest = definePlugin({
       id: "guest",
@@ -128,7 +128,7 @@ describe("declarations are checked before any code runs", () => {
     expect(size).toBe(3);
   });
 
-  test("a second plugin of the same id is reported with both places, the first runs", async () => {
+  test("a second plugin with the same id is reported with both paths, and the first runs", async () => {
     for (const folder of ["guest", "copy"]) {
       mkdirSync(join(directory, "node_modules", folder), { recursive: true });
       const text = 'export default { id: "guest", version: "1.0.0", host: "^0.1.0", setup() {} };';
@@ -143,7 +143,7 @@ describe("declarations are checked before any code runs", () => {
     expect(of("failed")).toMatchObject([{ id: "guest", reason, hint: expect.stringContaining("plugins.load") }]);
   });
 
-  test("one that is switched off, or opt-in and not switched on, does not run", async () => {
+  test("a plugin that is disabled, or opt-in and not enabled, does not run", async () => {
     const { report } = await bringUp([plugin("off"), plugin("rare", { optIn: true })], {
       config: { plugins: { entries: { off: { enabled: false } } } },
     });
@@ -151,8 +151,8 @@ describe("declarations are checked before any code runs", () => {
   });
 });
 
-describe("a plugin that fails is left out, the rest runs", () => {
-  test("it throws in setup: none of its taps, commands or engines remain", async () => {
+describe("a failing plugin is left out, and the rest run", () => {
+  test("if it throws in setup, with all its taps, commands and engines", async () => {
     const broken = plugin("broken", {
       setup(host) {
         host.tap("gating", () => ({ code: "never" }));
@@ -167,13 +167,13 @@ describe("a plugin that fails is left out, the rest runs", () => {
     expect(registry.commands).toEqual([]);
   });
 
-  test("it hangs in setup: it is left out after its time, and named", async () => {
+  test("if it hangs in setup, after a time limit, and is named", async () => {
     const { report } = await bringUp([plugin("slow", { setup: () => new Promise(() => {}) }), plugin("sound")], { setupMs: 50 });
     expect(report("slow")?.reason).toBe("The plugin slow did not finish setup within 0.05 s");
     expect(report("sound")?.state).toBe("up");
   });
 
-  test("what requires it is left out too", async () => {
+  test("together with the plugins that require it", async () => {
     const { report } = await bringUp([
       plugin("needy", { requires: ["broken"] }),
       plugin("broken", {
@@ -185,7 +185,7 @@ describe("a plugin that fails is left out, the rest runs", () => {
     expect(report("needy")?.reason).toContain("requires broken");
   });
 
-  test("registering after setup is refused", async () => {
+  test("registering after setup is rejected", async () => {
     let late: (() => void) | undefined;
     await bringUp([
       plugin("guest", {
@@ -198,7 +198,7 @@ describe("a plugin that fails is left out, the rest runs", () => {
   });
 });
 
-describe("what setup registers is checked", () => {
+describe("registrations in setup are checked", () => {
   test.each<[string, (host: Untyped) => unknown, string]>([
     ["a tap of a hook that does not exist", (host) => host.tap("outgoing", () => {}), "there is no hook outgoing; the hooks are ingress, "],
     ["a tap of no order", (host) => host.tap("settled", () => {}, { order: "last" }), "must be early, normal or late"],
@@ -212,7 +212,7 @@ describe("what setup registers is checked", () => {
     ["a channel without an id", (host) => host.channel({ open: String }), "the id of its channel must be a to z"],
     ["a check without a name", (host) => host.check({ explain: String }), "a check needs a name"],
     ["a report that is no function", (host) => host.status([]), "status was called without a function"],
-  ])("%s leaves its plugin out, with the reason, and the rest runs", async (_, register, message) => {
+  ])("%s leaves its plugin out with the reason, and the rest run", async (_, register, message) => {
     const settled: string[] = [];
     const { report, hooks } = await bringUp([
       plugin("first", { setup: (host) => host.tap("settled", () => void settled.push("first")) }),
@@ -226,7 +226,7 @@ describe("what setup registers is checked", () => {
 });
 
 describe("order", () => {
-  test("what is required comes first, closing is last in first out and goes on after a failure", async () => {
+  test("required plugins start first, and closing runs in reverse order and continues after a failure", async () => {
     const log: string[] = [];
     const noting = (id: string, requires: string[] = []) =>
       plugin(id, {
@@ -245,7 +245,7 @@ describe("order", () => {
     expect(log).toEqual(["up a", "up b", "up c", "down c", "down b", "down a"]);
   });
 
-  test("taps run early, normal, late, whatever their order of registration", async () => {
+  test("taps run early, normal, late, in any order of registration", async () => {
     const { hooks } = await bringUp([
       plugin("late", { setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: `${reply.text}3` }), { order: "late" }) }),
       plugin("normal", { setup: (host) => host.tap("formatting", (reply) => ({ ...reply, text: `${reply.text}2` })) }),
@@ -264,7 +264,7 @@ describe("loading", () => {
     return `./${name}`;
   }
 
-  test("a TypeScript file from plugins.load gets the very SDK that runs here", async () => {
+  test("a TypeScript file from plugins.load gets the same SDK instance that runs here", async () => {
     const path = write(
       "greeter",
       `import { definePlugin, sdkVersion } from "service-gateway/sdk";
@@ -280,7 +280,7 @@ describe("loading", () => {
     expect(() => registry.commands[0]?.definition.run({} as never)).toThrow(ChannelError);
   });
 
-  test("a file that does not parse, one without a default export and one that is missing are each named", async () => {
+  test("a file with a syntax error, without a default export, or missing is named", async () => {
     const config = {
       plugins: { load: [write("syntax", "export default {{"), write("empty", "export const x = 1;"), "./absent", "no-such-package"] },
     };
@@ -293,14 +293,14 @@ describe("loading", () => {
     ).toEqual(["./absent failed", "./empty failed", "./syntax failed", "no-such-package failed", "sound up"]);
   });
 
-  test("code that waits for ever at its top level is left out after its time, the rest runs", async () => {
+  test("a module that never finishes loading is left out after a time limit, and the rest run", async () => {
     const config = { plugins: { load: [write("stuck", "await new Promise(() => {}); export default {};")] } };
     const { report } = await bringUp([plugin("sound")], { config, loadMs: 300 });
     expect(report("./stuck")).toMatchObject({ state: "failed", reason: expect.stringContaining("for more than 0.3 s") });
     expect(report("sound")?.state).toBe("up");
   });
 
-  test("a saved file whose worker cannot take the place of the running one leaves no worker behind", async () => {
+  test("a saved file whose worker cannot replace the running one leaves no worker behind", async () => {
     const workers: string[] = [];
     let declared = plugin("guest");
     const isolate: Isolate = async () => ({
@@ -321,7 +321,7 @@ describe("loading", () => {
     expect(workers).toEqual(["closed", "closed", "closed"]);
   });
 
-  test("a store refuses what it would not return: a promise, no JSON, and a key that is not a text", async () => {
+  test("a store rejects what it could not return: a promise, a value outside JSON, and a key that is not a string", async () => {
     const stores: UntypedStore[] = [];
     await bringUp([plugin("one", { setup: (host) => void stores.push(host.store as unknown as UntypedStore) })]);
     const [store] = stores as [UntypedStore];
@@ -333,7 +333,7 @@ describe("loading", () => {
     expect(await store.list()).toEqual([{ key: "count", value: 1 }]);
   });
 
-  test("stores of two plugins do not see each other", async () => {
+  test("the stores of two plugins are separate", async () => {
     const seen: unknown[] = [];
     await bringUp([
       plugin("one", { setup: async (host) => void (await host.store.set("key", "of one")) }),

@@ -12,21 +12,21 @@ const uptime = definePreset({
   mappings: [{ name: "Uptime", messageTemplate: "{{ monitor }} is {{ status }}", sessionKey: "hook:uptime:{{ monitor }}", deliver: false }],
 });
 
-describe("a preset of a plugin", () => {
-  test("is served when hooks.presets names it, and not otherwise", async () => {
+describe("a plugin's preset", () => {
+  test("is served only if hooks.presets names it", async () => {
     await using host = await createTestHost({ plugins: [uptime], config: { hooks: { presets: ["uptime"] } } });
     expect((await host.deliver("uptime", { monitor: "site", status: "down" })).status).toBe(202);
     await host.configure({ hooks: { presets: [] } });
     expect((await host.deliver("uptime", { monitor: "site", status: "down" })).status).toBe(404);
   });
 
-  test("has its settings in hooks, in a key of its name", async () => {
+  test("has its settings in hooks, under its own name", async () => {
     const hooks = { presets: ["uptime"], uptime: { model: "local/small", thinkign: "low" } };
     await using host = await createTestHost({ plugins: [uptime], config: { hooks } });
     expect(await host.problems()).toMatchObject([{ severity: "warning", path: "hooks.uptime.thinkign", hint: "Did you mean thinking?" }]);
   });
 
-  test("runs the agent and replies where the section says, before anyone has written to the bot", async () => {
+  test("runs the agent and replies where its settings say, before any user has written to the bot", async () => {
     const alerts = definePreset({ ...uptime, id: "alerts", path: "alerts", mappings: [{ messageTemplate: "{{ monitor }} is down" }] });
     const hooks = { presets: ["alerts"], alerts: { agentId: "ops", channel: "loopback", to: "{{ team }}" } };
     const agents = { list: [{ id: "main", default: true }, { id: "ops" }] };
@@ -41,13 +41,13 @@ describe("a preset of a plugin", () => {
     await expect(host.configure({ hooks: { alerts: { channel: "pigeon" } } })).rejects.toThrow("hooks.alerts.channel: the preset alerts:");
   });
 
-  describe("whose sender signs", () => {
+  describe("with a signing sender", () => {
     const secret = "signing-secret-of-the-monitor";
     const body = '{"monitor":"site","status":"down"}';
     const signed = (text: string) => ({ "x-uptime-signature": createHmac("sha256", secret).update(text).digest("hex") });
     const settings = { scheme: "hmac", header: "X-Uptime-Signature", secret };
 
-    test("takes what is signed as its section says, and nothing else, not even with the hook token", async () => {
+    test("accepts only deliveries signed as its settings require, not the hook token", async () => {
       const hooks = { presets: ["uptime"], uptime: { signature: settings } };
       await using host = await createTestHost({ plugins: [uptime], config: { hooks } });
       expect((await host.deliver("uptime", body, { headers: signed(body) })).status).toBe(202);
@@ -65,7 +65,7 @@ describe("a preset of a plugin", () => {
       ["no secret", { scheme: "hmac", header: "X-Uptime-Signature" }, "hooks.uptime.signature", 503, 200],
       ["a secret that cannot be read", { ...settings, secret: { env: "NOWHERE" } }, "hooks.uptime.signature.secret", 503, 200],
       ["a header that is missing", { scheme: "hmac", secret }, "hooks.uptime.signature.header", 503, 200],
-    ])("with %s is closed, also to the hook token, and the problem names the place", async (_, signature, place, status, wake) => {
+    ])("is closed with %s, also to the hook token, and the problem names the path", async (_, signature, place, status, wake) => {
       const config = { hooks: { presets: ["uptime"], uptime: { signature } } };
       await using host = await createTestHost({ plugins: [uptime], config, allowErrors: [/hooks\.uptime\.signature/] });
       expect(await host.problems()).toMatchObject([{ severity: "error", path: expect.stringContaining(place) }]);
@@ -75,7 +75,7 @@ describe("a preset of a plugin", () => {
     });
   });
 
-  test("of a name that another plugin has leaves its plugin out", async () => {
+  test("with another plugin's preset name leaves its own plugin out", async () => {
     const twin = { ...uptime, id: "twin" };
     await expect(createTestHost({ plugins: [uptime, twin] })).rejects.toThrow(/^The test host did not start:\n- .*twin.*uptime/);
   });
@@ -85,12 +85,12 @@ describe("a preset of a plugin", () => {
     ["a field that there is not", { mesageTemplate: "x" }, "mappings[0].mesageTemplate"],
     ["a value of a wrong type", { messageTemplate: "x", status: 418 }, "mappings[0].status"],
     ["a choice that only the user has", { messageTemplate: "x", signature: { scheme: "github", secret: "x" } }, "mappings[0].signature"],
-  ])("with %s is refused with its reason", (_rule, mapping, words) => {
+  ])("with %s is rejected with the reason", (_rule, mapping, words) => {
     const wrong = definePreset({ id: "wrong", version: "1.0.0", host: "^0.1.0", path: "wrong", mappings: [mapping as PresetMapping] });
     expect(() => checkDeclaration("wrong", wrong)).toThrow(words);
   });
 
-  test("without mappings, a path or a proper id is refused", () => {
+  test("without mappings, a path or a valid id is rejected", () => {
     const base = { id: "p", version: "1.0.0", host: "^0.1.0", setup() {} };
     for (const presets of [
       {},

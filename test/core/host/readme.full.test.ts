@@ -50,7 +50,7 @@ async function start(path: string, config: object): Promise<Gateway> {
 }
 
 describe("the examples of core/host/README.md", () => {
-  test("the plugin loads, takes part at its stations, and answers at its route", async () => {
+  test("the plugin loads, runs at its hook points, and serves its route", async () => {
     const {
       url,
       stateDirectory,
@@ -76,21 +76,21 @@ describe("the examples of core/host/README.md", () => {
     expect(problems).toMatchObject([{ severity: "error", path: "weather.days", section: "weather" }]);
   });
 
-  test("the tests of the plugin pass in a folder of their own", () => {
+  test("the plugin's tests pass in a separate folder", () => {
     expect(runs.get("tally")).toEqual({ passed: 3, failures: [] });
   });
 
-  test("the channel keeps the contract in a folder of its own, without a skip", () => {
+  test("the channel passes the contract in a separate folder, without a skipped test", () => {
     expect(runs.get("lines")).toEqual({ passed: expect.any(Number), failures: [] });
     expect(runs.get("lines")?.passed).toBeGreaterThan(40);
   });
 
-  test("the engine keeps the contract in a folder of its own, without a skip", () => {
+  test("the engine passes the contract in a separate folder, without a skipped test", () => {
     expect(runs.get("parrot")).toEqual({ passed: expect.any(Number), failures: [] });
     expect(runs.get("parrot")?.passed).toBeGreaterThan(10);
   });
 
-  test("the channel loads and connects, and a line is answered with a line", async () => {
+  test("the channel loads and connects, and answers a line with a line", async () => {
     const port = await freePort();
     await start("lines/index.ts", {
       plugins: { load: ["./lines"], entries: { echo: { options: { delayMs: 0 } } } },

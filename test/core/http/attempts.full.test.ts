@@ -55,7 +55,7 @@ const githubAt = (path: string): object => ({
 });
 
 describe("the hook token", () => {
-  test("of 5,000 guesses 200 are compared, and the right one behind them is not served", async () => {
+  test("is compared for 200 of 5,000 guesses, and the right one after them is not accepted", async () => {
     const { port, setToken, log } = await startTrusted();
     setToken("4711");
     const guesses = Array.from({ length: 5_000 }, (_, number) => guess(String(number).padStart(4, "0"), "203.0.113.7"));
@@ -67,7 +67,7 @@ describe("the hook token", () => {
     ]);
   });
 
-  test("is served up to the 200th failure, and again when the window has ended", async () => {
+  test("is accepted up to the 200th failure and again when the window has ended", async () => {
     const { port, clock } = await startTrusted();
     const wrong = (count: number) => Array.from({ length: count }, () => guess("wrong", "203.0.113.7"));
     const right = guess(hookToken, "203.0.113.7");
@@ -80,7 +80,7 @@ describe("the hook token", () => {
     expect(await pipeline(port, [right])).toEqual([404]);
   });
 
-  test("goes on being served to a client that showed it in the last hour, and no longer after that, nor after it was replaced", async () => {
+  test("stays accepted from a client that used it within the last hour, unless it was replaced", async () => {
     const { port, clock, setToken } = await startTrusted();
     const from = "203.0.113.7";
     const flood = async () =>
@@ -103,7 +103,7 @@ describe("the hook token", () => {
     expect(await serves("the-token-after-it")).toBe(429);
   });
 
-  test("an IPv6 client is its /64", async () => {
+  test("is limited per /64 for an IPv6 client", async () => {
     const { port } = await startTrusted();
     const guesses = Array.from({ length: 300 }, (_, number) => guess("wrong", `2001:db8:0:7::${number.toString(16)}`));
     expect(tally(await pipeline(port, guesses))).toEqual({ 401: 20, 429: 280 });
@@ -117,7 +117,7 @@ describe("signatures", () => {
   const forged = { ...github.send({ at, body: "{}" }), headers: { "x-hub-signature-256": `sha256=${"0".repeat(64)}` } };
   const text = (value: string) => github.send({ at, body: `{"text":"${value}"}` });
 
-  test("are not compared after 200 failures, but of a client that sent a signed delivery in the last hour", async () => {
+  test("are not compared after 200 failures, except from a client with a valid one in the last hour", async () => {
     const { port } = await startTrusted({ hooks: { mappings: [githubAt("gh"), githubAt("other")] } });
     expect(await pipeline(port, [signed("gh", text("a"), "203.0.113.8")])).toEqual([202]);
     for (const from of ["203.0.113.7", "203.0.113.8"]) {
@@ -133,7 +133,7 @@ describe("signatures", () => {
     expect(await pipeline(port, [signed("other", forged, "203.0.113.8")])).toEqual([401]);
   });
 
-  test("neither clear the count of the token, nor the token theirs", async () => {
+  test("and the hook token have separate failure counts: success with one does not reset the other", async () => {
     const { port } = await startTrusted({ hooks: { mappings: [githubAt("gh")] } });
     const wrong = Array.from({ length: 199 }, () => guess("wrong", "203.0.113.7"));
     expect(tally(await pipeline(port, wrong))).toEqual({ 401: 20, 429: 179 });
@@ -145,7 +145,7 @@ describe("signatures", () => {
     expect(await pipeline(port, [signed("gh", text("not compared"), "203.0.113.9")])).toEqual([429]);
   });
 
-  test("that are replayed clear nothing, and excuse nothing", async () => {
+  test("that are replayed neither reset the count nor exempt their client", async () => {
     const { port } = await startTrusted({ hooks: { mappings: [githubAt("gh")] } });
     const captured = text("captured");
     expect(await pipeline(port, [signed("gh", captured, "198.51.100.1")])).toEqual([202]);
@@ -172,7 +172,7 @@ describe("management routes", () => {
   };
   const ask = (path: "own" | "shared", token: string, from = "203.0.113.7") => get(`/gateway/${path}`, token, from);
 
-  test("do not serve the right token after 200 failures, but to a client that showed it in the last hour", async () => {
+  test("reject even the right token after 200 failures, except from a client that used it in the last hour", async () => {
     const port = await start();
     expect(await pipeline(port, [ask("own", gatewayToken, "203.0.113.8")])).toEqual([200]);
     for (const from of ["203.0.113.7", "203.0.113.8"]) {
@@ -184,7 +184,7 @@ describe("management routes", () => {
     expect(await pipeline(port, [ask("own", gatewayToken), ask("own", gatewayToken, "203.0.113.8")])).toEqual([429, 200]);
   });
 
-  test("guesses that come at once on a route for devices are counted one by one", async () => {
+  test("count concurrent guesses on a device route one by one", async () => {
     const port = await start();
     const statuses = await Promise.all(
       Array.from({ length: 400 }, (_, number) => pipeline(port, [ask("shared", number === 300 ? gatewayToken : `wrong-${number}`)])),
@@ -195,7 +195,7 @@ describe("management routes", () => {
     expect(await pipeline(port, [ask("own", gatewayToken)])).toEqual(counts[200] === 1 ? [200] : [429]);
   });
 
-  test("a device's token clears no guess at the gateway's, and serves its client on", async () => {
+  test("do not reset the gateway token's count for a device token, whose client is still served", async () => {
     const port = await start();
     expect(await pipeline(port, [ask("shared", deviceToken)])).toEqual([200]);
     const mixed = Array.from({ length: 199 }, () => [ask("shared", "wrong"), ask("shared", deviceToken)]).flat();

@@ -31,7 +31,7 @@ describe("the client of a request", () => {
     expect(client(trusted, remote, forwarded)).toBe(expected);
   });
 
-  test("a changed list counts at once", () => {
+  test("a changed list applies at once", () => {
     let trusted: readonly string[] = [];
     const address = createClientAddress(() => trusted);
     const request = { socket: { remoteAddress: "10.0.0.1" }, headers: { "x-forwarded-for": "1.1.1.1" } } as unknown as IncomingMessage;
@@ -40,7 +40,7 @@ describe("the client of a request", () => {
     expect(address(request)).toBe("1.1.1.1");
   });
 
-  test("one client has one spelling", () => {
+  test("a client has only one spelling", () => {
     expect(normalizeAddress("::FFFF:1.2.3.4")).toBe("1.2.3.4");
     expect(normalizeAddress("::ffff:0102:0304")).toBe("1.2.3.4");
     expect(normalizeAddress("FE80::1%eth0")).toBe("fe80::1");
@@ -54,7 +54,7 @@ describe("the client of a request", () => {
     expect(clientKey("::1")).toBe("0:0:0:0::/64");
   });
 
-  test("an entry of the configuration is an address or a range", () => {
+  test("a configured entry is an address or a range", () => {
     for (const good of ["10.0.0.1", "10.0.0.0/8", "::1", "2001:db8::/32"]) expect(checkTrustedProxy(good), good).toBeUndefined();
     for (const bad of ["proxy", "10.0.0.0/33", "10.0.0.0/x", "10.0.0.0/8/8", "", "::1/129"])
       expect(checkTrustedProxy(bad), bad).toMatch(/^must /);

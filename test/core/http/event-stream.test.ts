@@ -10,7 +10,7 @@ async function* oneEvent(): AsyncGenerator<Json> {
   await new Promise(() => {});
 }
 
-test("a check that fails between two events, as when the state cannot be read, ends the stream and nothing else", async () => {
+test("a check that fails between two events, such as for an unreadable state, ends only its stream", async () => {
   vi.useFakeTimers({ toFake: ["setInterval", "clearInterval"] });
   const app = fastify({ forceCloseConnections: true });
   const errors: unknown[] = [];

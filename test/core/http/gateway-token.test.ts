@@ -8,7 +8,7 @@ import { gatewayToken } from "../../../core/http/index.ts";
 
 const config = { gateway: { auth: {} } } as GatewayConfig;
 
-test("is generated where there is none, and never replaced because its file cannot be read", () => {
+test("the token is generated if missing and never replaced because its file is unreadable", () => {
   const state = mkdtempSync(join(tmpdir(), "token-"));
   onTestFinished(() => rmSync(state, { recursive: true }));
   const read = () => gatewayToken(config, state, createSecrets({ env: {}, directory: state }));

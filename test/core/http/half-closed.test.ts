@@ -20,14 +20,14 @@ async function half(port: number, text: string): Promise<string> {
   return (await ended()).text;
 }
 
-test("a request is answered, and the connection ends after that", async () => {
+test("a half-closed request is answered, and then the connection ends", async () => {
   running = await startHooks();
   expect(await half(running.port, head("wake", wake.length) + wake)).toMatch(/^HTTP\/1\.1 200 .*"eventId":"event-1"\}$/s);
   const two = head("wake", wake.length) + wake;
   expect((await half(running.port, two + two)).match(/HTTP\/1\.1 200 /g)).toHaveLength(2);
 });
 
-test("an answer that takes its time is waited for", async () => {
+test("a slow response is awaited on a half-closed connection", async () => {
   running = await startServer({}, (server) =>
     server.manage({
       method: "GET",
@@ -39,7 +39,7 @@ test("an answer that takes its time is waited for", async () => {
   expect(await half(running.port, "GET /gateway/slow HTTP/1.1\r\nHost: localhost\r\n\r\n")).toMatch(/^HTTP\/1\.1 200 .*\{"done":true\}$/s);
 });
 
-test("a body that is cut is no event, and the connection ends", async () => {
+test("an incomplete body is not an event, and the connection ends", async () => {
   const hooks = await startHooks();
   running = hooks;
   expect(await half(hooks.port, `${head("wake", wake.length + 1)}${wake}`)).not.toContain("200");
@@ -48,7 +48,7 @@ test("a body that is cut is no event, and the connection ends", async () => {
   expect(hooks.events).toHaveLength(0);
 });
 
-test("a client that prefers to wait gets the answer at once: it may as well be gone", async () => {
+test("a half-closed client that prefers to wait gets its response at once, because it may be gone", async () => {
   running = await startHooks({ deps: { results: createResults({ store: { event: async () => null }, exposeReplies: () => false }) } });
   const body = '{"message":"x","deliver":false}';
   const began = performance.now();
@@ -56,7 +56,7 @@ test("a client that prefers to wait gets the answer at once: it may as well be g
   expect(performance.now() - began).toBeLessThan(5_000);
 });
 
-test("a client of an event stream has left", async () => {
+test("a half-closed client of an event stream is treated as gone", async () => {
   const left = Promise.withResolvers<void>();
   running = await startServer({}, (server) =>
     server.manage({

@@ -37,7 +37,7 @@ const poke = { method: "POST", token } as const;
 const withPoke = (gateway: object = {}): Promise<TestServer> =>
   startServer({ gateway }, (server) => registerManagement(server, { poke() {}, describe: () => ({}) }));
 
-test("a name that nobody configured is refused everywhere, before its token is looked at", async () => {
+test("an unconfigured host name is refused on every route before the token is checked", async () => {
   http = await withPoke();
   for (const path of ["/gateway/poke", "/readyz", "/metrics", "/nowhere", "/"]) {
     const [status, text] = await ask(path, "evil.example", poke);
@@ -55,7 +55,7 @@ test("a name that nobody configured is refused everywhere, before its token is l
 });
 
 test.each(["localhost", "LOCALHOST:1", "localhost.", "127.0.0.1", "127.0.0.1:18789", "[::1]", "[::1]:9", "[0:0:0:0:0:0:0:1]"])(
-  "%s is this machine, whatever the port",
+  "%s is this machine, on any port",
   async (host) => {
     http = await withPoke();
     expect((await ask("/gateway/poke", host, poke))[0]).toBe(200);
@@ -71,12 +71,12 @@ test.each([
   "127.0.0.2",
   "x y",
   "[::1",
-])("%o only looks like it", async (host) => {
+])("%o only resembles a local host and is refused", async (host) => {
   http = await withPoke();
   expect((await ask("/gateway/poke", host, poke))[0]).toBe(421);
 });
 
-test("what the configuration names is served, from the next request on", async () => {
+test("configured host names are served from the next request on", async () => {
   http = await withPoke({ publicUrl: "https://Gateway.Example:8443/base/", allowedHosts: ["box.lan", "fd00::1"] });
   for (const host of ["gateway.example", "gateway.example:8443", "box.lan:18789", "[fd00::1]:80"]) {
     expect((await ask("/gateway/poke", host, poke))[0], host).toBe(200);
@@ -87,7 +87,7 @@ test("what the configuration names is served, from the next request on", async (
   expect((await ask("/gateway/poke", "gateway.example", poke))[0]).toBe(421);
 });
 
-test("a gateway on every address is reached by the address that the client connected to", async () => {
+test("a gateway on all addresses accepts the address that the client connected to", async () => {
   http = await withPoke({ host: "0.0.0.0" });
   // The address that stands in gateway.json, where the command line reads it.
   expect((await ask("/gateway/poke", `0.0.0.0:${http.port}`, poke))[0]).toBe(200);
@@ -97,7 +97,7 @@ test("a gateway on every address is reached by the address that the client conne
   expect((await ask("/gateway/poke", "evil.example", { ...poke, to: "127.0.0.9" }))[0]).toBe(421);
 });
 
-test("hooks, webhooks of platforms and healthz take any name; other routes of plugins do not", async () => {
+test("hooks, platform webhooks and healthz accept any host name; other plugin routes do not", async () => {
   const hooks = await startHooks({
     hooks: { path: "/hooks" },
     deps: {},
@@ -127,7 +127,7 @@ test("hooks, webhooks of platforms and healthz take any name; other routes of pl
   expect((await ask("/late/none", "x.example"))[0]).toBe(404);
 });
 
-test("HTTP/1.0 without a Host reaches a probe and nothing else", async () => {
+test("HTTP/1.0 without a Host header reaches only healthz", async () => {
   http = await withPoke();
   const answerTo = async (path: string): Promise<string> => {
     const { socket, ended } = await openSocket(http.port);
@@ -138,7 +138,7 @@ test("HTTP/1.0 without a Host reaches a probe and nothing else", async () => {
   expect(await answerTo("/readyz")).toMatch(/^HTTP\/1\.1 421 Misdirected Request/);
 });
 
-test("a request with the whole address in its first line is one to that host, hooks included", async () => {
+test("a request with an absolute URL is for the host in that URL, hooks included", async () => {
   const hooks = await startHooks();
   http = hooks;
   const wake = { method: "POST", token: hookToken, body: '{"text":"hi"}' } as const;
@@ -159,7 +159,7 @@ test.each([
   ["https://bot.example", "bot.example:80", 403],
   ["http://bot.example:8080", "bot.example", 403],
   ["null", "bot.example", 403],
-])("a page of %s, which reaches the host %s: %d", async (origin, host, status) => {
+])("a page of %s calling the host %s gets %d", async (origin, host, status) => {
   http = await withPoke({ publicUrl: "https://bot.example" });
   expect((await ask("/gateway/poke", host, { ...poke, origin }))[0]).toBe(status);
 });

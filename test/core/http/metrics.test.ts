@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createMetrics } from "../../../core/http/metrics.ts";
 
-test("counters, gauges and histograms are written in the text format", () => {
+test("counters, gauges and histograms are rendered in the text format", () => {
   const metrics = createMetrics();
   const events = metrics.counter({ name: "events_total", help: "Accepted events.", labels: ["source"] });
   events.add({ source: "hooks" });
@@ -32,7 +32,7 @@ turn_seconds_count{agent="main"} 3
 `);
 });
 
-test("the number of series is bounded: the rest is counted as other", () => {
+test("the number of series is limited, and the rest are counted as `other`", () => {
   const metrics = createMetrics({ maxSeries: 3 });
   const counter = metrics.counter({ name: "n_total", help: "N.", labels: ["key"] });
   for (let key = 0; key < 1_000; key++) counter.add({ key: String(key) });
@@ -44,7 +44,7 @@ test("the number of series is bounded: the rest is counted as other", () => {
   ]);
 });
 
-test("a name that is used twice is refused", () => {
+test("a name that is used twice is rejected", () => {
   const metrics = createMetrics();
   metrics.gauge({ name: "a", help: "A." }).set(1);
   expect(() => metrics.counter({ name: "a", help: "A." })).toThrow("a");

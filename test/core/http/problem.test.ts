@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { problems } from "../../../core/http/problem.ts";
 
-test("the documents and the table name the same codes, with the same statuses", () => {
+test("the documentation and the table list the same codes with the same statuses", () => {
   const text = ["http", "webhooks"]
     .map((room) => readFileSync(new URL(`../../../examples/reference/${room}.md`, import.meta.url), "utf8"))
     .join("\n");

@@ -19,12 +19,12 @@ const get = async (path: string, init: RequestInit = {}): ReturnType<typeof toAn
 const bearer = { authorization: `Bearer ${gatewayToken}` };
 
 describe("health", () => {
-  test("healthz is open and says that the process lives", async () => {
+  test("healthz is open and reports that the process is alive", async () => {
     http = await startServer();
     expect(await get("/healthz")).toMatchObject({ status: 200, json: { ok: true } });
   });
 
-  test("readyz is 503 until everything is up; why is for those who show a token", async () => {
+  test("readyz is 503 until the gateway is up, and gives reasons only to token holders", async () => {
     const reasons = ["The channel a is connecting."];
     const state = { ready: false };
     http = await startServer({ readiness: () => ({ ...state, reasons: [...reasons] }) });
@@ -40,7 +40,7 @@ describe("health", () => {
     expect(await get("/readyz", { headers: bearer })).toMatchObject({ status: 200, text: '{"ok":true}' });
   });
 
-  test("metrics are Prometheus text, for the gateway token and for devices", async () => {
+  test("metrics are Prometheus text, for the gateway token and for device tokens", async () => {
     const metrics = createMetrics();
     metrics.counter({ name: "events_total", help: "Events." }).add();
     http = await startServer({ metrics: () => metrics.render(), deviceToken: (token) => token === "of-a-device" });
@@ -57,7 +57,7 @@ describe("health", () => {
     expect((await get("/metrics", { headers: { host: "evil.example", origin: "http://evil.example" } })).status).toBe(403);
   });
 
-  test("guesses at a token are counted there as everywhere", async () => {
+  test("token guesses on these routes are counted as on all others", async () => {
     http = await startServer({}, (server) => registerManagement(server, { poke() {}, describe: () => ({}) }));
     const wrong = { authorization: "Bearer guessed" };
     const statuses: number[] = [];
@@ -72,8 +72,8 @@ describe("health", () => {
   });
 });
 
-describe("management", () => {
-  test("needs the gateway token, from everywhere", async () => {
+describe("management routes", () => {
+  test("require the gateway token from every client", async () => {
     let pokes = 0;
     http = await startServer({}, (server) => registerManagement(server, { poke: () => void pokes++, describe: () => ({ plugins: [] }) }));
     expect(await get("/gateway/poke", { method: "POST" })).toMatchObject({ status: 401, json: { ok: false, code: "unauthorized" } });
@@ -88,7 +88,7 @@ describe("management", () => {
   });
 });
 
-test("a request for which the database is away is asked to come again; that is no fault of the gateway", async () => {
+test("a request during a database outage is asked to retry later and is not logged as a gateway error", async () => {
   const away = () => Promise.reject(new HostError("database_away", { reason: "connect ECONNREFUSED 10.0.0.7:5432" }));
   http = await startServer({}, (server) => registerManagement(server, { poke() {}, describe: away }));
   const answer = await get("/gateway/describe", { headers: bearer });
@@ -98,7 +98,7 @@ test("a request for which the database is away is asked to come again; that is n
   expect(answer.headers.get("retry-after")).toBe("5");
 });
 
-describe("routes of plugins", () => {
+describe("plugin routes", () => {
   const echo: RouteDefinition = {
     method: "POST",
     path: "echo/:id",
@@ -110,7 +110,7 @@ describe("routes of plugins", () => {
     }),
   };
 
-  test("a route lives below its plugin, and sees the request", async () => {
+  test("a route is served below its plugin's path and receives the request", async () => {
     http = await withRoutes([echo]);
     const answer = await get("/plugins/demo/echo/7?a=1&a=2", {
       method: "POST",
@@ -128,7 +128,7 @@ describe("routes of plugins", () => {
     });
   });
 
-  test("a path from the root is taken as it is, but never one of the gateway's own", async () => {
+  test("a route from the root is served at its exact path, but cannot take one of the gateway's own", async () => {
     http = await withRoutes([{ method: "GET", path: "/hello", access: "public", handler: () => ({ body: "hi" }) }]);
     const answer = await get("/hello");
     expect(answer.text).toBe("hi");
@@ -140,7 +140,7 @@ describe("routes of plugins", () => {
     }
   });
 
-  test("access is decided before the body is read, and a device opens what is open to devices", async () => {
+  test("access is decided before the body is read, and a device reaches only routes open to devices", async () => {
     const handler: RouteDefinition["handler"] = ({ headers }) => ({ body: { seen: headers.authorization ?? null } });
     http = await withRoutes(
       [
@@ -161,7 +161,7 @@ describe("routes of plugins", () => {
     expect((await get("/plugins/demo/g", { headers: bearer })).json).toEqual({ seen: null });
   });
 
-  test("guessing the gateway token is limited", async () => {
+  test("guesses at the gateway token are limited", async () => {
     http = await withRoutes([{ method: "GET", path: "g", access: "gateway", handler: () => ({}) }]);
     for (let count = 0; count < 20; count++) expect((await get("/plugins/demo/g")).status).toBe(401);
     const limited = await get("/plugins/demo/g");
@@ -170,7 +170,7 @@ describe("routes of plugins", () => {
     expect((await get("/plugins/demo/g", { headers: bearer })).status).toBe(200);
   });
 
-  test("a body that does not fit the schema is answered 400 before the handler, and names the field", async () => {
+  test("a body that does not match the schema gets 400 before the handler runs, naming the field", async () => {
     let calls = 0;
     const handler = (): object => ({ body: { calls: ++calls } });
     http = await withRoutes([
@@ -187,7 +187,7 @@ describe("routes of plugins", () => {
     expect((await send('{"a":{"b":1}}')).json).toEqual({ calls: 1 });
   });
 
-  test("a raw body arrives byte for byte, of any type, within its limit", async () => {
+  test("a raw body of any type arrives byte for byte, within its limit", async () => {
     http = await withRoutes([
       {
         method: "POST",
@@ -207,7 +207,7 @@ describe("routes of plugins", () => {
     expect(await toAnswer(await send(new Uint8Array(11)))).toMatchObject({ status: 413, json: { code: "payload_too_large" } });
   });
 
-  test("a handler that throws is answered 500 without its text, which the log has", async () => {
+  test("a handler that throws returns 500 without its message, which is logged", async () => {
     http = await withRoutes([
       {
         method: "GET",
@@ -224,7 +224,7 @@ describe("routes of plugins", () => {
     expect(JSON.stringify(http.log.lines)).toContain("inner detail");
   });
 
-  test("a page of another origin is refused, the own one is not", async () => {
+  test("a page of another origin is refused, one of the same origin is not", async () => {
     http = await withRoutes([echo]);
     const send = (origin: string): Promise<number> =>
       get("/plugins/demo/echo/1", { method: "POST", headers: { origin, "content-type": "application/json" }, body: "{}" }).then(
@@ -236,8 +236,8 @@ describe("routes of plugins", () => {
   });
 });
 
-describe("events", () => {
-  test("of a device end as soon as it is shut out", async () => {
+describe("an event stream", () => {
+  test("of a device ends as soon as the device loses access", async () => {
     const known = new Set(["device-1"]);
     const next = Promise.withResolvers<void>();
     const events = async function* () {
@@ -254,7 +254,7 @@ describe("events", () => {
     expect(await response.text()).toBe("data: 1\n\n");
   });
 
-  test("are data lines until the iterable ends", async () => {
+  test("sends data lines until its iterable ends", async () => {
     async function* events(): AsyncGenerator<{ n: number }> {
       for (let n = 0; n < 3; n++) yield { n };
     }
@@ -264,7 +264,7 @@ describe("events", () => {
     expect(answer.text).toBe('data: {"n":0}\n\ndata: {"n":1}\n\ndata: {"n":2}\n\n');
   });
 
-  test("end when the client leaves, and when the server closes", async () => {
+  test("ends when the client disconnects and when the server closes", async () => {
     let open = 0;
     const events = (): AsyncIterable<number> => ({
       [Symbol.asyncIterator]: () => {
@@ -297,7 +297,7 @@ describe("events", () => {
 });
 
 describe("errors of the server itself", () => {
-  test("an unknown address is 404, a known one with another method 405 with Allow, as JSON", async () => {
+  test("an unknown address is 404, and a known one with another method 405 with Allow, as JSON", async () => {
     http = await withRoutes([{ method: "GET", path: "only/:x", access: "public", handler: () => ({}) }]);
     expect(await get("/nothing")).toMatchObject({ status: 404, json: { ok: false, code: "not_found" } });
     expect(await get("/nothing", { method: "POST", body: "{" })).toMatchObject({ status: 404 });
@@ -309,7 +309,7 @@ describe("errors of the server itself", () => {
     }
   });
 
-  test("broken JSON is 400, another type 415", async () => {
+  test("invalid JSON gets 400, another content type 415", async () => {
     http = await withRoutes([{ method: "POST", path: "x", access: "public", handler: () => ({}) }]);
     const send = (body: string, type: string): ReturnType<typeof get> =>
       get("/plugins/demo/x", { method: "POST", body, headers: { "content-type": type } });
@@ -318,7 +318,7 @@ describe("errors of the server itself", () => {
     expect(await send("{}", "nonsense")).toMatchObject({ status: 415, json: { code: "unsupported_media_type" } });
   });
 
-  test("what is no HTTP is answered 400, headers too large 431, and the socket is closed", async () => {
+  test("input that is not HTTP gets 400, oversized headers get 431, and the socket is closed", async () => {
     http = await startServer();
     const rows = [
       ["nonsense\r\n\r\n", 400, "bad_request"],
@@ -336,7 +336,7 @@ describe("errors of the server itself", () => {
     }
   });
 
-  test("headers that never end are answered 408", async () => {
+  test("headers that never end get 408", async () => {
     http = await startServer({ requestTimeoutMs: 200 });
     const socket = await openSocket(http.port);
     socket.write("GET /healthz HTTP/1.1\r\nHost: x\r\n");
@@ -344,7 +344,7 @@ describe("errors of the server itself", () => {
     socket.socket.destroy();
   });
 
-  test("a connection without a request is closed without an answer, which its first request could take for its own", async () => {
+  test("an idle connection is closed silently, so that a later request cannot mistake a response for its own", async () => {
     http = await startServer({ requestTimeoutMs: 200 });
     const socket = await openSocket(http.port);
     expect(await socket.ended()).toMatchObject({ text: "" });
@@ -352,27 +352,27 @@ describe("errors of the server itself", () => {
 });
 
 describe("listening and closing", () => {
-  test("a port in use is an error that names it", async () => {
+  test("a port in use is an error that names the port", async () => {
     http = await startServer();
     const error = await startServer({ gateway: { port: http.port } }).catch((caught: unknown) => caught);
     expect(error).toBeInstanceOf(HostError);
     expect(error).toMatchObject({ code: "port_in_use", message: `127.0.0.1:${http.port} is already in use.` });
   });
 
-  test("an address that cannot be bound is an error that names it", async () => {
+  test("an address that cannot be bound is an error that names the address", async () => {
     http = await startServer();
     expect(await startServer({ gateway: { host: "192.0.2.1" } }).catch((caught: unknown) => caught)).toMatchObject({
       code: "listen_failed",
     });
   });
 
-  test("localhost is one address, with the same limits", async () => {
+  test("localhost is a single address with the same limits", async () => {
     http = await startServer({ gateway: { host: "localhost" } });
     expect(http.url).toBe(`http://127.0.0.1:${http.port}`);
     expect((await get("/healthz")).status).toBe(200);
   });
 
-  test("a request in flight is finished, and new connections are refused", async () => {
+  test("a request in progress is finished, and new connections are refused", async () => {
     const begun = Promise.withResolvers<void>();
     http = await withRoutes([
       {
@@ -397,7 +397,7 @@ describe("listening and closing", () => {
     expect(refused).toMatchObject({ code: "ECONNREFUSED" });
   });
 
-  test("a handler that never answers does not keep the server open", async () => {
+  test("a handler that never responds does not delay closing", async () => {
     const begun = Promise.withResolvers<void>();
     const handler = () => {
       begun.resolve();

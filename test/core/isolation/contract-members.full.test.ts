@@ -40,7 +40,7 @@ async function startWith(
 
 const texts = (host: TestHost) => host.outbox().map(({ text }) => text);
 
-test("commands, taps, the store, routes, checks and reports", async () => {
+test("commands, taps, the store, routes, checks and reports work in a worker", async () => {
   const host = await startWith(
     {
       all: `
@@ -84,7 +84,7 @@ test("commands, taps, the store, routes, checks and reports", async () => {
     .toMatchObject({ gateway: { watched: { all: [{ reason: "5" }] } } });
 });
 
-test("an engine streams its turn, and one whose thread ends apologizes with the reason in the trace", async () => {
+test("an engine streams its turn, and if its thread ends it apologizes, with the reason in the trace", async () => {
   const host = await startWith(
     {
       words: `
@@ -115,7 +115,7 @@ test("an engine streams its turn, and one whose thread ends apologizes with the 
   expect(texts(host).at(-1)).toBe("three.");
 });
 
-test("an engine asks the budget before each call, and its calls are in the ledger", async () => {
+test("an engine requests the budget before each call, and its calls are in the ledger", async () => {
   const host = await startWith(
     {
       payer: `
@@ -137,7 +137,7 @@ test("an engine asks the budget before each call, and its calls are in the ledge
   expect(texts(host).at(-1)).toBe("**Budget**\n- this agent, today: 32 of 35 tokens (91 %)");
 });
 
-test("tokens of devices, callers of a channel's own listener, and the tools of an engine", async () => {
+test("device tokens, callers of a channel's own listener, and an engine's tools work in a worker", async () => {
   const doorPort = await freePort();
   const host = await startWith(
     {
@@ -186,7 +186,7 @@ test("tokens of devices, callers of a channel's own listener, and the tools of a
   expect(texts(host).join("\n")).toContain('"ok":true');
 });
 
-test("no function of a channel's definition runs on the main thread, and each decides as it does inline", async () => {
+test("a channel's functions never run on the main thread and give the same results as inline", async () => {
   const host = await startWith(
     {
       names: `
@@ -269,21 +269,21 @@ test.each([
     `export default { id: "odd", version: "1.0.0", host: "^0.1.0", setup: (host) => host.tap("turn", () => null) };`,
     "a tap of the station turn returns a stream",
   ],
-])("%s cannot cross: the plugin is left out, with the reason", async (_, body, reason) => {
+])("%s cannot be transferred to a worker: the plugin is left out with the reason", async (_, body, reason) => {
   await expect(startWith({ odd: body })).rejects.toThrow(`The plugin odd cannot run in a worker: ${reason}`);
 });
 
-test("a preset that breaks the rules of presets is left out with its plugin, with the reason", async () => {
+test("an invalid preset leaves its plugin out with the reason", async () => {
   const preset = `{ id: "odd", path: "odd", mappings: [{ agentId: "main" }] }`;
   const body = `export default { id: "odd", version: "1.0.0", host: "^0.1.0", presets: [${preset}], setup() {} };`;
   await expect(startWith({ odd: body })).rejects.toThrow("the preset odd, mappings[0].agentId: only a user can set that");
 });
 
-test("a plugin that exits while it loads is left out, with the reason", async () => {
+test("a plugin that exits while loading is left out with the reason", async () => {
   await expect(startWith({ odd: "process.exit(6);" })).rejects.toThrow(/exit code 6/);
 });
 
-test("tools, and sources of tools with what they offer", async () => {
+test("tools and tool sources with their offers work in a worker", async () => {
   const host = await createTestHostWithTools();
   const ask = async (text: string) => {
     await host.say(text, { from: "owner" });

@@ -74,7 +74,7 @@ async function misbehave(fault: string): Promise<void> {
 }
 
 test.each(tried.map((set) => [set.join(", "), set] as const))(
-  "%s in a worker: no answer of another channel is more than 100 ms later than without it",
+  "%s in a worker: replies of other channels are delayed by no more than 100 ms",
   async (name, set) => {
     const rounds: string[] = [];
     // What else the machine does may spoil a round; a gateway that is held up is so in each of them.

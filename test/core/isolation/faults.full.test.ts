@@ -65,7 +65,7 @@ function shareRoom(...how: Parameters<typeof openRoom>): () => Room {
 describe.concurrent("in a worker", () => {
   const open = shareRoom("worker", { faulty: ["exit", "uncaught", "loop", "parse", "rejection"] });
 
-  test("each fault of several at once ends its own thread only, is named, and its channel comes back", async () => {
+  test("each of several concurrent faults ends only its own thread and is named, and its channel restarts", async () => {
     const room = open();
     await Promise.all([
       endsItsThread(room, "exit", /exit code 3/),
@@ -96,7 +96,7 @@ describe.concurrent("in a worker", () => {
     );
   });
 
-  test("one that takes too much memory is ended, named, and comes back", async () => {
+  test("a plugin that uses too much memory is ended, named and restarted", async () => {
     const room = open();
     // In channels that have a thread; each one more would compile its plugin. On a busy machine the heartbeats may be missed before the heap is full.
     await Promise.all([
@@ -106,19 +106,19 @@ describe.concurrent("in a worker", () => {
   });
 });
 
-describe.concurrent("inline, as the page for authors says", () => {
+describe.concurrent("inline, as documented for plugin authors", () => {
   const open = shareRoom("inline");
   const inOrder = { concurrent: false };
 
   test(
-    "a throw in parse fails its own event, a send that never ends holds up no other chat, a lost rejection is logged",
+    "a throw in parse fails its event, a hanging send blocks no other chat, and an unhandled rejection is logged",
     inOrder,
     async () => {
       await survives(open(), "faulty");
     },
   );
 
-  test("a loop blocks every channel until it ends", inOrder, async () => {
+  test("an endless loop blocks every channel until it ends", inOrder, async () => {
     const room = open();
     let isLooping = true;
     const looping = room.setOff("loop").then(() => {
@@ -135,19 +135,19 @@ describe.concurrent("inline, as the page for authors says", () => {
   });
 
   // The last test of the room, because it ends it.
-  test("exit ends the process", inOrder, async () => {
+  test("a call of exit ends the process", inOrder, async () => {
     const room = open();
     void room.setOff("exit");
     expect((await room.gateway.finished).code).toBe(3);
   });
 
-  test("uncaught ends the process", async ({ onTestFinished: atEnd }) => {
+  test("an uncaught error ends the process", async ({ onTestFinished: atEnd }) => {
     const room = await openRoom("inline", { atEnd });
     void room.setOff("uncaught");
     expect((await room.gateway.finished).code).toBe(1);
   });
 
-  test("more heap than the process may have ends the process", async ({ onTestFinished: atEnd }) => {
+  test("exceeding the heap limit ends the process", async ({ onTestFinished: atEnd }) => {
     const room = await openRoom("inline", { atEnd, main: bundled, nodeArgs: ["--max-old-space-size=256", ...ownFlags] });
     void room.setOff("memory");
     const { err } = await room.gateway.finished;

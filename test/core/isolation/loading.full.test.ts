@@ -11,7 +11,7 @@ const probe = `data:text/javascript,${encodeURIComponent(`
   } });
 `)}`;
 
-test("no file for isolation is loaded while no plugin is isolated", async () => {
+test("no isolation file is loaded while no plugin is isolated", async () => {
   const nodeArgs = ["--import", probe];
   const inline = await openRoom("inline", { nodeArgs });
   expect(await inline.say("faulty", "hello")).toContain("hello");

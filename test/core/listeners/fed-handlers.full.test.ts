@@ -26,7 +26,7 @@ function temporary(): string {
 }
 
 describe("a trusted transform", () => {
-  test.each(cases)("that sends %s over the channel of its process: only that call fails, and it is named", async (_, value) => {
+  test.each(cases)("that sends %s over the channel of its process fails only that call, and is named", async (_, value) => {
     // `process.send` is not there for modules; this is what is below it.
     const shop = openWorkshop(
       {
@@ -42,7 +42,7 @@ describe("a trusted transform", () => {
     expect(await beside).toEqual({ message: "fine" });
   });
 
-  test("that sends all of it, 10,000 times, over that channel and as its output: its call fails once, and the next one runs", async () => {
+  test("that sends all kinds of junk 10,000 times, on its channel and output, fails one call, and the next one runs", async () => {
     const shop = openWorkshop(
       {
         "a.mjs": `export const odd = async () => { ${allJunk("process._send(value)")} await new Promise((r) => setTimeout(r, 5_000)); };
@@ -60,7 +60,7 @@ describe("a trusted transform", () => {
     expect(shop.lines.filter(({ level }) => level === "error").length).toBeLessThan(5);
   });
 
-  test("is not reached by it from its own side either: its process warns and answers", async () => {
+  test("is protected from junk sent to its process: the process warns and still responds", async () => {
     const directory = temporary();
     writeFileSync(join(directory, "a.mjs"), 'export default () => ({ message: "fine" });');
     const child = fork(source("transforms/trusted-runner.ts"), [join(directory, "a.mjs")], { execArgv: ["--no-warnings"], silent: true });
@@ -75,7 +75,7 @@ describe("a trusted transform", () => {
     expect(child.exitCode).toBeNull();
   });
 
-  test("finds no process.send", async () => {
+  test("has no access to process.send", async () => {
     const shop = openWorkshop(
       { "a.mjs": "export default () => { process.send?.('ready'); return { message: typeof process.send }; };" },
       { runtime: "trusted" },
@@ -86,7 +86,7 @@ describe("a trusted transform", () => {
 });
 
 describe("a plugin in a worker", () => {
-  test.each(cases)("that sends %s over the port of its thread: its thread ends with a sentence", async (_, value) => {
+  test.each(cases)("that sends %s over the port of its thread has its thread ended with a sentence", async (_, value) => {
     const directory = temporary();
     const file = join(directory, "odd.mjs");
     writeFileSync(
@@ -108,7 +108,7 @@ describe("a plugin in a worker", () => {
   });
 });
 
-test("a thread of a plugin that sends all of it, 10,000 times, ends once with a sentence", async () => {
+test("a plugin thread that sends all kinds of junk 10,000 times ends once, with a sentence", async () => {
   const directory = temporary();
   const file = join(directory, "odd.mjs");
   writeFileSync(
@@ -129,7 +129,7 @@ test("a thread of a plugin that sends all of it, 10,000 times, ends once with a 
 test.each([
   ["of a plugin", "isolation/worker.ts", { source: {}, cacheDirectory: "", callMemory: new SharedArrayBuffer(1_024) }],
   ["of transforms", "transforms/worker.ts", { memoryMb: 64, network: false, meter: new SharedArrayBuffer(1_024) }],
-])("a thread %s that the gateway sends all of it lives, and warns a few times", async (_, path, workerData) => {
+])("a thread %s that receives all kinds of junk from the gateway survives and warns a few times", async (_, path, workerData) => {
   const worker = new Worker(source(path), { workerData, stderr: true });
   onTestFinished(async () => void (await worker.terminate()));
   let warned = "";
@@ -149,8 +149,8 @@ test.each([
   expect(warned.split("SERVICE_SOURCE_FAULT").length - 1).toBeLessThanOrEqual(25);
 });
 
-describe("the writer of the state", () => {
-  test.each(cases.filter(([name]) => name !== "null"))("that is sent %s ends with a sentence", async (_, value) => {
+describe("the state writer", () => {
+  test.each(cases.filter(([name]) => name !== "null"))("ends with a sentence when it receives %s", async (_, value) => {
     const directory = temporary();
     const { port1: near, port2: far } = new MessageChannel();
     onTestFinished(() => near.close());
@@ -163,7 +163,7 @@ describe("the writer of the state", () => {
     near.postMessage(null);
   });
 
-  test("that is sent all of it, 10,000 times, ends once", async () => {
+  test("ends once when it receives all kinds of junk 10,000 times", async () => {
     const directory = temporary();
     const { port1: near, port2: far } = new MessageChannel();
     onTestFinished(() => near.close());
@@ -179,7 +179,7 @@ describe("the writer of the state", () => {
   });
 });
 
-test.each(cases)("no check of the threads takes %s for a message, or throws", (_, value) => {
+test.each(cases)("the message checks of the threads reject %s without throwing", (_, value) => {
   for (const check of [asMessage, asReply, asEnded, asReport]) expect(check(value)).toBeUndefined();
   if (value !== null) expect(asRequest(value)).toBeUndefined();
 });

@@ -18,7 +18,7 @@ function openPort() {
   return { far: port2, faults, handled, listen };
 }
 
-describe("a message of another thread", () => {
+describe("a message from another thread", () => {
   test.each(Object.entries(junk))("that is %s is a fault of its source, and the next message is handled", async (_, value) => {
     const { far, faults, handled, listen } = openPort();
     listen(({ good }) => handled.push(good));
@@ -44,7 +44,7 @@ describe("a message of another thread", () => {
         throw null;
       },
     ],
-  ])("whose handler %s is a fault of its source, and ends nothing", async (_, handle) => {
+  ])("with a handler that %s is a fault of its source and ends nothing", async (_, handle) => {
     const { far, faults, listen } = openPort();
     listen(handle);
     far.postMessage({ good: 1 });
@@ -52,7 +52,7 @@ describe("a message of another thread", () => {
     await expect.poll(() => faults.map(({ kind }) => kind)).toEqual(["handler", "handler"]);
   });
 
-  test("is not handled any more after the end", async () => {
+  test("is no longer handled after the end", async () => {
     const emitter = new EventEmitter();
     const handled: unknown[] = [];
     const stop = onMessage(emitter, "message", { source: "x", check: asGood, handle: (message) => handled.push(message) });
@@ -62,7 +62,7 @@ describe("a message of another thread", () => {
     expect(handled).toEqual([{ good: 1 }]);
   });
 
-  test("is one of 10,000 in a moment: all are looked at, and the log has a line for each tenfold", () => {
+  test("is checked even among 10,000 at once, and the log has one line per power of ten", () => {
     const lines: string[] = [];
     const hear = messageHandler("note", {
       ...{ source: "a node", check: asGood, handle() {} },
@@ -73,7 +73,7 @@ describe("a message of another thread", () => {
   });
 });
 
-test("an event whose handler throws is a fault of its source, once for `once`", () => {
+test("an event with a handler that throws is a fault of its source, reported once for `once`", () => {
   const emitter = new EventEmitter();
   const faults: SourceFault[] = [];
   const handle = () => {
@@ -85,7 +85,7 @@ test("an event whose handler throws is a fault of its source, once for `once`", 
   expect(faults).toMatchObject([{ source: "a client", kind: "handler", event: "close", reason: "no" }]);
 });
 
-test("a fault whose report throws ends nothing either", () => {
+test("a fault whose report throws ends nothing", () => {
   const hear = messageHandler("note", {
     ...{ source: "a node", check: asGood, handle() {} },
     fault() {

@@ -20,8 +20,8 @@ afterEach(() => {
 const text = (name = file) => (existsSync(name) ? readFileSync(name, "utf8") : "");
 const until = async (check: () => void) => await vi.waitFor(check, { interval: 2 });
 
-describe("the file of the log", () => {
-  test("a file that was moved away is replaced: the next lines are found under the name, once each", async ({ expect }) => {
+describe("the log file", () => {
+  test("is created again after it was moved away: later lines go to the new file, once each", async ({ expect }) => {
     const log = openLogFile(file);
     log.write("one\n");
     await until(() => expect(text()).toBe("one\n"));
@@ -33,7 +33,7 @@ describe("the file of the log", () => {
     expect(text(`${file}-today`)).toBe("one\n");
   });
 
-  test("a removed log directory is created again, for its owner only", async ({ expect }) => {
+  test("is created again, readable by its owner only, after the log directory was removed", async ({ expect }) => {
     const log = openLogFile(file);
     rmSync(join(directory, "logs"), { recursive: true });
     log.write("after\n");
@@ -42,7 +42,7 @@ describe("the file of the log", () => {
     expect([statSync(join(directory, "logs")).mode & 0o777, statSync(file).mode & 0o777]).toEqual([0o700, 0o600]);
   });
 
-  test("a state directory that was removed does not come back with the next line", ({ expect }) => {
+  test("does not recreate a removed state directory", ({ expect }) => {
     const log = openLogFile(file);
     rmSync(directory, { recursive: true });
     log.write("after\n");
@@ -50,7 +50,7 @@ describe("the file of the log", () => {
     expect(existsSync(directory)).toBe(false);
   });
 
-  test("a file that cannot be opened ends nothing: what was logged waits, and is written when it can be", async ({ expect }) => {
+  test("that cannot be opened stops nothing: lines wait and are written later", async ({ expect }) => {
     mkdirSync(file, { recursive: true });
     const log = openLogFile(file);
     log.write("waits\n");
@@ -60,7 +60,7 @@ describe("the file of the log", () => {
     log.close();
   });
 
-  test("what cannot be written waits in 4 MiB at most, and close does not wait for room", async ({ expect }) => {
+  test("buffers at most 4 MiB of unwritable lines, and close does not wait for disk space", async ({ expect }) => {
     mkdirSync(file, { recursive: true });
     const log = openLogFile(file);
     const line = `${"x".repeat(1024 * 1024 - 1)}\n`;
@@ -71,7 +71,7 @@ describe("the file of the log", () => {
     log.close();
   });
 
-  test.skipIf(!existsSync("/dev/full"))("on a full disk, close returns", ({ expect }) => {
+  test.skipIf(!existsSync("/dev/full"))("does not block close on a full disk", ({ expect }) => {
     const log = openLogFile("/dev/full");
     log.write("one\n");
     log.write("two\n");
@@ -79,7 +79,7 @@ describe("the file of the log", () => {
     expect(existsSync("/dev/full")).toBe(true);
   });
 
-  test("at 10 MiB the file is renamed, and no line is lost or torn", async ({ expect }) => {
+  test("is renamed at 10 MiB without losing or tearing a line", async ({ expect }) => {
     mkdirSync(join(directory, "logs"));
     writeFileSync(file, `${"x".repeat(10 * 1024 * 1024 - 8)}\n`);
     const log = openLogFile(file);
@@ -92,7 +92,7 @@ describe("the file of the log", () => {
     log.close();
   });
 
-  test("close writes what waits", ({ expect }) => {
+  test("receives all waiting lines on close", ({ expect }) => {
     const log = openLogFile(file);
     log.write("one\n");
     log.write("two\n");

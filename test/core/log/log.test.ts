@@ -7,7 +7,7 @@ import { createLog } from "../../../core/log/index.ts";
 
 const secrets = ["1", "30", "null", "true", "904417735502", "SeCrEt-key-1"];
 
-test("a secret that occurs as a number or a word of JSON leaves a line that can be read", async ({ expect }) => {
+test("a secret equal to a number or a JSON word leaves the line readable", async ({ expect }) => {
   const directory = mkdtempSync(join(tmpdir(), "log-"));
   onTestFinished(() => rmSync(directory, { recursive: true }));
   const file = join(directory, "gateway.log");

@@ -28,7 +28,7 @@ const spellings: Readonly<Record<string, (secret: string) => string>> = {
   "JSON in a form": (secret) => form(json(secret).replace(/[+&]/g, escaped)),
 };
 
-test.each(Object.entries(spellings))("a secret in %s is removed", (_, spell) => {
+test.each(Object.entries(spellings))("a secret in %s is redacted", (_, spell) => {
   for (const secret of secrets) {
     // Alone, a secret of ASCII needs no escapes of other characters to be read.
     const redactOne = createRedactor(() => [secret]);
@@ -36,12 +36,12 @@ test.each(Object.entries(spellings))("a secret in %s is removed", (_, spell) => 
   }
 });
 
-test("a text with escapes and without a secret is unchanged", () => {
+test("text with escapes but without a secret is unchanged", () => {
   for (const text of ["100 % \\n a+b", "\\u0041\\\\u0041%41%", '{"a":"plain\\u002dsecret"}', "Gr aph/secret&1==", "%ff%fe\\ud800"])
     expect(redact(text)).toBe(text);
 });
 
-test("text that consists of escapes alone costs no more than its length", () => {
+test("the cost of text with only escapes grows linearly", () => {
   const started = process.cpuUsage();
   for (const text of ["\\", "%", "\\u0070", "%70", "+"]) redact(text.repeat(100_000 / text.length));
   expect(process.cpuUsage(started).user / 1_000).toBeLessThan(1_000);

@@ -41,7 +41,7 @@ function flood(piece: Buffer, headers: Readonly<Record<string, string>> = {}) {
 
 const letters = Buffer.alloc(65_536, "x");
 
-test("a response within its limits is read whole, whatever its status", async () => {
+test("a response within its limits is read completely, with any status", async () => {
   const url = await serve((_request, response) => response.writeHead(418, { "x-kind": "teapot" }).end("ünïcode"));
   const found = await fetchWhole(url, { maxBytes: 9, timeoutMs: 5_000 });
   expect(found).toMatchObject({ status: 418, ok: false, text: "ünïcode" });
@@ -49,7 +49,7 @@ test("a response within its limits is read whole, whatever its status", async ()
   expect(found.bytes.length).toBe(9);
 });
 
-test("a body without an end is cut at its limit: the connection is closed, and the error names the host and the limit only", async () => {
+test("an endless body is cut at its limit: the connection closes, and the error names only host and limit", async () => {
   const { answer, sent } = flood(letters);
   const url = await serve(answer);
   const before = process.memoryUsage().rss;
@@ -61,14 +61,14 @@ test("a body without an end is cut at its limit: the connection is closed, and t
   expect(process.memoryUsage().rss - before).toBeLessThan(50 * megabyte);
 });
 
-test("the limit is that of the unpacked body", async () => {
+test("the limit applies to the decompressed body", async () => {
   const packed = gzipSync(Buffer.alloc(20 * megabyte));
   const url = await serve((_request, response) => response.writeHead(200, { "content-encoding": "gzip" }).end(packed));
   expect(packed.length).toBeLessThan(50_000);
   await expect(fetchWhole(url, { maxBytes: 100_000, timeoutMs: 30_000 })).rejects.toThrow(ResponseLimitError);
 });
 
-test("a response that comes too slowly, or not at all, ends at its time limit", async () => {
+test("a response that is too slow or never arrives ends at its time limit", async () => {
   const dripping = await serve((_request, response) => {
     const timer = setInterval(() => response.write("x"), 20);
     response.once("close", () => clearInterval(timer));
@@ -92,14 +92,14 @@ test("credentials do not follow a redirect, unless the caller says so", async ()
   expect(await fetchWhole(url, { maxBytes: 1_000, timeoutMs: 5_000, redirect: "manual" })).toMatchObject({ status: 302 });
 });
 
-test("a library that reads a response itself gets no more than its limit, and the fault that the caller wants", async () => {
+test("a library that reads a response itself gets at most the limit and the caller's error", async () => {
   const { answer, sent } = flood(letters);
   const response = await fetchLimited(await serve(answer), {}, { maxBytes: 100_000, fault: (host) => new Error(`too much of ${host}`) });
   await expect(new Response(response.body).arrayBuffer()).rejects.toThrow(/^too much of 127\.0\.0\.1:\d+$/);
   expect(await sent).toBeLessThan(20 * megabyte);
 });
 
-test.each(["\n", "\r\n", "\r"])("a stream of events may go on, and each event has the limit; lines end with %j", async (end) => {
+test.each(["\n", "\r\n", "\r"])("an event stream may continue, with the limit applied to each event; lines end with %j", async (end) => {
   const event = `data: ${"x".repeat(60_000)}${end}${end}`;
   const headers = { "content-type": "text/event-stream; charset=utf-8" };
   const many = await serve((_request, response) => {
@@ -118,7 +118,7 @@ test.each(["\n", "\r\n", "\r"])("a stream of events may go on, and each event ha
   await expect(new Response(endless.body).text()).rejects.toThrow(ResponseLimitError);
 });
 
-test("a body keeps nothing once it is too large", () => {
+test("a body discards its content once it is too large", () => {
   const body = new LimitedBody(5);
   expect([body.add(Buffer.from("abc")), body.add(Buffer.from("de"))]).toEqual([true, true]);
   expect(body.bytes().toString()).toBe("abcde");
@@ -127,7 +127,7 @@ test("a body keeps nothing once it is too large", () => {
   expect(new LimitedBody(5).bytes()).toHaveLength(0);
 });
 
-test("lines are those of the text, wherever it is cut into pieces", () => {
+test("lines are the same however the text is split into chunks", () => {
   const text = "one\n\ntwo\r\nthree \u{1F600}\n\nlast";
   for (let size = 1; size <= text.length; size += 1) {
     const lines: string[] = [];
@@ -137,7 +137,7 @@ test("lines are those of the text, wherever it is cut into pieces", () => {
   }
 });
 
-test("a line that is too long is reported once, whether or not it ends, and nothing behind it is read", () => {
+test("an overlong line is reported once, whether or not it ends, and nothing after it is read", () => {
   for (const rest of ["", "\nnext\n"]) {
     const seen: string[] = [];
     const read = createLineReader((line) => seen.push(line), { maxChars: 10, onTooLong: () => seen.push("too long") });
@@ -146,7 +146,7 @@ test("a line that is too long is reported once, whether or not it ends, and noth
   }
 });
 
-test("a line of 31 MB in pieces of 4 kB costs what its length costs", async () => {
+test("reading a line of 31 MB in chunks of 4 kB takes linear time", async () => {
   let length = 0;
   const read = createLineReader((line) => (length = line.length), { maxChars: 32 * megabyte, onTooLong: () => {} });
   const piece = "x".repeat(4_096);

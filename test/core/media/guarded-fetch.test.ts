@@ -88,7 +88,7 @@ const leadTo =
   };
 
 describe("a public address", () => {
-  test("is fetched to a file of ours that nobody else reads, with nothing in the question but the question", async () => {
+  test("is fetched to an owner-only file, with no extra data in the request", async () => {
     handler = say("hello", { "content-type": "text/plain; charset=utf-8" });
     const { get, looked, connected, path } = open();
     const fetched = await get("http://Example.COM./a/b?c=d#e");
@@ -101,7 +101,7 @@ describe("a public address", () => {
     rmSync(path);
   });
 
-  test("of several is tried after one that takes no connection, IPv4 first", async () => {
+  test("of a host is tried after one that refuses the connection, IPv4 first", async () => {
     handler = say("hello");
     const tried: string[] = [];
     const fetch = createGuardedFetch({
@@ -117,7 +117,7 @@ describe("a public address", () => {
     rmSync(path);
   });
 
-  test("may lead on three times, also by a relative address; each is asked for anew, without cookies", async () => {
+  test("may redirect three times, also to a relative address; each is looked up again, without cookies", async () => {
     handler = leadTo("https-not://", "x");
     expect((await refused("http://a.example/")).reason).toBe("media_refused");
     handler = leadTo("/two", "http://b.example/three", "//c.example/four");
@@ -137,7 +137,7 @@ describe("a public address", () => {
     expect(await refused("http://a.example/1")).toMatchObject({ reason: "media_refused", message: "a.example leads on more than 3 times" });
   });
 
-  test("over TLS is believed by its name only", async () => {
+  test("over TLS is trusted only with a certificate for its name", async () => {
     const certificate = createCertificate("files.example");
     const secure = createSecureServer(certificate, (_request, response) => response.end("secret"));
     await new Promise<void>((resolve) => secure.listen(0, "127.0.0.1", resolve));
@@ -152,7 +152,7 @@ describe("a public address", () => {
   });
 });
 
-describe("addresses that are not public are never connected to", () => {
+describe("the gateway never connects to an address that is not public", () => {
   test.each([
     "http://127.0.0.1/",
     "http://127.1/",
@@ -185,14 +185,14 @@ describe("addresses that are not public are never connected to", () => {
     expect(await refused(`http://${host}/`, { hosts })).toMatchObject({ reason: "address_not_public", connected: [] });
   });
 
-  test("says host, address, block and what to do", async () => {
+  test("the error gives the host, the address, its block and what to do", async () => {
     const { message } = await refused("http://inside.example/?token=secret", { hosts: { "inside.example": ["10.0.0.5"] } });
     expect(message).toBe(
       "inside.example is 10.0.0.5, an address of a private network (10.0.0.0/8): only public addresses are fetched; put the file into the workspace and name its path",
     );
   });
 
-  test("also when a public one leads there", async () => {
+  test("a redirect from a public address makes no exception", async () => {
     for (const location of ["http://127.0.0.1:1/", "http://inside.example/", "//[::1]/", "http://0x7f.1/"]) {
       asked.length = 0;
       handler = leadTo(location);
@@ -201,7 +201,7 @@ describe("addresses that are not public are never connected to", () => {
     }
   });
 
-  test("a name that changes after it was judged does not change where the connection goes", async () => {
+  test("a name that resolves differently after the check does not change the connection's target", async () => {
     handler = say("hello");
     let times = 0;
     const { get, connected, path } = open({ lookup: async () => (times++ === 0 ? [publicly] : ["127.0.0.1"]) });
@@ -215,14 +215,14 @@ describe("addresses that are not public are never connected to", () => {
     expect(again).toMatchObject({ reason: "address_not_public" });
   });
 
-  test("a host without an address is unknown", async () => {
+  test("a host without an address is reported as unknown", async () => {
     expect((await refused("http://none.example/", { lookup: async () => [] })).reason).toBe("host_unknown");
     const fails = async () => Promise.reject(new Error("ENOTFOUND"));
     expect((await refused("http://none.example/", { lookup: fails })).reason).toBe("host_unknown");
   });
 });
 
-describe("what is no plain web address is not fetched", () => {
+describe("an address that is not a plain web address is not fetched", () => {
   test.each([
     "file:///etc/passwd",
     "ftp://example.com/a",
@@ -237,14 +237,14 @@ describe("what is no plain web address is not fetched", () => {
     "http://.../",
   ])("%j", async (url) => expect(await refused(url)).toMatchObject({ reason: "media_refused", connected: [] }));
 
-  test.each(["file:///etc/passwd", "http://a:b@example.com/"])("nor is it where one leads to: %s", async (location) => {
+  test.each(["file:///etc/passwd", "http://a:b@example.com/"])("after a redirect: %s", async (location) => {
     handler = leadTo(location);
     expect(await refused("http://a.example/")).toMatchObject({ reason: "media_refused" });
   });
 });
 
 describe("limits", () => {
-  test("a file that says it is too large is not read, one that is without saying is cut off, and nothing is left", async () => {
+  test("a file declared too large is not read, an undeclared one is cut off, and nothing remains", async () => {
     const { promise: gone, resolve } = Promise.withResolvers<void>();
     handler = (_request, response) => {
       response.writeHead(200, { "content-length": String(10 * 1024 ** 3) });
@@ -269,7 +269,7 @@ describe("limits", () => {
     expect(sent).toBeLessThan(50_000_000);
   });
 
-  test("a file of exactly the limit is taken, one byte more is not", async () => {
+  test("a file of exactly the limit is accepted, one byte more is not", async () => {
     handler = say(Buffer.alloc(100_000, 1));
     const { get, path } = open();
     expect((await get("http://a.example/")).size).toBe(100_000);
@@ -323,12 +323,12 @@ describe("limits", () => {
     });
   });
 
-  test("a name service that does not answer is not waited for", async () => {
+  test("the fetch does not wait for a name server that does not respond", async () => {
     const never = () => new Promise<readonly string[]>(() => {});
     expect((await refused("http://a.example/", { lookup: never, limits: { totalMs: 200 } })).reason).toBe("media_unreachable");
   });
 
-  test("somebody may stop it, before and in the middle", async () => {
+  test("a caller may abort the fetch, before or during it", async () => {
     expect((await refused("http://a.example/", { signal: AbortSignal.abort() })).reason).toBe("aborted");
     const stop = new AbortController();
     handler = (_request, response) => {
@@ -339,7 +339,7 @@ describe("limits", () => {
   });
 });
 
-describe("a fetch that fails leaves nothing", () => {
+describe("a failed fetch leaves no file", () => {
   test.each([
     ["404", (response: ServerResponse) => response.writeHead(404).end("x".repeat(1_000)), "media_refused"],
     ["a redirect to nowhere", (response: ServerResponse) => response.writeHead(302).end(), "media_refused"],
@@ -367,7 +367,7 @@ describe("a fetch that fails leaves nothing", () => {
     expect((await refused("http://a.example/")).reason).toBe(reason);
   });
 
-  test("a link that lies in its place is not followed, and what it leads to is untouched", async () => {
+  test("a link at the target path is not followed, and its target is unchanged", async () => {
     handler = say("theirs");
     const target = join(tmpdir(), `guarded-fetch-target-${process.pid}`);
     writeFileSync(target, "ours");

@@ -75,13 +75,13 @@ describe("files that an agent may send", () => {
     ),
     "../state/chat/default/media/deep/abc.png",
     "../state/chat/default/media",
-  ])("not %j", async (path) => expect(await verdict(path)).toBe("media_refused"));
+  ])("%j is not allowed", async (path) => expect(await verdict(path)).toBe("media_refused"));
 
   test.each(["none.pdf", "a\0b", "deep/none/../a.txt", "x".repeat(5_000)])("%j is missing", async (path) =>
     expect(await verdict(path)).toBe("media_missing"),
   );
 
-  test("a link is what it leads to", async () => {
+  test("a link is judged by its target", async () => {
     symlinkSync(join(root, "outside.txt"), join(workspace, "link.txt"));
     symlinkSync(root, join(workspace, "up"));
     symlinkSync(join(workspace, "report.pdf"), join(workspace, "inside.pdf"));
@@ -92,7 +92,7 @@ describe("files that an agent may send", () => {
     expect(await verdict("inside.pdf")).toBe("sent 5");
   });
 
-  test("a file with a second name is not sent, because the other name may be outside", async () => {
+  test("a file with a second hard link is not sent, because the other name may be outside", async () => {
     const outside = put("elsewhere.txt");
     linkSync(outside, join(workspace, "hard.txt"));
     linkSync(outside, join(stateDirectory, "chat/default/media/hard.png"));
@@ -104,21 +104,21 @@ describe("files that an agent may send", () => {
     expect(await verdict("hard.txt")).toMatch(/^sent/);
   });
 
-  test("what is no regular file is not waited for", async () => {
+  test("a path that is not a regular file is refused without waiting", async () => {
     const socket = createServer().listen(join(workspace, "socket"));
     onTestFinished(() => void socket.close());
     await new Promise((resolve) => socket.once("listening", resolve));
     expect(await verdict("socket")).not.toMatch(/^(?:sent|kept)/);
   });
 
-  test("without a workspace only what came with messages", async () => {
+  test("without a workspace, only files received with messages are allowed", async () => {
     const { workspace: _none, ...bare } = roots;
     expect(await verdict(join(workspace, "report.pdf"), bare)).toBe("media_refused");
     expect(await verdict("gateway-token", bare)).toBe("media_refused");
     expect(await verdict("chat/default/media/abc.png", bare)).toBe("kept 5");
   });
 
-  test("a workspace in the state has its own files, a state in the workspace keeps its own", async () => {
+  test("a workspace inside the state has its own files, and a state inside the workspace stays protected", async () => {
     put("state/workspace/a.txt");
     expect(await verdict("a.txt", { ...roots, workspace: join(stateDirectory, "workspace") })).toBe("sent 5");
     expect(await verdict("../state.db", { ...roots, workspace: join(stateDirectory, "workspace") })).toBe("media_refused");
@@ -128,7 +128,7 @@ describe("files that an agent may send", () => {
     expect(await verdict("state.db", { ...roots, workspace: stateDirectory })).toBe("media_refused");
   });
 
-  test("a refusal says what to do, and no path", async () => {
+  test("a refusal says what to do without showing a path", async () => {
     await expect(openAllowed("../outside.txt", roots)).rejects.toMatchObject({
       message:
         "outside.txt may not be sent: it is neither in the workspace nor among the files of messages; put files to send into the agent's workspace",

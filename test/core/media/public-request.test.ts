@@ -41,32 +41,32 @@ const confirm = (address: string, timeoutMs?: number) => {
   return { done, connected };
 };
 
-test("it connects to the address that was looked up, and asks once", async () => {
+test("a request connects to the address that was looked up, after one lookup", async () => {
   const { done, connected } = confirm("93.184.215.14");
   await done;
   expect(connected).toEqual(["93.184.215.14"]);
   expect(asked).toEqual([`${host}/?Action=ConfirmSubscription`]);
 });
 
-test.each(["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1"])("%s is refused before a connection", async (address) => {
+test.each(["127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1"])("%s is refused before connecting", async (address) => {
   const { done, connected } = confirm(address);
   await expect(done).rejects.toMatchObject({ reason: "address_not_public" });
   expect([connected, asked]).toEqual([[], []]);
 });
 
-test("by the system's own lookup a server on this machine is refused as well", async () => {
+test("a server on this machine is also refused with the system's own lookup", async () => {
   await expect(requestPublic(`http://localhost:${port}/`)).rejects.toMatchObject({ reason: "address_not_public" });
   await expect(requestPublic(`http://127.0.0.1:${port}/`)).rejects.toMatchObject({ reason: "address_not_public" });
   expect(asked).toEqual([]);
 });
 
-test("a redirect is not followed, and is a failure", async () => {
+test("a redirect is not followed and is a failure", async () => {
   answer = (response) => response.writeHead(302, { location: `http://127.0.0.1:${port}/inside` }).end();
   await expect(confirm("93.184.215.14").done).rejects.toThrow("the platform answered 302");
   expect(asked).toHaveLength(1);
 });
 
-test("a server that does not answer is given up", async () => {
+test("a server that does not respond is abandoned", async () => {
   answer = () => {};
   await expect(confirm("93.184.215.14", 100).done).rejects.toThrow(/timeout|aborted/i);
 });

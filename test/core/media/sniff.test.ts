@@ -21,16 +21,16 @@ describe("the type of a file", () => {
     ["%PDF-1.7", "application/pdf", "pdf"],
     ["PK\x03\x04", "application/zip", "zip"],
     ["MZ\x90\0\x03", "application/octet-stream", "bin"],
-  ])("%j begins %s", (head, mimeType, extension) => expect(sniff(bytes(head))).toEqual({ mimeType, extension }));
+  ])("%j begins with %s", (head, mimeType, extension) => expect(sniff(bytes(head))).toEqual({ mimeType, extension }));
 
-  test("is what it is, whatever its sender says", () => {
+  test("is read from its content, whatever type its sender declares", () => {
     expect(sniff(bytes("MZ\x90\0\x03"), "image/png").mimeType).toBe("application/octet-stream");
     expect(sniff(bytes("\x89PNG\r\n\x1a\n"), "text/html").mimeType).toBe("image/png");
     expect(sniff(Buffer.from("hello"), "image/svg+xml")).toEqual({ mimeType: "text/plain", extension: "txt" });
     expect(sniff(Buffer.from("hello"), "video/mp4").mimeType).toBe("text/plain");
   });
 
-  test("of a container is refined by the sender's word, within that container", () => {
+  test("of a container is refined by the declared type, but only within that container", () => {
     const docx = "application/vnd.openxmlformats-officedocument.wordprocessingml.document";
     expect(sniff(bytes("PK\x03\x04"), docx)).toEqual({ mimeType: docx, extension: "docx" });
     expect(sniff(bytes("\x1f\x8b\x08"), docx).mimeType).toBe("application/gzip");
@@ -38,7 +38,7 @@ describe("the type of a file", () => {
     expect(sniff(Buffer.from('{"a":1}'), "Application/JSON")).toEqual({ mimeType: "application/json", extension: "json" });
   });
 
-  test("of a text is text also when a character is cut at the end of what is looked at, and that of nothing is text too", () => {
+  test("is text even if the sample ends inside a character, and also for an empty file", () => {
     expect(sniff(Buffer.from(`${"x".repeat(4_095)}é`)).mimeType).toBe("text/plain");
     expect(sniff(Buffer.alloc(0)).mimeType).toBe("text/plain");
   });

@@ -50,7 +50,7 @@ function process(react: React) {
 
 const kept = async () => (await store.list("acknowledged")).map(({ key }) => key);
 
-test("is removed when the answer is there, and never before it was set", async () => {
+test("the reaction is removed once the reply is sent, and never before it was set", async () => {
   const setting = Promise.withResolvers<void>();
   const { calls, set } = process((emoji) => (emoji === null ? Promise.resolve() : setting.promise));
   const seen = set();
@@ -63,7 +63,7 @@ test("is removed when the answer is there, and never before it was set", async (
   await vi.waitFor(async () => expect(await kept()).toEqual([]), 60_000);
 });
 
-test("stays where it is not to be removed, and nothing is kept of it", async () => {
+test("a reaction that is not to be removed stays, and leaves no record", async () => {
   const { calls, set } = process(async () => {});
   set(false).done();
   await vi.waitFor(() => expect(calls).toEqual(["👀"]), 60_000);
@@ -72,7 +72,7 @@ test("stays where it is not to be removed, and nothing is kept of it", async () 
   expect(await kept()).toEqual([]);
 });
 
-test("is not set any more when the answer was faster than the platform's limits", async () => {
+test("the reaction is not set if the reply was faster than the platform's rate limits allow", async () => {
   const { calls, errors, set } = process(async (_emoji, patience) => {
     await new Promise((resolve) => patience?.addEventListener("abort", resolve));
     throw new ChannelError("aborted", { retryable: true });
@@ -84,7 +84,7 @@ test("is not set any more when the answer was faster than the platform's limits"
   expect([calls, errors]).toEqual([[], []]);
 });
 
-test("is removed by another try where the platform did not take the first", async () => {
+test("removing the reaction is retried if the platform does not accept the first attempt", async () => {
   let failures = 2;
   const { calls, errors, set } = process(async (emoji) => {
     if (emoji !== null || failures === 0) return;
@@ -97,7 +97,7 @@ test("is removed by another try where the platform did not take the first", asyn
   await vi.waitFor(async () => expect(await kept()).toEqual([]), 60_000);
 });
 
-test("that is refused for good is told, and harms nothing", async () => {
+test("a reaction that is refused for good is reported and has no other effect", async () => {
   const { errors, set } = process(async () => {
     throw new ChannelError("reaction_invalid");
   });
@@ -106,7 +106,7 @@ test("that is refused for good is told, and harms nothing", async () => {
   await vi.waitFor(async () => expect(await kept()).toEqual([]), 60_000);
 });
 
-test("that a killed process left is removed by the next: at its start where the event has ended, else as it ends", async () => {
+test("a killed process's reaction is removed at the next start, or later when its event ends", async () => {
   const lane = "irc:default:42";
   for (const id of ["ended", "open"]) {
     await store.accept({ event: { source: "irc", kind: "update", lane, authority: "channel", body: {} }, id, at: 1 });
@@ -124,7 +124,7 @@ test("that a killed process left is removed by the next: at its start where the 
   expect(await kept()).toEqual([]);
 });
 
-test("that a gateway cannot remove before it closes is left to its next start", async () => {
+test("a reaction that a closing gateway cannot remove is removed at its next start", async () => {
   const { closing, set } = process(async (emoji) => {
     if (emoji === null) throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 60_000 });
   });
@@ -135,7 +135,7 @@ test("that a gateway cannot remove before it closes is left to its next start", 
   expect(await kept()).toEqual(["e"]);
 });
 
-test("a store that is away while a reaction is looked up ends nothing but the look: the next start removes the reaction", async () => {
+test("a store outage fails only the lookup of a reaction, which the next start removes", async () => {
   const { calls, acknowledgements } = process(async () => {});
   await store.set("acknowledged", "e", place);
   await store.close();

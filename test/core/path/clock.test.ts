@@ -63,7 +63,7 @@ afterEach(async () => {
   removeDirectory(directory);
 });
 
-test("set back two hours in the middle of an album, it holds the chat for no longer than the album", async () => {
+test("setting the clock back two hours within an album holds the chat no longer than the album", async () => {
   await receive("one", 400);
   offMs = -2 * hour;
   await receive("two", 400);
@@ -72,13 +72,13 @@ test("set back two hours in the middle of an album, it holds the chat for no lon
   await expect.poll(() => ran).toHaveLength(2);
 });
 
-test("set back while a lane sleeps, the lane wakes when it would have", async () => {
+test("setting the clock back does not delay the wake-up of a sleeping lane", async () => {
   await receive("one", 300);
   offMs = -2 * hour;
   await expect.poll(() => ran).toEqual([["one"]]);
 });
 
-test("set back while a retry waits, the retry is made when it would have been", async () => {
+test("setting the clock back does not delay a waiting retry", async () => {
   handle = async (unit) => {
     if (unit.attempts > 1) return await answered(unit);
     await store.handBack(unit.id, { due: now() + 300 });
@@ -91,7 +91,7 @@ test("set back while a retry waits, the retry is made when it would have been", 
   await expect.poll(() => ran).toEqual([["one"], ["one"]]);
 });
 
-test("set back between two processes, nothing that waits is held", async () => {
+test("setting the clock back between two processes does not hold waiting events", async () => {
   await receive("one", 60_000);
   await lanes.drain(1_000);
   offMs = -2 * hour;
@@ -100,7 +100,7 @@ test("set back between two processes, nothing that waits is held", async () => {
   await expect.poll(() => ran).toEqual([["one"]]);
 });
 
-test("set forward, a lane that sleeps looks again within 30 seconds", async () => {
+test("after the clock is set forward, a sleeping lane checks again within 30 seconds", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   await receive("one", hour);
   await vi.advanceTimersByTimeAsync(31_000);

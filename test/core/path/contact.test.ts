@@ -34,8 +34,8 @@ function open(probe: "up" | "down" | "silent" | "none" | "gone" = "down") {
 
 const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
-describe("a repetition", () => {
-  test("is due as soon as a call succeeds that began after the failure, and not for one that began before it", async () => {
+describe("a retry", () => {
+  test("is due as soon as a call succeeds that began after the failure, but not for an earlier call", async () => {
     const { contact, ends, wait } = open();
     const before = contact.calling();
     wait();
@@ -54,7 +54,7 @@ describe("a repetition", () => {
   });
 
   test.each(["down", "silent"] as const)(
-    "is held while the platform is %s: it is probed after 2, 10, 60 s, and each minute, for 24 hours",
+    "is held while the platform is %s, with probes after 2, 10, 60 s, then each minute, for 24 hours",
     async (is) => {
       const { probed, contact, ends, wait } = open(is);
       wait();
@@ -67,7 +67,7 @@ describe("a repetition", () => {
     },
   );
 
-  test("is due when a probe finds the platform again, for all that wait; the next outage is probed from its beginning", async () => {
+  test("is due for all waiting sends when a probe succeeds; the next outage starts the probe schedule anew", async () => {
     const { probed, platform, ends, wait } = open();
     wait();
     await pass(5_000);
@@ -84,7 +84,7 @@ describe("a repetition", () => {
     expect(probed).toEqual([2, 10, 12]);
   });
 
-  test("of another account waits on", async () => {
+  test("of another account keeps waiting", async () => {
     const { contacts, ends, wait } = open();
     wait();
     contacts.of("irc", "work").calling()();
@@ -93,7 +93,7 @@ describe("a repetition", () => {
     expect(ends).toEqual([]);
   });
 
-  test("is not held for an account that is gone, or goes meanwhile", async () => {
+  test("is not held for an account that is removed, before or during the wait", async () => {
     const { platform, ends, wait } = open();
     wait();
     platform.probe = "gone";
@@ -104,7 +104,7 @@ describe("a repetition", () => {
     expect(ends).toEqual(["may-send", "may-send"]);
   });
 
-  test("ends with the gateway at once, and leaves no timer", async () => {
+  test("ends immediately when the gateway closes, and leaves no timer", async () => {
     const { ends, wait } = open();
     const closing = new AbortController();
     wait(undefined, closing.signal);
@@ -116,7 +116,7 @@ describe("a repetition", () => {
 });
 
 describe("a channel that does not report its calls", () => {
-  test("shows by a send that arrives that the platform answers", async () => {
+  test("takes a successful send as proof that the platform responds", async () => {
     const { contact, ends, wait } = open();
     wait();
     contact.sending()();
@@ -124,7 +124,7 @@ describe("a channel that does not report its calls", () => {
     expect(ends).toEqual(["may-send"]);
   });
 
-  test("and cannot be probed repeats after a minute", async () => {
+  test("retries after a minute if it cannot be probed", async () => {
     const { ends, wait } = open("none");
     wait();
     await pass(59_999);
@@ -134,7 +134,7 @@ describe("a channel that does not report its calls", () => {
   });
 });
 
-test("of a channel that reports its calls a send shows nothing: it may have made no call", async () => {
+test("on a channel that reports its calls, a send proves nothing, because it may have made no call", async () => {
   const { contact, ends, wait } = open("none");
   contact.calling();
   wait();

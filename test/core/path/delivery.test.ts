@@ -32,7 +32,7 @@ async function say(store: Store, chat: string, parts: readonly Part[], first?: "
   return store.say({ unitId: chat, at: 1, rows, ending: answered, ...(first !== undefined && { first }) });
 }
 
-describe("a process that died while it sent", () => {
+describe("after a process died while sending, the next one", () => {
   let directory: string;
 
   beforeEach(() => {
@@ -41,7 +41,7 @@ describe("a process that died while it sent", () => {
 
   afterEach(() => removeDirectory(directory));
 
-  test("is followed by one that knows of a part that failed, repeats changes, and has no doubt about what waited", async () => {
+  test("skips a failed part, repeats edits, and treats a waiting part as unsent", async () => {
     const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
     await store.begin(1);
     const [refused] = await say(store, "failed", [textPart("one"), textPart("two")]);
@@ -69,7 +69,7 @@ describe("a process that died while it sent", () => {
     ).toEqual(["five", "four", "three", "two"]);
   });
 
-  test("over a part again and again is followed by one that sends it, a fixed number of times in all, and each possible repetition is told", async () => {
+  test("resends the part a fixed number of times in all, and reports each possible repetition", async () => {
     const decision = { at: 1, station: "delivery", plugin: "core", verdict: "retry", code: "possibly_repeated" } as const;
     const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
     await store.begin(1);
@@ -105,7 +105,7 @@ describe("a process that died while it sent", () => {
   });
 });
 
-describe("a row", () => {
+describe("an outbox row", () => {
   beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
   afterEach(() => void vi.useRealTimers());
 
@@ -156,7 +156,7 @@ describe("a row", () => {
     throw new ChannelError("network", { retryable: true });
   };
 
-  test("that may go at once is marked by the commit before it, and none is marked that waits for the platform's limits", async () => {
+  test("is marked as sending in the commit before it, but not while the platform's rate limits delay it", async () => {
     const waits: (Promise<void> | undefined)[] = [undefined, undefined, new Promise((resolve) => setTimeout(resolve, 3_000))];
     const { notes, trace, deliver } = station(() => "m", { admit: () => waits.shift() });
     const done = deliver(3);
@@ -168,7 +168,7 @@ describe("a row", () => {
     expect(trace.take().find(({ code }) => code === "limits_waited")?.detail).toBe("part 3 waited 3 s for the platform's limits");
   });
 
-  test("that waits when the gateway closes is left as it is", async () => {
+  test("that waits when the gateway closes is left unchanged", async () => {
     const never = Promise.withResolvers<void>();
     const { notes, closing, deliver } = station(() => "m", { admit: () => never.promise });
     const done = deliver(1);
@@ -178,7 +178,7 @@ describe("a row", () => {
     expect(notes).toEqual([]);
   });
 
-  test("that goes where nothing arrives is not tried, and no mark is made for it; other places and removals are", async () => {
+  test("to an unreachable chat is neither attempted nor marked; rows to other chats and removals are sent", async () => {
     let tries = 0;
     const { notes, rowOf, trace, deliver } = station(() => {
       tries += 1;
@@ -199,7 +199,7 @@ describe("a row", () => {
     expect(trace.deciding("failed")?.code).toBe("chat_not_found");
   });
 
-  test("that could not be sent is tried for a day, each wait twice the one before, up to maxDelayMs", async () => {
+  test("that could not be sent is retried for a day, with waits that double up to maxDelayMs", async () => {
     const { notes, deliver } = station(away, { retry: { attempts: 3, minDelayMs: 100, maxDelayMs: 3_600_000 } });
     const done = deliver(1);
     await vi.advanceTimersByTimeAsync(25 * 3_600_000);
@@ -218,7 +218,7 @@ describe("a row", () => {
     ["no time at all", 0],
     ["a time that has passed", -5_000],
     ["a time without end", Number.POSITIVE_INFINITY],
-  ])("that is put off by %s is tried again at the account's own pace", async (_, retryAfterMs) => {
+  ])("that is delayed by %s is retried at the account's own pace", async (_, retryAfterMs) => {
     const { notes, closing, deliver } = station(
       () => {
         throw new ChannelError("flood_wait", { retryable: true, retryAfterMs });
@@ -232,7 +232,7 @@ describe("a row", () => {
     expect(notes.filter((note) => note.startsWith("try"))).toEqual(["try at 0", "try at 100", "try at 300", "try at 700"]);
   });
 
-  test("that is put off for longer than a timer can wait is tried again when a day is over, and then given up", async () => {
+  test("that is delayed for longer than a timer allows is retried after a day and then abandoned", async () => {
     const { notes, deliver } = station(() => {
       throw new ChannelError("flood_wait", { retryable: true, retryAfterMs: 365 * 86_400_000 });
     });

@@ -48,8 +48,8 @@ const stranger: Ending = { outcome: "refused", reason: "sender_not_allowed" };
 const info = 30;
 const debug = 20;
 
-describe("the line that ends an event", () => {
-  test("says what was decided, where, and what to change", () => {
+describe("the log line at the end of an event", () => {
+  test("gives the decision, its source and what to change", () => {
     const { lines, ended } = createLines();
     ended("a", stranger, 0, { detail: "Sender 7 is not in the allowlist.", path: "channels.chat.allowFrom", hint: "Add it." });
     expect(lines).toMatchObject([
@@ -65,7 +65,7 @@ describe("the line that ends an event", () => {
     ]);
   });
 
-  test("tells a refusal once for each chat, reason and hour; the others at debug", () => {
+  test("reports a refusal once per chat, reason and hour, and repetitions at debug level", () => {
     const { lines, ended } = createLines();
     ended("a", stranger, 0, {});
     ended("a", stranger, 59 * minute, {});
@@ -75,7 +75,7 @@ describe("the line that ends an event", () => {
     expect(lines.map(({ level }) => level)).toEqual([info, debug, info, info, info]);
   });
 
-  test("topics and control commands of one chat are one chat: what is refused in each is told once", () => {
+  test("treats the topics and control commands of a chat as one chat, and reports a refusal once", () => {
     const { lines, ended } = createLines();
     for (const lane of ["chat:default:-5", "chat:default:-5:1", "chat:default:-5:2", "chat:default:-5!"])
       ended(lane, stranger, 0, {}, "-5");
@@ -83,7 +83,7 @@ describe("the line that ends an event", () => {
     expect(lines.map(({ level }) => level)).toEqual([info, debug, debug, debug, info]);
   });
 
-  test("tells each answer and each failure", () => {
+  test("reports every reply and every failure", () => {
     const { lines, ended } = createLines();
     for (const at of [0, 1]) {
       ended("a", { outcome: "answered", reason: "answered" }, at);

@@ -52,7 +52,7 @@ async function killInTurn(times: number): Promise<void> {
   await store.close();
 }
 
-test("an event that was killed in all its attempts fails with an apology, and the preview that it left is removed", async () => {
+test("an event killed in all its attempts fails with an apology, and its leftover preview is removed", async () => {
   await killInTurn(3);
   const loopback = createLoopback({ previews: true });
   const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
@@ -64,7 +64,7 @@ test("an event that was killed in all its attempts fails with an apology, and th
   expect(loopback.sent).toEqual([{ chat: "7", text: expect.stringContaining("interrupted three times") }]);
 });
 
-test("a run that only sends the apology is no attempt, also while it waits for its channel", async () => {
+test("a run that only sends the apology is not an attempt, even while it waits for its channel", async () => {
   await killInTurn(3);
   const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   await store.begin(1);
@@ -89,7 +89,7 @@ test("a run that only sends the apology is no attempt, also while it waits for i
   expect(loopback.sent).toHaveLength(1);
 });
 
-test("an event that is killed once more while its apology is looked for ends without one", async () => {
+test("an event that is killed again while its apology is prepared ends without one", async () => {
   await killInTurn(4);
   const loopback = createLoopback({ previews: true });
   const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
@@ -98,7 +98,7 @@ test("an event that is killed once more while its apology is looked for ends wit
   expect(loopback.sent).toEqual([]);
 });
 
-test("events that were killed twice get their last attempt one at a time, so that the one that kills is the only one that fails", async () => {
+test("events killed twice get their last attempt one at a time, so that only the one that kills fails", async () => {
   const chats = ["7", "8", "9"];
   const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   for (const chat of chats) await store.accept(eventFrom(chat, `e${chat}`));
@@ -155,7 +155,7 @@ const changes: readonly (readonly [string, HookName, () => unknown, readonly obj
   ],
 ];
 
-test.each(changes)("the preview that a killed process left is removed when %s", async (_, hook, tap, sent) => {
+test.each(changes)("the leftover preview of a killed process is removed when %s", async (_, hook, tap, sent) => {
   await killInTurn(1);
   const loopback = createLoopback({ previews: true });
   const config = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
@@ -171,7 +171,7 @@ test.each(changes)("the preview that a killed process left is removed when %s", 
   expect(loopback.sent).toEqual(sent);
 });
 
-test("a removal that was interrupted again and again is still made: nobody is the worse for one too many", async () => {
+test("a removal that was interrupted repeatedly is still made, because repeating it is harmless", async () => {
   await killInTurn(3);
   const store = await openSqliteStore({ directory: join(directory, "state"), now: Date.now });
   const lane = "loopback:default:7";

@@ -41,7 +41,7 @@ test.each([
   expect(steps(await renderSayings(said, address, { ...connectionOf(parts), previews, inPlace: true }))).toEqual(expected);
 });
 
-test("what is said beside an answer is sent anew, with its sound, and the preview removed", async () => {
+test("a message beside the reply is sent anew with its notification, and the preview is removed", async () => {
   expect(steps(await renderSayings(said, address, { ...connectionOf([text()]), previews: ["1"] }))).toEqual(["send", "remove 1"]);
 });
 
@@ -80,18 +80,18 @@ async function format(
   return { formatted: formatted as Formatted, triggers, decisions: trace.take() };
 }
 
-test("the channel is told which message is answered, where a person wrote one", async () => {
+test("the channel learns which message is answered if a person wrote one", async () => {
   expect((await format([text()])).triggers).toEqual(["3"]);
   expect((await format([text()], { inbound: message("hi", { messageId: "3", kind: "press" }) })).triggers).toEqual([undefined]);
 });
 
-test("an answer with buttons is sent anew", async () => {
+test("a reply with buttons is sent anew", async () => {
   const buttons = [[{ text: "ok", value: "ok" }]];
   expect(steps((await format([text()])).formatted.sayings)).toEqual(["edit 1"]);
   expect(steps((await format([text()], { reply: { ...said, buttons } })).formatted.sayings)).toEqual(["send", "remove 1"]);
 });
 
-test("a text may go without its files, unless the message is sent complete or not at all", async () => {
+test("a text may be sent without its files, except in a message that must be complete", async () => {
   const reply: Reply = { ...said, media: [{ path: "/a.png" }] };
   const completeReply: CompleteReply = async (same) => ({ reply: same, problems: [] });
   const flags = async (inbound: Inbound) =>
@@ -101,13 +101,13 @@ test("a text may go without its files, unless the message is sent complete or no
   expect((await format([text()])).formatted.sayings[0]?.part).not.toHaveProperty("mayOmitFiles");
 });
 
-test("what a channel leaves out stands in the trace, and not in the outbox", async () => {
+test("what a channel omits is recorded in the trace, not in the outbox", async () => {
   const { formatted, decisions } = await format([text({ omitted: ["the button x: too long"] })]);
   expect(decisions).toContainEqual(expect.objectContaining({ plugin: "irc", code: "part_omitted", detail: "the button x: too long" }));
   expect(formatted.sayings[0]?.part).not.toHaveProperty("omitted");
 });
 
-test("a part that is longer than the channel takes is not sent, and the plugin is named", async () => {
+test("a part that is too long for the channel is not sent, and the plugin is named", async () => {
   const { formatted, decisions } = await format([text({ chars: 10 }), text({ chars: 11 })]);
   expect(formatted).toMatchObject({ outcome: "failed", reason: "part_too_long" });
   expect(steps(formatted.sayings)).toEqual(["remove 1"]);
@@ -120,13 +120,13 @@ const without: CompleteReply = async (reply) => ({
   problems: ["a.png is gone"],
 });
 
-test("a file that cannot be had is told in the trace, and the answer goes out", async () => {
+test("an unavailable file is recorded in the trace, and the reply is sent", async () => {
   const { formatted, decisions } = await format([text()], { reply: withFile, completeReply: without });
   expect(formatted).toMatchObject({ outcome: "answered", reply: { text: "text [media unavailable]" } });
   expect(decisions).toContainEqual(expect.objectContaining({ verdict: "pass", code: "media_unavailable", detail: "a.png is gone" }));
 });
 
-test("what is delivered as it was given goes out whole or not at all", async () => {
+test("a deliver-only message is sent completely or not at all", async () => {
   const inbound = message("hi", { messageId: "3", request: { deliverOnly: true } });
   const { formatted, decisions } = await format([text()], { reply: withFile, inbound, completeReply: without });
   expect(formatted).toMatchObject({ outcome: "failed", reason: "media_unavailable" });
@@ -134,14 +134,14 @@ test("what is delivered as it was given goes out whole or not at all", async () 
   expect(decisions.at(-1)).toMatchObject({ verdict: "failed", code: "media_unavailable" });
 });
 
-test("an answer that is stopped while its files are fetched is none: what was seen of it stays", async () => {
+test("a reply that is stopped while its files are fetched is not sent, and its visible text stays", async () => {
   const { formatted, decisions } = await format([text()], { reply: withFile, completeReply: async () => null });
   const kept = "text\n\n(stopped)";
   expect(formatted).toEqual({ stop: { outcome: "silent", reason: "stopped" }, shown: kept, spoken: kept });
   expect(decisions.at(-1)).toMatchObject({ verdict: "silent", code: "stopped" });
 });
 
-test("a gateway that closes while files are fetched says nothing without them: the event is walked again", async () => {
+test("a gateway that closes while fetching files sends nothing without them, and the event is processed again", async () => {
   const close = new AbortController();
   const completeReply: CompleteReply = async (reply) => {
     close.abort();

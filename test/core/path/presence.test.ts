@@ -36,8 +36,8 @@ function open(
   return { presence, errors };
 }
 
-describe("the acknowledging reaction", () => {
-  test("is on the message that is answered, from the beginning until the answer is there", () => {
+describe("the acknowledgement reaction", () => {
+  test("is on the answered message from the beginning until the reply is sent", () => {
     const calls: string[] = [];
     const acknowledge = (messageId: string) => {
       calls.push(messageId);
@@ -49,7 +49,7 @@ describe("the acknowledging reaction", () => {
     expect(calls).toEqual(["7", "done"]);
   });
 
-  test("is set on nothing where the answer goes elsewhere", () => {
+  test("is not set if the reply goes elsewhere", () => {
     const acknowledge = vi.fn(() => ({ done() {}, giveWay: async () => {} }));
     open({}, { trigger: undefined, acknowledge }).presence.done();
     expect(acknowledge).not.toHaveBeenCalled();
@@ -57,7 +57,7 @@ describe("the acknowledging reaction", () => {
 });
 
 describe("typing", () => {
-  test("begins after a moment, goes on every five seconds, and ends with the turn", async () => {
+  test("begins after a moment, continues every five seconds, and ends with the turn", async () => {
     const typing = vi.fn(async () => {});
     const { presence } = open({ typing });
     await vi.advanceTimersByTimeAsync(299);
@@ -81,7 +81,7 @@ describe("typing", () => {
     expect(typing.mock.calls.length - calls).toBeLessThanOrEqual(4);
   });
 
-  test("ends when the platform refuses it twice in a row, not when it does once", async () => {
+  test("ends when the platform refuses it twice in a row, but not after one refusal", async () => {
     const fates = [true, false, true, false, false];
     const typing = vi.fn(async () => {
       if (fates.shift() === false) throw new Error("forbidden");
@@ -92,7 +92,7 @@ describe("typing", () => {
     expect(errors).toHaveLength(3);
   });
 
-  test("is shown to people only, and so is a preview", async () => {
+  test("is shown only to people, as is a preview", async () => {
     const typing = vi.fn(async () => {});
     const preview = vi.fn();
     const { presence } = open({ typing, preview }, { authority: "hook" });
@@ -103,7 +103,7 @@ describe("typing", () => {
 });
 
 describe("the preview", () => {
-  test("is opened by the first text, is told what is answered, and leaves its messages to the reply", async () => {
+  test("opens with the first text, learns which message is answered, and passes its messages to the reply", async () => {
     const update = vi.fn();
     const preview = vi.fn(() => ({ update, close: async () => ["9"] }));
     const { presence } = open({ preview });
@@ -115,7 +115,7 @@ describe("the preview", () => {
     expect(await presence.close()).toEqual(["9"]);
   });
 
-  test("that cannot be closed fails no turn", async () => {
+  test("that cannot be closed does not fail a turn", async () => {
     const close = async () => {
       throw new Error("lost");
     };

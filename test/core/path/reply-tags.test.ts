@@ -14,6 +14,6 @@ test.each([
   ["- one\n  - two [[reply_to_current]]\n\n```\n  code\n```\n", "- one\n  - two \n\n```\n  code\n```\n", "3"],
   ["[[reply_to_current]]", "", "3"],
   ["[[reply to current]] [reply_to_current] Hello.", "[[reply to current]] [reply_to_current] Hello.", undefined],
-])("of %j the text is %j, and it replies to %s: in any case, the layout untouched", (text, seen, replyTo) => {
+])("%j becomes the text %j as a reply to %s, in upper or lower case and with its layout unchanged", (text, seen, replyTo) => {
   expect(apply(text)).toEqual({ text: seen, media: [], buttons: [], ...(replyTo === undefined ? {} : { replyTo }) });
 });

@@ -42,12 +42,12 @@ function watch(room: Promise<void> | undefined): { given: boolean } {
   return seen;
 }
 
-test("while few units are under way nobody waits", async () => {
+test("a new unit does not wait while few units are running", async () => {
   const { lanes } = await crowd(96);
   expect(lanes.room()).toBeUndefined();
 });
 
-test("a crowd holds the next ones up until it has thinned out", async () => {
+test("too many running units delay new ones until enough have ended", async () => {
   const { lanes, end } = await crowd(98);
   const first = watch(lanes.room());
   const second = watch(lanes.room());
@@ -58,7 +58,7 @@ test("a crowd holds the next ones up until it has thinned out", async () => {
   expect(lanes.room()).toBeUndefined();
 });
 
-test("a crowd that does not move, because its platform is away, holds them up for a moment only", async () => {
+test("units stuck on an unavailable platform delay new ones only for a moment", async () => {
   const { lanes } = await crowd(400);
   const room = watch(lanes.room());
   await vi.advanceTimersByTimeAsync(99);

@@ -36,7 +36,7 @@ function open(more: { readonly tap?: HookTable["formatting"]; readonly asSent?: 
   return { shown, seen, errors, write };
 }
 
-describe("a text that grows", () => {
+describe("a growing text", () => {
   test.each([
     ["[[reply_to_current]] Hello.", /^ ?(?:H(?:e(?:l(?:l(?:o\.?)?)?)?)?)?$/],
     ["Hello. [[ reply_to : 12 ]]", /^Hello\. ?$|^H?e?l?l?o?$/],
@@ -44,15 +44,15 @@ describe("a text that grows", () => {
     ["Hello. NO_REPLY", /^H?e?l?l?o?\.? ?$/],
     ["HEARTBEAT_OK all is quiet", /^$/],
     ["NO_REPLY", /^$/],
-  ])("shows no tag and no token of %j, nor the beginning of one", async (text, allowed) => {
+  ])("shows neither the tag or token of %j nor the beginning of one", async (text, allowed) => {
     for (const each of await open().write(text)) expect(each).toMatch(allowed);
   });
 
-  test("in brackets is shown when it is no tag after all", async () => {
+  test("in brackets is shown once it cannot be a tag", async () => {
     expect((await open().write("See [[the notes]] and a[0] and [[reply]].")).at(-1)).toBe("See [[the notes]] and a[0] and [[reply]].");
   });
 
-  test("is shown as its answer will be: with the prefix, and as plugins make it", async () => {
+  test("is shown as its reply will be, with the prefix and the changes of plugins", async () => {
     const { write } = open({
       tap: (reply) => ({ ...reply, text: reply.text.replaceAll("secret", "***") }),
       asSent: (reply) => ({ ...reply, text: `[bot] ${reply.text}` }),
@@ -62,14 +62,14 @@ describe("a text that grows", () => {
     expect(seen.join()).not.toContain("secret");
   });
 
-  test("is told to plugins as one that is not whole yet", async () => {
+  test("is marked as incomplete for plugins", async () => {
     const previews: unknown[] = [];
     const { write } = open({ tap: (_reply, { preview }) => void previews.push(preview) });
     await write("x");
     expect(previews).toEqual([true]);
   });
 
-  test("is shown no more once a plugin fails: it may be the one that redacts", async () => {
+  test("is no longer shown once a plugin fails, because that plugin may redact", async () => {
     let calls = 0;
     const { write, seen, errors } = open({
       tap: () => {
@@ -84,7 +84,7 @@ describe("a text that grows", () => {
     expect(errors).toHaveLength(1);
   });
 
-  test("passes a slow plugin once at a time, and only the newest counts", async () => {
+  test("passes through a slow plugin one version at a time, and only the newest is shown", async () => {
     const texts: string[] = [];
     const { shown, seen } = open({
       tap: async (reply) => {
@@ -102,7 +102,7 @@ describe("a text that grows", () => {
     expect(seen.at(-1)).toBe("x".repeat(30));
   });
 
-  test("is shown no more after the end, also when a plugin is late", async () => {
+  test("is no longer shown after the end, even if a plugin is late", async () => {
     const { shown, seen } = open({
       tap: async (reply) => {
         await new Promise((resolve) => setTimeout(resolve, 1_000));
@@ -117,21 +117,21 @@ describe("a text that grows", () => {
     expect(seen).toEqual([]);
   });
 
-  test("has the thoughts before it, which stay when there is nothing to say", async () => {
+  test("is preceded by the reasoning, which stays if the reply is silent", async () => {
     const { write } = open();
     expect((await write("NO", "> thoughts\n\n")).at(-1)).toBe("> thoughts\n\n");
     expect((await write("NO_REPLY", "> thoughts\n\n")).at(-1)).toBe("> thoughts\n\n");
     expect((await write("Yes.", "> thoughts\n\n")).at(-1)).toBe("> thoughts\n\nYes.");
   });
 
-  test("is a part of the conversation without the thoughts and the prefix", async () => {
+  test("enters the conversation without the reasoning and the prefix", async () => {
     const { write, shown } = open({ asSent: (reply) => ({ ...reply, text: `[bot] ${reply.text}` }) });
     await write("Yes.", "> thoughts\n\n");
     expect(shown.last()).toEqual({ text: "[bot] > thoughts\n\nYes.", spoken: "Yes." });
   });
 });
 
-test("whatever an answer begins with is what its whole shows", () => {
+test("no beginning of a reply shows a tag that the whole reply hides", () => {
   for (const text of ["[[reply_to_current]] a [b](c) NO_REPLY", "see [[x]] [[reply_to:5]]", "a[1] = [[", "NO_REPLY - because"]) {
     const whole = speakable(applyReplyTags({ text, media: [], buttons: [] }, context.inbound), { ackMaxChars: 300 }).text;
     for (let length = 0; length <= text.length; length += 1) {

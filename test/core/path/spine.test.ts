@@ -24,7 +24,7 @@ const codes = (report: { readonly decisions: readonly { readonly station: string
   report.decisions.map(({ station, code }) => `${station}:${code}`);
 
 describe("the path of a message", () => {
-  test("a message is answered, and every station leaves a decision", async () => {
+  test("a message is answered, and every station records a decision", async () => {
     const host = await start();
     const report = await host.say("hello", { from: "7" });
     expect(host.outbox()).toMatchObject([{ chat: "7", text: "heard: hello" }]);
@@ -39,7 +39,7 @@ describe("the path of a message", () => {
     ]);
   });
 
-  test("an update that comes twice is answered once, under the first event's id", async () => {
+  test("a duplicate update is answered once, under the first event's id", async () => {
     const host = await start();
     const first = await host.say("hello", { id: "900" });
     const second = await host.say("hello", { id: "900" });
@@ -47,7 +47,7 @@ describe("the path of a message", () => {
     expect(texts(host)).toEqual(["heard: hello"]);
   });
 
-  test("messages of one chat are answered in order, chats run at the same time", async () => {
+  test("messages of one chat are answered in order, and different chats run in parallel", async () => {
     const began: string[] = [];
     const other = Promise.withResolvers<void>();
     const host = await start({
@@ -64,7 +64,7 @@ describe("the path of a message", () => {
     expect(texts(host, "1")).toEqual(["a1", "a2"]);
   });
 
-  test("chats that share a session have their turns one after the other, each sees the one before, and other chats go on", async () => {
+  test("chats that share a session run their turns in sequence, each seeing the previous, while other chats continue", async () => {
     const seen: (readonly string[])[] = [];
     const first = Promise.withResolvers<void>();
     let now = 0;
@@ -97,7 +97,7 @@ describe("the path of a message", () => {
     expect(seen.at(-1)).toEqual(["a", "to a", "b2", "to b2", "b3", "to b3", "b4"]);
   });
 
-  test("no more turns run at once than agents.defaults.maxConcurrent", async () => {
+  test("at most agents.defaults.maxConcurrent turns run at once", async () => {
     let now = 0;
     let most = 0;
     const host = await start({
@@ -115,7 +115,7 @@ describe("the path of a message", () => {
     expect(most).toBe(2);
   });
 
-  test("a control command is answered while a turn of the same chat runs", async () => {
+  test("a control command is answered while a turn of its chat runs", async () => {
     const began = Promise.withResolvers<void>();
     const held = Promise.withResolvers<void>();
     const host = await start({
@@ -134,7 +134,7 @@ describe("the path of a message", () => {
     expect(texts(host).at(-1)).toBe("late");
   });
 
-  test("an engine that fails leaves a short apology and a failed event that says why", async () => {
+  test("an engine that fails causes a short apology and a failed event with the reason", async () => {
     const host = await start({
       answer() {
         throw new Error("the model has a headache");
@@ -147,7 +147,7 @@ describe("the path of a message", () => {
     expect(host).not.toHaveDelivered("headache");
   });
 
-  test("nobody to run a turn: failed(no_engine)", async () => {
+  test("an event without an engine for its turn fails", async () => {
     const host = await start({ config: { agents: { defaults: { engine: "absent" } } } });
     const report = await host.say("hello");
     expect(report.outcome).toBe("failed");
@@ -155,11 +155,11 @@ describe("the path of a message", () => {
   });
 });
 
-describe("taps of plugins", () => {
+describe("plugin taps", () => {
   const plugin = (setup: Parameters<typeof definePlugin>[0]["setup"]) =>
     definePlugin({ id: "guest", version: "1.0.0", host: "^0.1.0", setup });
 
-  test("the first refusal ends the walk, with its path and hint", async () => {
+  test("the first refusal ends the event, with its path and hint", async () => {
     const guest = plugin((host) =>
       host.tap("gating", () => ({ code: "office_hours", path: "plugins.entries.guest", hint: "Come back at nine." })),
     );
@@ -170,7 +170,7 @@ describe("taps of plugins", () => {
     expect(texts(host)).toEqual([]);
   });
 
-  test("a gate that throws refuses: it fails closed", async () => {
+  test("a gate that throws refuses the message: it fails closed", async () => {
     const guest = plugin((host) =>
       host.tap("gating", () => {
         throw new Error("broken lock");
@@ -182,7 +182,7 @@ describe("taps of plugins", () => {
   });
 
   test.each(["ingress", "routing"] as const)(
-    "a tap of %s that throws ends the event at once: the next attempt would fail alike",
+    "a tap of %s that throws ends the event at once, because a retry would fail in the same way",
     async (hook) => {
       let attempts = 0;
       const guest = plugin((host) =>
@@ -204,7 +204,7 @@ describe("taps of plugins", () => {
     },
   );
 
-  test("a formatting tap that throws keeps the reply from being sent; who asked gets the apology", async () => {
+  test("a formatting tap that throws prevents the reply, and the sender gets the apology", async () => {
     const guest = plugin((host) =>
       host.tap("formatting", () => {
         throw new Error("redactor is down");
@@ -215,7 +215,7 @@ describe("taps of plugins", () => {
     expect(texts(host)).toEqual([expect.stringContaining("Sorry")]);
   });
 
-  test("a formatting tap changes what is sent; an observer that throws changes nothing", async () => {
+  test("a formatting tap changes the sent text, and an observer that throws has no effect", async () => {
     const guest = plugin((host) => {
       host.tap("formatting", (reply) => ({ ...reply, text: reply.text.toUpperCase() }));
       host.tap("settled", () => {
@@ -229,7 +229,7 @@ describe("taps of plugins", () => {
 });
 
 describe("sending", () => {
-  test("a send that surely did not happen is tried again until it arrives, once", async () => {
+  test("a send that certainly had no effect is retried until it arrives, once", async () => {
     let tries = 0;
     const host = await start();
     host.beforeSend(() => {
@@ -242,7 +242,7 @@ describe("sending", () => {
     expect(texts(host)).toHaveLength(1);
   });
 
-  test("a send of unknown fate is repeated once, when the platform answers, marked as possibly repeated, and never in a loop", async () => {
+  test("a send with an unknown outcome is retried once, when the platform responds, and marked as possibly repeated", async () => {
     const host = await start({ config: { session: { dmScope: "per-peer" } } });
     const tries: string[] = [];
     host.beforeSend(({ chat, text }) => {
@@ -263,7 +263,7 @@ describe("sending", () => {
     expect(codes(report)).toContain("delivery:possibly_repeated");
   });
 
-  test("a platform that refuses for good ends the event with its reason, and with what can be done about it", async () => {
+  test("a permanent refusal by the platform ends the event with its reason and a remedy", async () => {
     const host = await start();
     const said = { detail: "Forbidden: bot was blocked by the user", hint: "Only they can change that." };
     host.beforeSend(() => {
@@ -277,7 +277,7 @@ describe("sending", () => {
   test.each([
     ["blocked_by_user", 1, ["delivery:blocked_by_user", "delivery:rest_not_tried"]],
     ["too_long", 3, ["delivery:too_long", "delivery:too_long", "delivery:too_long"]],
-  ])("the rest of a reply is tried after a refusal only where it could arrive: %s", async (reason, tries, told) => {
+  ])("after a refusal, the rest of a reply is tried only if it could arrive: %s", async (reason, tries, told) => {
     // Three messages of this channel.
     const host = await start({ answer: () => "x".repeat(60_000) });
     const tried: string[] = [];
@@ -295,7 +295,7 @@ describe("sending", () => {
   test.each([
     ["a send that did not happen waits", { retryable: true, fate: "not-sent" }, 0],
     ["the repetition of one of unknown fate waits", { fate: "unknown" }, 1],
-  ] as const)("a gateway that stops while %s sends it at its next start, once", async (_what, error, doubts) => {
+  ] as const)("a gateway that stops while %s makes it at its next start, once", async (_what, error, doubts) => {
     let turns = 0;
     const host = await start({
       config: { gateway: { drainSeconds: 0.2 } },
@@ -335,7 +335,7 @@ describe("silence", () => {
   test.each([
     ["All is well, the backup ran. HEARTBEAT_OK", "All is well, the backup ran."],
     ["HEARTBEAT_OK: nothing needs attention.", "nothing needs attention."],
-  ])("who asked gets what stands beside the word: %j", async (text, said) => {
+  ])("the sender gets the text beside the token: %j", async (text, said) => {
     const host = await start({ answer: () => text });
     expect(await host.say("how is it going?")).toMatchObject({ outcome: "answered" });
     expect(texts(host)).toEqual([said]);

@@ -32,7 +32,7 @@ function createAway() {
   return { plugin, met };
 }
 
-test("the event waits and is handled again, and the attempt does not count", async () => {
+test("an event that meets a database outage waits and runs again, without counting the attempt", async () => {
   const loopback = createLoopback();
   const away = createAway();
   const { gateway, directory, settled } = await startGateway({

@@ -49,22 +49,22 @@ async function nextStart(): Promise<readonly string[]> {
 
 const failed: Ending = { outcome: "failed", reason: "media_refused" };
 
-test("killed before the apology was written: the next process sends it", async () => {
+test("an apology that was not yet written when the process was killed is sent by the next process", async () => {
   await leave();
   expect(await nextStart()).toEqual([expect.stringContaining("could not be delivered")]);
 });
 
-test("killed after it was written and before it was sent: the next process sends this one, and no other", async () => {
+test("an apology written but not sent before a kill is the only one that the next process sends", async () => {
   await leave((store) => say(store, "sorry", failed));
   expect(await nextStart()).toEqual(["sorry"]);
 });
 
-test("killed while it was sent: it may have arrived, so it is not sent again", async () => {
+test("an apology that was being sent at a kill is not sent again, because it may have arrived", async () => {
   await leave(async (store) => store.sending((await say(store, "sorry", failed)).id));
   expect(await nextStart()).toEqual([]);
 });
 
-test("killed after it was sent: it is not sent again", async () => {
+test("an apology that was sent before a kill is not sent again", async () => {
   await leave(async (store) => store.sent((await say(store, "sorry", failed)).id, { messageId: "m9" }, { at: 1 }));
   expect(await nextStart()).toEqual([]);
 });

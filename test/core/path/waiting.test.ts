@@ -30,7 +30,7 @@ async function stateOf(directory: string, id: string): Promise<{ readonly state?
 }
 
 // Both wait until what was put off is looked at again; they do so together.
-test.concurrent("a mistake in a channel's section costs none of the messages that wait: they are answered once it is mended", async ({
+test.concurrent("an error in a channel's section loses no waiting message: each is answered after the correction", async ({
   onTestFinished,
 }) => {
   const directory = temporaryDirectory();
@@ -53,7 +53,7 @@ test.concurrent("a mistake in a channel's section costs none of the messages tha
   await third.gateway.close();
 });
 
-test.concurrent("what waits for an account goes on as soon as the configuration is mended, without a restart", async ({
+test.concurrent("messages waiting for an account continue without a restart once the configuration is corrected", async ({
   onTestFinished,
 }) => {
   const directory = temporaryDirectory();

@@ -50,7 +50,7 @@ const values = fc.oneof(
 );
 const runs = { numRuns: Number(process.env.FC_RUNS ?? 400) };
 
-describe("a value in a text", () => {
+describe("a value inserted into text", () => {
   it.each([
     "{}",
     "before {} after",
@@ -71,7 +71,7 @@ describe("a value in a text", () => {
     "- [ ] {}",
     "{}\n===\n{}",
     "{}\n---",
-  ])("is shown letter by letter in %j", (template) => {
+  ])("is shown literally in %j", (template) => {
     const count = template.split("{}").length - 1;
     fc.assert(
       fc.property(fc.array(values, { minLength: count, maxLength: count }), (drawn) => {
@@ -90,7 +90,7 @@ describe("a value in a text", () => {
   /** A quote repeats its sign on every line on a platform without formatting, and a list its indentation. */
   const withoutLead = (text: string, template: string) => (/^(?:>|-|1\.)/.test(template) ? text.replace(/\n[> \t]*/g, "\n") : text);
 
-  it("is shown letter by letter at the edges of a line", () => {
+  it("is shown literally at the edges of a line", () => {
     fc.assert(
       fc.property(values, (value) => {
         const { rich, plain } = shown(insert("Value:\n{}\nend", value));
@@ -101,7 +101,7 @@ describe("a value in a text", () => {
     );
   });
 
-  it("stays in its code, with its signs and, in a block, its lines", () => {
+  it("stays inside code with its special characters and, in a block, its lines", () => {
     fc.assert(
       fc.property(values, (drawn) => {
         const value = `Qq${accepted(drawn)}qQ`;
@@ -118,7 +118,7 @@ describe("a value in a text", () => {
     );
   });
 
-  it("stays in its cell of a table", () => {
+  it("stays in its table cell", () => {
     fc.assert(
       fc.property(values, (drawn) => {
         const value = accepted(drawn).replace(/\s+/g, " ").trim();
@@ -129,7 +129,7 @@ describe("a value in a text", () => {
     );
   });
 
-  it("opens no link, whatever the values around it are", () => {
+  it("never creates a link, even together with the values around it", () => {
     fc.assert(
       fc.property(values, values, (a, b) => {
         expect(parseMarkdown(insert("[{}]{} {}({}) <{}>", a, b, a, b, a)).spans.filter(({ kind }) => kind === "link")).toEqual([]);
@@ -139,7 +139,7 @@ describe("a value in a text", () => {
     );
   });
 
-  it("is the target of a link only, where the operator has put it there", () => {
+  it("is a link target only where the operator placed it as one", () => {
     const html = (value: string) => renderHtml(parseMarkdown(insert("[open]({}) **x**", value)));
     expect(html("https://ci.example/a_b*c?x=1&y=(2)")).toBe('<a href="https://ci.example/a_b*c?x=1&amp;y=%282%29">open</a> <b>x</b>');
     expect(html("https://ci.example/ **bold** [a](b)")).toBe('<a href="https://ci.example/%20**bold**%20%5Ba%5D%28b%29">open</a> <b>x</b>');
@@ -152,21 +152,21 @@ describe("a value in a text", () => {
     );
   });
 
-  it("is Markdown where the operator says so, and code has no place for that", () => {
+  it("is Markdown where the operator says so, but not inside code", () => {
     expect(parseMarkdown(insert("{!} {}", "**a**", "**b**")).text).toBe("a **b**");
     expect(parseMarkdown(insert("`{!}`", "**a** `b`")).text).toBe("**a** `b`");
   });
 
-  it("leaves nothing behind where it is empty in code", () => {
+  it("leaves no empty code marks if it is empty", () => {
     expect(insert("state: `{}`", "")).toBe("state: ");
   });
 
-  it("is stored as it is where there is nothing to escape", () => {
+  it("is stored unchanged if it contains nothing to escape", () => {
     for (const value of ["Disk 91% full on web-1", "https://ci.example/run/42?a=1&b=2", "a_file_name.txt", "Müller, Søren (Ops)", "Nr. 5"])
       expect(escapeMarkdown(value)).toBe(value);
   });
 
-  it("is rendered in a time that grows with its length only", () => {
+  it("is rendered in linear time", () => {
     const cost = (size: number) => {
       const began = process.cpuUsage();
       insert("`{}` {} ```\n{}\n```", "`".repeat(size), "*_[".repeat(size), " ".repeat(size));

@@ -8,7 +8,7 @@ import { hostileFamilies } from "../../support/hostile-texts.ts";
 
 const everyday = "## A heading\n\nA line with **bold**, `code` and [a link](https://example.com/a).\n\n- one item\n- another item\n\n";
 
-test("an ordinary reply of 29,000 characters is read as Markdown as a whole, and prose of any length", () => {
+test("an ordinary reply of 29,000 characters is parsed as Markdown as a whole, and so is prose of any length", () => {
   const reply = everyday.repeat(275);
   expect(reply.length).toBeGreaterThan(29_000);
   expect(boundMarkdown(reply)).toEqual({ markdown: reply, rest: "" });
@@ -16,7 +16,7 @@ test("an ordinary reply of 29,000 characters is read as Markdown as a whole, and
   expect(boundMarkdown(prose).rest).toBe("");
 });
 
-test("what is beyond begins with a line, or in a line without an end, and nothing is lost", () => {
+test("the rest begins at a line, or inside an endless line, and no text is lost", () => {
   const table = `|a|b|\n|-|-|\n${"|c|d|\n".repeat(50_000)}`;
   const bound = boundMarkdown(table);
   expect(bound.markdown + bound.rest).toBe(table);
@@ -28,25 +28,25 @@ test("what is beyond begins with a line, or in a line without an end, and nothin
   expect(boundMarkdown("**a".repeat(2_000)).rest).toBe("");
 });
 
-test("a long block of code is read as one, and so is what follows it", () => {
+test("a long code block and the text after it are parsed completely", () => {
   const code = `Look:\n\n\`\`\`json\n${'  { "a": [1, 2], "b": {} },\n'.repeat(400)}\`\`\`\n\nThat is **all**.\n`;
   expect(boundMarkdown(code)).toEqual({ markdown: code, rest: "" });
 });
 
-test("while a text grows, the place of the cut stays", () => {
+test("the cut stays in place while a text grows", () => {
   const text = everyday.repeat(1_000);
   const { markdown } = boundMarkdown(text);
   for (let length = markdown.length + 2_000; length < text.length; length += 777)
     expect(boundMarkdown(text.slice(0, length)).markdown).toBe(markdown);
 });
 
-test("the rest of a reply is text as it was written", () => {
+test("the rest of a reply is plain text as written", () => {
   const blocks = parseMarkdown(`${"**a** ".repeat(5_000)}\n\n**b** is <b>bold</b>`);
   expect(blocks.at(-1)).toMatchObject({ type: "paragraph" });
   expect(plainText(`${"**a** ".repeat(5_000)}\n\n**b** is <b>bold</b>`)).toContain("\n**b** is <b>bold</b>");
 });
 
-test("styles nested by the thousand have a tree that can be read", () => {
+test("thousands of nested styles produce a tree of limited depth", () => {
   const depth = 1_900;
   const text = `${"**a ".repeat(depth)}middle${" b**".repeat(depth)}`;
   expect(plainText(text)).toContain("middle");
@@ -59,7 +59,7 @@ test("styles nested by the thousand have a tree that can be read", () => {
   expect(deepest).toBeLessThan(200);
 });
 
-describe("a text of 200,000 characters, made to cost, is plain text within 100 ms of work", () => {
+describe("a hostile text of 200,000 characters is rendered as plain text within 100 ms of work", () => {
   test.each(hostileFamilies.map(({ name, make }) => [name, make] as const))("%s", async (_, make) => {
     const text = make(200_000);
     const most = 100 * (await slowness());

@@ -21,7 +21,7 @@ async function open(serve: (socket: Socket) => void, options: { readonly maxChar
   return { connection, lines };
 }
 
-test("lines come whole, however they are packed; nothing but a line feed ends one", async () => {
+test("lines arrive whole in packets of any size, and only a line feed ends a line", async () => {
   const bytes = Buffer.from("one\r\ntwo\nthr€e\u2028four\u0085five\rsix\nseven");
   const { lines } = await open((socket) => {
     // In the middle of the euro sign.
@@ -31,7 +31,7 @@ test("lines come whole, however they are packed; nothing but a line feed ends on
   await expect.poll(() => lines).toEqual(["one", "two", "thr€e\u2028four\u0085five\rsix"]);
 });
 
-test("a goodbye is sent before it closes, once", async () => {
+test("a goodbye is sent once, before the connection closes", async () => {
   let heard = "";
   const { connection } = await open((socket) => {
     socket.write("welcome\n");
@@ -46,7 +46,7 @@ test("a goodbye is sent before it closes, once", async () => {
   await expect.poll(() => heard).toBe("hello\r\nBYE\r\n");
 });
 
-test("each kind of junk and a burst of 10,000 lines are lines, and one that cannot be handled ends that connection only", async () => {
+test("any junk and a burst of 10,000 lines arrive as lines, and an unhandled one ends only its connection", async () => {
   const { connection, lines } = await open((socket) => {
     for (const text of junkTexts) socket.write(`${text}\n`);
     socket.write("null\n".repeat(burst));
@@ -57,12 +57,12 @@ test("each kind of junk and a burst of 10,000 lines are lines, and one that cann
   connection.close();
 });
 
-test("a line without an end breaks it off", async () => {
+test("an endless line ends the connection", async () => {
   const { connection } = await open((socket) => void socket.write("x".repeat(2_000)), { maxChars: 1_000 });
   expect((await connection.lost).message).toBe("The server sent a line without an end");
 });
 
-test("a line with a break in it is refused, because it would be two commands", async () => {
+test("a line that contains a line break is rejected, because it would be two commands", async () => {
   const heard: string[] = [];
   const { connection } = await open((socket) => void socket.on("data", (chunk) => void heard.push(String(chunk))));
   for (const line of ["PRIVMSG a\r\nQUIT :x", "a\nb", "a\rb", "a\0b"])
@@ -71,7 +71,7 @@ test("a line with a break in it is refused, because it would be two commands", a
   await expect.poll(() => heard.join("")).toBe("whole\r\n");
 });
 
-test("a certificate that is not trusted says what to set; one that cannot be read is a mistake that no wait mends", async () => {
+test("an untrusted certificate is reported with the setting to use, and an unreadable one as a permanent error", async () => {
   const server = createTlsServer(createCertificate("localhost"), (socket) => socket.on("error", () => {})).on("tlsClientError", () => {});
   await once(server.listen(0, "127.0.0.1"), "listening");
   onTestFinished(() => void server.close());
@@ -89,7 +89,7 @@ test("a certificate that is not trusted says what to set; one that cannot be rea
   );
 });
 
-test("a server that answers TLS in plain text says which option is wrong, and not where OpenSSL noticed it", async () => {
+test("a server without TLS is reported with the wrong option instead of an OpenSSL location", async () => {
   const server = createServer((socket) => void socket.on("error", () => {}).write(":irc.test NOTICE * :*** Looking up your hostname\r\n"));
   await once(server.listen(0, "127.0.0.1"), "listening");
   onTestFinished(() => void server.close());
@@ -103,7 +103,7 @@ test("a server that answers TLS in plain text says which option is wrong, and no
   });
 });
 
-test("a server that is away is a reason, not an exception", async () => {
+test("an unreachable server is reported as a reason, not thrown", async () => {
   const connection = connectLines({ host: "127.0.0.1", port: 1, tls: false }, () => {});
   connection.write("hello");
   expect((await connection.lost).message).toContain("ECONNREFUSED");

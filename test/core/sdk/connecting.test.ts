@@ -33,7 +33,7 @@ function connection(identity?: LiveConnection["identity"]) {
   return { live: { lost: promise, ...(identity && { identity }) }, lose: (reason?: unknown) => resolve(reason) };
 }
 
-describe("a connection that is kept", () => {
+describe("a maintained connection", () => {
   test("is reported with the bot's name, and start resolves", async () => {
     await keepConnected(account(), async () => connection({ id: "1", username: "bot" }).live);
     expect(statuses).toEqual([
@@ -42,7 +42,7 @@ describe("a connection that is kept", () => {
     ]);
   });
 
-  test("to a platform that is away is tried again after longer and longer waits; start resolves, and the reason is reported", async () => {
+  test("to an unavailable platform is retried at growing intervals; start resolves, and the reason is reported", async () => {
     let attempts = 0;
     await keepConnected(account(), async () => {
       attempts += 1;
@@ -64,14 +64,14 @@ describe("a connection that is kept", () => {
     expect(attempts).toBeGreaterThan(9);
   });
 
-  test("that fails with a question keeps its mark, and a wait of little more than a second is shown as one", async () => {
+  test("that fails with a question keeps the question mark, and a wait just over a second is shown as 1 s", async () => {
     await keepConnected(account(), async () => {
       throw new Error("Bad password?");
     });
     expect(statuses.at(-1)).toEqual({ state: "waiting", detail: "Bad password? The next attempt is in 1 s." });
   });
 
-  test("is made again when it is lost", async () => {
+  test("is restored when it is lost", async () => {
     const [first, second] = [connection(), connection()];
     const all = [first, second];
     await keepConnected(account(), async () => (all.shift() ?? connection()).live);
@@ -82,7 +82,7 @@ describe("a connection that is kept", () => {
     expect(states()).toEqual(["connecting", "connected", "waiting", "connecting", "connected"]);
   });
 
-  test("that the platform refuses for good rejects the start, in the platform's words", async () => {
+  test("that the platform refuses for good rejects start with the platform's message", async () => {
     const refused = keepConnected(account(), async () => {
       throw new ChannelError("unauthorized", { detail: "The server refuses the password", hint: "Correct it." });
     });
@@ -91,7 +91,7 @@ describe("a connection that is kept", () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test("that is refused for good later is reported as failed, and not tried again", async () => {
+  test("that is refused for good later is reported as failed and not retried", async () => {
     const first = connection();
     const answers = [first.live];
     await keepConnected(account(), async () => {
@@ -122,7 +122,7 @@ describe("a connection that is kept", () => {
     expect(attempts).toBe(2);
   });
 
-  test("waits its own time where the platform's wait cannot be read", async () => {
+  test("uses its own delay if the platform's cannot be read", async () => {
     let attempts = 0;
     await keepConnected(account(), async () => {
       attempts += 1;
@@ -135,7 +135,7 @@ describe("a connection that is kept", () => {
     expect(attempts).toBe(2);
   });
 
-  test("that takes too long is given up, and its signal says so", async () => {
+  test("that takes too long is abandoned, and its signal is aborted", async () => {
     let given: AbortSignal | undefined;
     const starting = keepConnected(
       account(),
@@ -151,7 +151,7 @@ describe("a connection that is kept", () => {
     expect(statuses.at(-1)?.detail).toMatch(/^The platform did not let the bot in within 5 s\./);
   });
 
-  test("that comes too late, or as the account closes, is lost without an unhandled rejection", async () => {
+  test("that arrives too late or while the account closes is dropped without an unhandled rejection", async () => {
     const unhandled: unknown[] = [];
     const note = (reason: unknown) => void unhandled.push(reason);
     process.on("unhandledRejection", note);
@@ -173,7 +173,7 @@ describe("a connection that is kept", () => {
     expect(unhandled).toEqual([]);
   });
 
-  test("with something that the operator should know is reported with it", async () => {
+  test("is reported together with a note for the operator", async () => {
     await keepConnected(account(), async () => ({ ...connection().live, detail: "The room #hall is locked." }));
     expect(statuses.at(-1)).toMatchObject({ state: "connected", detail: "The room #hall is locked." });
   });
@@ -193,7 +193,7 @@ describe("a connection that is kept", () => {
 describe("a token bucket", () => {
   const never = new AbortController().signal;
 
-  test("lets a burst through at once, then one for each interval, in their order", async () => {
+  test("passes a burst at once, then one call per interval, in order", async () => {
     const bucket = createTokenBucket({ burst: 3, everyMs: 2_000, now: () => clock });
     const order: number[] = [];
     for (let index = 0; index < 6; index += 1) {
@@ -209,7 +209,7 @@ describe("a token bucket", () => {
     expect(order).toEqual([3, 4, 5]);
   });
 
-  test("is full again after a pause, and never fuller", async () => {
+  test("is full again after a pause, and never more than full", async () => {
     const bucket = createTokenBucket({ burst: 2, everyMs: 1_000, now: () => clock });
     void bucket.take(never);
     void bucket.take(never);
@@ -218,7 +218,7 @@ describe("a token bucket", () => {
     expect(bucket.take(never)).toBeInstanceOf(Promise);
   });
 
-  test("goes on when the clock is set back", async () => {
+  test("continues when the clock is set back", async () => {
     const bucket = createTokenBucket({ burst: 1, everyMs: 1_000, now: () => clock });
     void bucket.take(never);
     clock -= 3_600_000;

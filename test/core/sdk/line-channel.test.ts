@@ -119,7 +119,7 @@ async function open(
   return { connection, lines, statuses, warnings, sockets, say };
 }
 
-test("is connected with what the operator should know, and says each text in its line", async () => {
+test("the connection is reported with a note for the operator, and each text is sent as its own line", async () => {
   const { connection, statuses, lines } = await open();
   await connection.start();
   expect(statuses.at(-1)).toMatchObject({ state: "connected", identity: { id: "1" }, detail: "It is Sunday." });
@@ -127,7 +127,7 @@ test("is connected with what the operator should know, and says each text in its
   expect(lines).toContain("SAY #room hi");
 });
 
-test("a chat is reached where the protocol says; an id that is not one word is refused before anything is written", async () => {
+test("a chat is reached at the protocol's address; an id of more than one word is rejected before sending", async () => {
   const { connection, lines } = await open();
   await connection.start();
   for (const chat of ["a b", "a\r\nQUIT", "", "a\u0000"])
@@ -139,7 +139,7 @@ test("a chat is reached where the protocol says; an id that is not one word is r
   expect(other.lines).toContain("SAY ada_away hi");
 });
 
-test("a chat is an id of a person or of a room; one whose address is not known is refused, and the operator reads why", async () => {
+test("a chat id names a person or a room; an id with an unknown address is rejected, and the operator reads why", async () => {
   const { connection, lines } = await open({
     identity: { pattern: "~?[a-z]+", groupPattern: "#[a-z]+" },
     reach: (chat, address) => address ?? /^[~#](.*)/.exec(chat)?.[0],
@@ -156,7 +156,7 @@ test("a chat is an id of a person or of a room; one whose address is not known i
   expect(lines.filter((line) => line.startsWith("SAY"))).toEqual(["SAY ~ada hi", "SAY #bar hi"]);
 });
 
-test("a line without a handler is handled otherwise, also one that is called like what every object has", async () => {
+test("a line without a handler goes to the fallback, even if named like an object's built-in property", async () => {
   const others: string[] = [];
   const { connection, say } = await open({ otherwise: ({ command }) => void others.push(command) });
   await connection.start();
@@ -165,13 +165,13 @@ test("a line without a handler is handled otherwise, also one that is called lik
   await connection.send(part, to("ada"), never);
 });
 
-test("a refusal is known by the folded recipient", async () => {
+test("a refusal is matched by the case-folded recipient", async () => {
   const { connection } = await open({ identity: { fold: (recipient) => recipient.toLowerCase() } });
   await connection.start();
   await expect(connection.send(part, to("Hall"), never)).rejects.toMatchObject({ reason: "no" });
 });
 
-test("the sender of a message that cannot be stored is asked to repeat it, and the log says why", async () => {
+test("the sender of a message that cannot be stored is asked to repeat it, and the log gives the reason", async () => {
   let isFull = true;
   const full = async () => {
     if (isFull) throw new Error("the disk is full");
@@ -187,13 +187,13 @@ test("the sender of a message that cannot be stored is asked to repeat it, and t
   expect(warnings).toEqual(["a message could not be stored"]);
 });
 
-test("only what fits the schema of its events reaches parse", async () => {
+test("only events that match the schema reach parse", async () => {
   const { connection } = await open();
   expect(connection.parse({ from: "ada", text: "hi" })).toMatchObject({ sender: { id: "ada" } });
   for (const junk of [null, 1, "text", [], {}, { from: "ada" }, { from: "ada", text: 1 }]) expect(connection.parse(junk)).toBeUndefined();
 });
 
-test("a person is reached under the latest address, also after a change of it and after a restart", async () => {
+test("a person is reached at the latest address, also after a change and after a restart", async () => {
   const kept = new Map<string, Json>();
   const { connection, say, lines } = await open({ identity: { fold: (name) => name.toLowerCase() } }, undefined, kept);
   await connection.start();
@@ -211,7 +211,7 @@ test("a person is reached under the latest address, also after a change of it an
   expect(later.lines.filter((line) => line.startsWith("SAY"))).toEqual(["SAY ada_away hi", "SAY eve hi"]);
 });
 
-test("of a person who has left the address is forgotten, because the name may be another's now", async () => {
+test("the address of a person who left is deleted, because another person may now have the name", async () => {
   const kept = new Map<string, Json>();
   const { connection, say, lines } = await open({}, undefined, kept);
   await connection.start();
@@ -244,7 +244,7 @@ const asking: Pick<LineProtocol<Line, Said>, "begin"> = {
   }),
 };
 
-test("an event may take a question to the server, and those after it wait, so that they are stored in their order", async () => {
+test("an event may query the server, and later events wait so that they are stored in order", async () => {
   const received: Json[] = [];
   const { connection, say, lines } = await open(asking, async (raw) => void received.push(raw));
   await connection.start();
@@ -264,7 +264,7 @@ test("an event may take a question to the server, and those after it wait, so th
     ]);
 });
 
-test("a question that fails, or that a lost connection leaves open, costs no message", async () => {
+test("a query that fails or is cut off by a lost connection loses no message", async () => {
   const received: Json[] = [];
   const { connection, say, lines, warnings, sockets } = await open(asking, async (raw) => void received.push(raw));
   await connection.start();
@@ -277,7 +277,7 @@ test("a question that fails, or that a lost connection leaves open, costs no mes
   expect(warnings).toEqual(["a message is stored without what the server had to be asked for"]);
 });
 
-test("a protocol without events of its own says who wrote what where, and the rest is done", async () => {
+test("a protocol without its own events reports sender, text and chat, and the rest is provided", async () => {
   const received: Json[] = [];
   const own = { event: undefined, parse: undefined, address: undefined, render: undefined } as object;
   const plain: Partial<LineProtocol<Line>> = {
@@ -324,7 +324,7 @@ test("a protocol without events of its own says who wrote what where, and the re
   expect(connection.render({ text: "**a**\nb", media: [], buttons: [] }, to("ada"))).toMatchObject([{ body: "a" }, { body: "b" }]);
 });
 
-test("while its name is taken, the bot has another one, says so, and asks for its own when that is free", async () => {
+test("while its name is taken, the bot uses another, reports it, and requests its own once it is free", async () => {
   const { connection, say, lines, statuses } = await open({
     name: { wanted: "Bread", ask: (name) => `NAME ${name}` },
     identity: { fold: (name) => name.toLowerCase() },
@@ -395,7 +395,7 @@ test("rooms are joined at once and again after a removal, and the operator reads
   expect(statuses.at(-1)).not.toHaveProperty("code");
 });
 
-test("many rooms are joined at the pace of the server, with messages between them, and the operator reads the first of them", async () => {
+test("many rooms are joined at the server's pace, between messages, and the operator reads the first of them", async () => {
   const names = Array.from({ length: 6 }, (_, index) => `#room-${index}`);
   const { connection, say, lines, statuses } = await open({
     rooms: { names, join: (room) => `JOIN ${room}` },
@@ -415,7 +415,7 @@ test("many rooms are joined at the pace of the server, with messages between the
   await expect.poll(() => statuses.at(-1)?.detail).toBe(`It is Sunday. ${told} It is not in 3 more rooms.`);
 });
 
-test("an account is connected when it is let in, and not only when the server has answered a ping", async () => {
+test("an account is connected once it is admitted, before the server answers a ping", async () => {
   const { connection, statuses } = await open({ ping: () => "NOTHING" });
   await connection.start();
   expect(statuses.at(-1)).toMatchObject({ state: "connected" });
@@ -431,11 +431,11 @@ test.each([
   ["bot]: hi", "bot]: hi", false],
   ["bot-2, hi", "bot-2, hi", false],
   ["", "", false],
-])("a text that addresses the bot: %j", (written, text, mention) => {
+])("recognizing a text that addresses the bot: %j", (written, text, mention) => {
   expect(readMention(written, ["bot", ""], { letters: "[]\\-" })).toEqual({ text, mention });
 });
 
-test("a protocol that throws as it begins leaves no socket open", async () => {
+test("a protocol that throws at the start leaves no socket open", async () => {
   const { connection, statuses, sockets } = await open({
     begin() {
       throw new Error("The protocol has no nick");
@@ -448,7 +448,7 @@ test("a protocol that throws as it begins leaves no socket open", async () => {
   expect(sockets.size).toBe(0);
 });
 
-test("messages keep the pace that the protocol names; without one there is no limit", async () => {
+test("messages keep the protocol's pace; without one they are not limited", async () => {
   const { connection } = await open({ pace: { burst: 1, everyMs: 60_000 } });
   const stop = new AbortController();
   expect(connection.admit?.(part, to("#room"), never)).toBeUndefined();
@@ -459,7 +459,7 @@ test("messages keep the pace that the protocol names; without one there is no li
   expect((await open()).connection.admit).toBeUndefined();
 });
 
-test("the lead of a reply is never a message of its own", () => {
+test("the lead of a reply is never sent as a message of its own", () => {
   const bodies = (text: string, limit = 20) =>
     textParts({ text }, { limit, unit: "bytes", eachLine: true, lead: "ada: " }).map(({ body }) => body);
   expect(bodies("https://example.com/a/long/path")).toEqual(["ada: https://example", ".com/a/long/path"]);

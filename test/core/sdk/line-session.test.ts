@@ -75,7 +75,7 @@ async function open() {
 
 const sending = { about: "room", signal: new AbortController().signal };
 
-test("a send resolves when the server has answered the ping behind it, and counts as a call that succeeded", async () => {
+test("a send resolves as a successful call when the server answers the ping after it", async () => {
   const { server, session, statuses, succeeded } = await open();
   await session.start();
   expect(statuses.at(-1)).toMatchObject({ state: "connected", identity: { id: "1", username: "bot" } });
@@ -87,7 +87,7 @@ test("a send resolves when the server has answered the ping behind it, and count
   expect(succeeded()).toBe(2);
 });
 
-test("what the server refuses is thrown by the send that it is about, and by no other", async () => {
+test("a refusal by the server rejects only the send that it concerns", async () => {
   const { server, session } = await open();
   await session.start();
   server.answer = (line, socket) => (line === "SAY room hi" ? "NO room" : friendly(line, socket));
@@ -96,7 +96,7 @@ test("what the server refuses is thrown by the send that it is about, and by no 
   await expect(other).resolves.toBeUndefined();
 });
 
-test("a send whose fate is unknown says so: after a cut, and after a stop; without a connection it is not sent", async () => {
+test("a send cut off by a disconnect or a stop reports an unknown fate; without a connection it is not sent", async () => {
   const { server, session } = await open();
   await expect(session.send("SAY room hi", sending)).rejects.toMatchObject({ reason: "network", fate: "not-sent", retryable: true });
   await session.start();
@@ -110,7 +110,7 @@ test("a send whose fate is unknown says so: after a cut, and after a stop; witho
   await expect.poll(() => session.send("SAY room hi", sending).catch(({ fate }) => fate)).toBe("not-sent");
 });
 
-test("a lost connection is made again", async () => {
+test("the session reconnects after losing the connection", async () => {
   const { server, session } = await open();
   await session.start();
   server.answer = (_, socket) => void socket.destroy();
@@ -128,7 +128,7 @@ test("a lost connection is made again", async () => {
     .toBe(2);
 });
 
-test("a line that the protocol throws at costs the connection, not the process", async () => {
+test("a line that makes the protocol throw closes the connection without crashing the process", async () => {
   const { server, session, statuses } = await open();
   await session.start();
   server.answer = (line, socket) => (line === "SAY room hi" ? "ODD" : friendly(line, socket));
@@ -136,7 +136,7 @@ test("a line that the protocol throws at costs the connection, not the process",
   await expect.poll(() => statuses.some(({ detail }) => detail?.startsWith("The protocol does not know ODD."))).toBe(true);
 });
 
-test("what changes after the first welcome is reported, at once and only once, with the identity that is known", async () => {
+test("the session reports each change after the first welcome once and at once, with the bot's known identity", async () => {
   const { server, session, statuses } = await open();
   await session.start();
   const identity = { id: "1", username: "bot" };
@@ -154,14 +154,14 @@ test("what changes after the first welcome is reported, at once and only once, w
   expect(statuses.every(({ state }) => state === "connecting" || state === "connected")).toBe(true);
 });
 
-test("a bot that is not let in fails for good, and says goodbye", async () => {
+test("a bot whose sign-in is rejected says goodbye and does not retry", async () => {
   const { server, session } = await open();
   server.answer = (line) => (line === "HELLO" ? "GO" : undefined);
   await expect(session.start()).rejects.toMatchObject({ reason: "unauthorized" });
   await expect.poll(() => server.lines).toEqual(["HELLO", "BYE"]);
 });
 
-test("a server that ends the connection while the bot signs in has refused it, and the hint says so", async () => {
+test("a disconnect during sign-in is treated as a refusal, and the hint includes the server's notice", async () => {
   const { server, session, statuses } = await open();
   server.answer = (line, socket) => {
     if (line === "HELLO") setTimeout(() => socket.destroy(), 20);

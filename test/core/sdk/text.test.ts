@@ -7,8 +7,8 @@ import { plainText } from "../../../core/sdk/text/plain-text.ts";
 
 const words = (text: string) => text.replace(/\s+/g, "");
 
-describe("the tree of a reply", () => {
-  test("has each kind of block and of inline piece", () => {
+describe("the parse tree of a reply", () => {
+  test("contains every type of block and inline element", () => {
     const tree = parseMarkdown(
       [
         "# Title",
@@ -64,12 +64,12 @@ describe("the tree of a reply", () => {
     ]);
   });
 
-  test("has every word of a text that is nested too deeply to be parsed", () => {
+  test("contains every word of a text that is nested too deeply to parse", () => {
     const text = `${"> ".repeat(200)}deep\nsecond`;
     expect(words(plainText(text))).toBe(words(text));
   });
 
-  test("exists for every text, and shows its words", () => {
+  test("exists for every text and contains its words", () => {
     const pieces = fc.constantFrom(
       "**",
       "*",
@@ -115,12 +115,12 @@ describe("plain text of a reply", () => {
     ["**open", "**open"],
     ["a\u0000b\u0007", "ab"],
     ["", ""],
-  ])("%j is %j", (markdown, text) => {
+  ])("%j renders as %j", (markdown, text) => {
     expect(plainText(markdown)).toBe(text);
   });
 });
 
-describe("cutting", () => {
+describe("splitting a text", () => {
   const size = {
     utf16: (text: string) => text.length,
     bytes: (text: string) => Buffer.byteLength(text),
@@ -134,28 +134,28 @@ describe("cutting", () => {
     ["a word", "one two three four", 9, ["one two", "three", "four"]],
     ["a word that just fits", "one two three", 7, ["one two", "three"]],
     ["nowhere better", "abcdefghij", 4, ["abcd", "efgh", "ij"]],
-  ])("is done at %s", (_, text, limit, pieces) => {
+  ])("happens at %s", (_, text, limit, pieces) => {
     expect(cutText(text, { limit })).toEqual(pieces);
   });
 
-  test("keeps the indentation of lines, and drops what shows nothing", () => {
+  test("keeps indentation and drops lines without visible content", () => {
     expect(cutText("\n\n  let a;\n  let b;\n\n\n", { limit: 12 })).toEqual(["  let a;", "  let b;"]);
     expect(cutText(" \n\u200b\n ", { limit: 12 })).toEqual([]);
   });
 
-  test("counts as the platform does", () => {
+  test("measures length as the platform does", () => {
     expect(cutText("äöü€😀", { limit: 6, unit: "bytes" })).toEqual(["äöü", "€", "😀"]);
     expect(cutText("äöü€😀", { limit: 4, unit: "characters" })).toEqual(["äöü€", "😀"]);
     expect(cutText("äöü€😀", { limit: 6, unit: "utf16" })).toEqual(["äöü€😀"]);
   });
 
-  test("never parts what people see as one character", () => {
+  test("never splits a user-perceived character", () => {
     const family = "👨‍👩‍👧‍👦";
     expect(cutText(family.repeat(3), { limit: 30, unit: "bytes" })).toEqual([family, family, family]);
     expect(cutText("a\u0300".repeat(3), { limit: 5 })).toEqual(["a\u0300a\u0300", "a\u0300"]);
   });
 
-  test("loses no visible character, and keeps within the limit, for every text and unit", () => {
+  test("loses no visible character and stays within the limit, for any text and unit", () => {
     const text = fc.array(fc.constantFrom("word", " ", "\n", "\n\n", ". ", "é", "€", "😀", "👍🏽", "\u0300", "x".repeat(30)), {
       maxLength: 80,
     });
@@ -169,11 +169,11 @@ describe("cutting", () => {
     );
   });
 
-  test("refuses a limit into which no character fits", () => {
+  test("rejects a limit that is too small for one character", () => {
     expect(() => cutText("a", { limit: 3 })).toThrow("limit of cutText is 3: give a whole number of at least 4");
   });
 });
 
-test("the buttons of a reply fit into the body of a part as they are", () => {
+test("the buttons of a reply are valid JSON for the body of a part", () => {
   expectTypeOf<Reply["buttons"]>().toExtend<Json>();
 });

@@ -7,7 +7,7 @@ import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { newEvent, start, take } from "../../../core/testkit/store/fixture.ts";
 import { newDirectory } from "./directory.ts";
 
-test("reading a long transcript page by page follows its chain once, not once for each page", async () => {
+test("reading a long transcript page by page follows its chain once, not once per page", async () => {
   const directory = await newDirectory();
   const store = await openSqliteStore({ directory, now: () => start });
   onTestFinished(() => store.close());

@@ -17,7 +17,7 @@ function structureOf(db: DatabaseSync): readonly string[] {
   );
 }
 
-test("a state of the first version gets the tables of a new one", () => {
+test("a version 1 database is upgraded with the tables of a new one", () => {
   const [earlier, present] = [new DatabaseSync(":memory:"), new DatabaseSync(":memory:")];
   earlier.exec(firstVersion);
   for (const db of [earlier, present]) migrate(db, "unused");
@@ -55,7 +55,7 @@ INSERT INTO decisions (unit, entries) VALUES
 PRAGMA user_version = 5;
 `;
 
-test("a state of the version before keeps its transcripts and its decisions", async () => {
+test("an upgrade from the previous version keeps transcripts and decisions", async () => {
   const directory = mkdtempSync(join(tmpdir(), "state-"));
   const open = () => openSqliteStore({ directory, now: () => 9 });
   await (await open()).close();
@@ -85,7 +85,7 @@ test("a state of the version before keeps its transcripts and its decisions", as
   await store.close();
 });
 
-test("events that waited in a state of the version before are read by the next turn of their session, whoever causes it", async () => {
+test("after an upgrade, any next turn of a session reads the events that were waiting for it", async () => {
   const directory = mkdtempSync(join(tmpdir(), "state-"));
   const open = () => openSqliteStore({ directory, now: () => 9 });
   await (await open()).close();

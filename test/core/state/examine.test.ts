@@ -7,7 +7,7 @@ import { knownVersion } from "../../../core/state/sqlite/database/migrations.ts"
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { newDirectory } from "./directory.ts";
 
-test("the tables that are looked for are those that a new database has", async () => {
+test("the state check expects the same tables that a new database has", async () => {
   const directory = await newDirectory();
   await (await openSqliteStore({ directory, now: () => 0 })).close();
   const db = new DatabaseSync(join(directory, "state.db"));
@@ -16,7 +16,7 @@ test("the tables that are looked for are those that a new database has", async (
   expect(tablesOf(knownVersion).toSorted()).toEqual(tables.map(({ name }) => name).toSorted());
 });
 
-test("a file that is too short is no damage where the log holds the rest: a process was killed as it folded the log in", async () => {
+test("a file cut short by a kill during a checkpoint is not damaged if the log contains the rest", async () => {
   const directory = await newDirectory();
   const store = await openSqliteStore({ directory, now: () => 0 });
   await store.close();
@@ -38,7 +38,7 @@ test("a file that is too short is no damage where the log holds the rest: a proc
   await healed.close();
 });
 
-test("the directory's memory of its commits is that of the database, also over several processes' worth of stores", async () => {
+test("the commit counter of the directory matches the database, also across several stores", async () => {
   const directory = await newDirectory();
   const one = await openSqliteStore({ directory, now: () => 0 });
   const two = await openSqliteStore({ directory, now: () => 0 });

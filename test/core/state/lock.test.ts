@@ -7,7 +7,7 @@ import { lockState } from "../../../core/state/lock.ts";
 import { openSqliteStore } from "../../../core/state/sqlite/index.ts";
 import { newDirectory } from "./directory.ts";
 
-test("a state directory has one gateway, also inside one process, and the refusal names the other", async () => {
+test("only one gateway can lock a state directory, even in one process, and the error names the holder", async () => {
   const directory = await newDirectory();
   const lock = lockState(directory);
   expect(() => lockState(directory)).toThrow(
@@ -18,7 +18,7 @@ test("a state directory has one gateway, also inside one process, and the refusa
   lockState(directory).release();
 });
 
-test("an attempt that is refused in the same process does not lose the lock to another one", async () => {
+test("a refused attempt in the same process does not release the existing lock", async () => {
   const directory = await newDirectory();
   const lock = lockState(directory);
   expect(() => lockState(directory)).toThrow();
@@ -30,19 +30,19 @@ test("an attempt that is refused in the same process does not lose the lock to a
 });
 
 // Linux only: there /proc says "no such file or directory" to every new directory.
-test.runIf(process.platform === "linux")("a place where no directory can be made is said, and not tried for ever", () => {
+test.runIf(process.platform === "linux")("a directory that cannot be created is reported without endless retries", () => {
   const directory = "/proc/nowhere/state";
   expect(() => lockState(directory)).toThrow(expect.objectContaining({ code: "state_unreadable" }));
 });
 
-test("another directory has a lock of its own", async () => {
+test("each directory has its own lock", async () => {
   const one = lockState(await newDirectory());
   const two = lockState(await newDirectory());
   one.release();
   two.release();
 });
 
-test("a lock lasts as long as its process, even when nobody keeps the handle, and not longer", async () => {
+test("a lock lasts exactly as long as its process, even without a reference to its handle", async () => {
   const directory = await newDirectory();
   const holder = spawn(process.execPath, [join(import.meta.dirname, "lock-holder.ts"), directory], {
     stdio: ["ignore", "pipe", "ignore"],
@@ -57,7 +57,7 @@ test("a lock lasts as long as its process, even when nobody keeps the handle, an
   lockState(directory).release();
 });
 
-test("the lock keeps nobody from opening the store", async () => {
+test("the lock does not prevent opening the store", async () => {
   const directory = await newDirectory();
   const lock = lockState(directory);
   const store = await openSqliteStore({ directory, now: () => 0 });
@@ -68,7 +68,7 @@ test("the lock keeps nobody from opening the store", async () => {
   lock.release();
 });
 
-test("the files of the lock are the owner's alone, and the pid goes with the lock", async () => {
+test("only the owner can read the lock files, and the pid file is removed with the lock", async () => {
   const directory = await newDirectory();
   const lock = lockState(directory);
   for (const [name, mode] of [

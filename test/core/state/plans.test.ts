@@ -118,7 +118,7 @@ function useEverything(sql: Statements): void {
   for (const subject of ["dedupe", "kv", "sent", "events"] as const) operations.prune({ subject, before: 99, keep: 0, after: 0 });
 }
 
-test("no statement walks or sorts a table that grows", () => {
+test("no SQL statement scans or sorts a table that grows", () => {
   const db = new DatabaseSync(":memory:");
   migrate(db, "memory");
   const { sql, texts } = createRecorder(db);

@@ -39,7 +39,7 @@ function commits(directory: string): number {
 }
 
 describe("commits", () => {
-  test("what is asked for in one turn of the event loop is two commits at most: one for new events, one for the rest", async () => {
+  test("one turn of the event loop makes at most two commits: one for new events, one for the rest", async () => {
     const { store, directory } = await open();
     await store.accept(event("first"));
     const before = commits(directory);
@@ -51,7 +51,7 @@ describe("commits", () => {
     expect(commits(directory) - before).toBe(2);
   });
 
-  test("an event that follows from what is written in the same moment shares its commit", async () => {
+  test("an event caused by a write of the same moment shares its commit", async () => {
     const { store, directory } = await open();
     await store.accept(event("first"));
     const before = commits(directory);
@@ -59,7 +59,7 @@ describe("commits", () => {
     expect(commits(directory) - before).toBe(1);
   });
 
-  test("what arrives while the writer is busy is one commit", async () => {
+  test("writes that arrive while the writer is busy share one commit", async () => {
     const { store, directory } = await open({ slowFlushMs: 60 });
     await store.accept(event("first"));
     const before = commits(directory);
@@ -73,7 +73,7 @@ describe("commits", () => {
     expect(commits(directory) - before).toBe(2);
   });
 
-  test("a slow disk holds up those who wait for it, not the event loop", async () => {
+  test("a slow disk delays the callers that wait for it, not the event loop", async () => {
     const { store } = await open({ slowFlushMs: 300 });
     let turns = 0;
     const timer = setInterval(() => {
@@ -88,7 +88,7 @@ describe("commits", () => {
     expect((await store.event("a"))?.state).toBe("waiting");
   });
 
-  test("what need not be durable does not wait for the disk", async () => {
+  test("a write that need not be durable does not wait for the disk", async () => {
     const { store } = await open({ slowFlushMs: 5_000 });
     const begun = performance.now();
     await store.set("n", "k", 1);
@@ -96,7 +96,7 @@ describe("commits", () => {
   });
 });
 
-test("a disk that does not keep up cannot fill the memory: beyond a limit new events are refused", async () => {
+test("new events are rejected when the disk falls behind, so the write queue cannot exhaust the memory", async () => {
   const { store } = await open();
   const results = await Promise.allSettled(Array.from({ length: 20_100 }, (_, n) => store.accept(event(`e${n}`))));
   const refused = results.filter((result) => result.status === "rejected");
@@ -125,7 +125,7 @@ describe("processes", () => {
     expect((await store.stats()).waiting).toBeGreaterThanOrEqual(acknowledged.length);
   });
 
-  test("several processes write at once, and an idle one ends by itself, without a word", async () => {
+  test("several processes write at once, and an idle one exits by itself without output", async () => {
     const directory = await newDirectory();
     const { store } = await open({ directory });
     const children = ["p", "q"].map((prefix) => run(process.execPath, [program("acceptor.ts"), directory, prefix, "200"]));
@@ -138,13 +138,13 @@ describe("processes", () => {
   });
 });
 
-describe("room", () => {
+describe("disk space", () => {
   const settled = { outcome: "silent", reason: "x" } as const;
   const fill = (store: Store, count: number) =>
     Promise.all(Array.from({ length: count }, (_, n) => store.accept({ ...event(`e${n}`, "x".repeat(2_000)), settled })));
   const pruneAll = { now: 10, keepEventsMs: 1, keepEvents: 10, keepSentMs: 1 };
 
-  test("a prune of many rows makes the file smaller, while the store is open, and keeps some room for the next ones", async () => {
+  test("pruning many rows shrinks the open file and leaves free space for the next rows", async () => {
     const { store, directory } = await open();
     await fill(store, 12_000);
     const size = () => statSync(join(directory, "state.db")).size;
@@ -158,7 +158,7 @@ describe("room", () => {
     expect((await store.stats()).settled).toMatchObject({ silent: 12_000 });
   });
 
-  test("a small database of a version that could not shrink is rewritten at the start of its gateway, with everything in it", async () => {
+  test("a small database of a version without shrinking is rewritten at startup without losing data", async () => {
     const { store, directory } = await open();
     await fill(store, 300);
     await store.close();
@@ -182,7 +182,7 @@ describe("room", () => {
 describe("a full disk", () => {
   const ownMounts = spawnSync("unshare", ["--user", "--map-root-user", "--mount", "mount", "-t", "tmpfs", "tmpfs", "/mnt"]).status === 0;
 
-  test("refuses what does not fit, shows nothing of it, and heals when there is room again", async () => {
+  test("rejects writes that do not fit, hides them from reads, and recovers when space is free", async () => {
     const directory = await newDirectory();
     const command = [process.execPath, program("full-disk.ts"), directory];
     const { stdout } = ownMounts
@@ -203,7 +203,7 @@ describe("a full disk", () => {
 });
 
 describe("the state directory", () => {
-  test("is the owner's alone, with all its files, whatever it was before", async () => {
+  test("is accessible only by its owner, even after laxer permissions", async () => {
     const directory = await newDirectory();
     mkdirSync(directory, { mode: 0o755 });
     writeFileSync(join(directory, "state.db"), "");
@@ -214,7 +214,7 @@ describe("the state directory", () => {
     for (const name of ["state.db", "state.db-wal", "state.db-shm"]) expect(statSync(join(directory, name)).mode & 0o777).toBe(0o600);
   });
 
-  test("of a newer version is left alone", async () => {
+  test("of a newer version is not changed", async () => {
     const { store, directory } = await open();
     await store.close();
     const db = new DatabaseSync(join(directory, "state.db"));
@@ -233,7 +233,7 @@ describe("the state directory", () => {
     await expect(open({ directory: broken })).rejects.toMatchObject({ code: "state_foreign", details: { directory: broken } });
   });
 
-  test("is opened again with everything in it, and the log is folded in at the end", async () => {
+  test("keeps its content when it is reopened, and a close merges the log into the file", async () => {
     const { store, directory } = await open();
     await store.accept(event("a"));
     await store.close();

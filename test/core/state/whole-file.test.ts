@@ -49,7 +49,7 @@ async function watchDisk(directory: string): Promise<readonly Step[]> {
   return steps;
 }
 
-test("a whole file is flushed under another name and takes its name then: one of the state, and the configuration", async () => {
+test("state and configuration files are written and flushed under a temporary name, then renamed", async () => {
   const directory = mkdtempSync(join(tmpdir(), "whole-file-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const [token, config] = [join(directory, "gateway-token"), join(directory, "config.jsonc")];
@@ -74,7 +74,7 @@ test("a whole file is flushed under another name and takes its name then: one of
   }
 });
 
-test("what root writes beside a gateway of another user belongs to that user", async () => {
+test("files that root writes for a gateway of another user belong to that user", async () => {
   const directory = mkdtempSync(join(tmpdir(), "owner-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   // Only root can give a file away; any other user owns it in any case.
@@ -98,7 +98,7 @@ test("what root writes beside a gateway of another user belongs to that user", a
   expect([mode & 0o777, uid]).toEqual([0o640, own]);
 });
 
-test("a link under the temporary name is not followed: root would overwrite what it leads to", () => {
+test("a symbolic link at the temporary name is not followed, so root cannot overwrite its target", () => {
   const directory = mkdtempSync(join(tmpdir(), "link-"));
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));
   const [file, other] = [join(directory, "gateway-token"), join(directory, "other")];

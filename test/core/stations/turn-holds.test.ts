@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { createSlots } from "../../../core/path/lanes/turn-slots.ts";
 import { addHold, Visit, whileHeld } from "../../../core/stations/index.ts";
 
-test("a call that begins to wait while another one waits for the turn's place keeps the turn on hold, and no place is lost", async () => {
+test("overlapping waits of one turn keep it on hold and lose no slot", async () => {
   const slots = createSlots(() => 1);
   const visit = new Visit();
   const own = await slots.take();

@@ -54,7 +54,7 @@ test.each([
   expect(storeOf(name)).toBe(id);
 });
 
-describe("a gateway does not start", () => {
+describe("the gateway does not start", () => {
   test.each([
     ["without the address", { url: undefined }, "config_invalid", /^state.url: is missing, and the store files needs it\.$/],
     ["with a store that has no valid name", { store: "no store" }, "config_invalid", /^state.store: /],
@@ -118,7 +118,7 @@ function handedIn(directory: string, opened: StoreOpening[] = []) {
 }
 
 describe("a store", () => {
-  test("may come from the embedding program, and gets the address, the clock and the node's name", async () => {
+  test("can come from the embedding program and receives the directory, the clock and the node name", async () => {
     const opened: StoreOpening[] = [];
     const data = temporaryDirectory();
     const now = () => 1_800_000_000_000;
@@ -131,7 +131,7 @@ describe("a store", () => {
     expect(opened).toEqual([{ url, now, owner: true, node: "one" }]);
   });
 
-  test("is loaded before the other plugins, whatever their order, and none of their code runs if it fails", async () => {
+  test("is loaded before all other plugins, and none of their code runs if it fails", async () => {
     const globals = globalThis as { ranBefore?: string[] };
     globals.ranBefore = [];
     const noted = (name: string, rest: string) => `globalThis.ranBefore.push("${name}"); ${rest}`;
@@ -142,7 +142,7 @@ describe("a store", () => {
     expect(globals.ranBefore).toEqual(["store"]);
   });
 
-  test("never runs in a worker: its plugin is left out there, with what to do, and the store is open all the same", async () => {
+  test("never runs in a worker: the plugin fails with a remedy, and the store still opens", async () => {
     const data = temporaryDirectory();
     const body = `import { createRequire } from "node:module";
       const { openSqliteStore } = createRequire(${JSON.stringify(import.meta.filename)})("../../../core/state/sqlite/index.ts");

@@ -47,7 +47,7 @@ const first = `{
 `;
 const second = '{ "state": { "dir": "two", /* here */ "config": "store" }, "gateway": { "node": "two", "port": 2 } }';
 
-test("the file of the first node is imported, and others take it over with its comments; what belongs to a node stays", async () => {
+test("other nodes adopt the first node's file with its comments and keep their own node settings", async () => {
   const url = server.newUrl();
   const [one, two] = [await node(url, "one", first), await node(url, "two", second)];
   expect(await one.sync()).toEqual({ what: "pushed" });
@@ -68,7 +68,7 @@ test("the file of the first node is imported, and others take it over with its c
   expect([await one.sync(), await two.sync()]).toEqual([{ what: "same" }, { what: "same" }]);
 });
 
-test("of two edits at once, the first one in the store applies everywhere, and the other is kept beside its file", async () => {
+test("of two simultaneous edits, the first one stored applies everywhere and the other is saved beside its file", async () => {
   const url = server.newUrl();
   const [one, two] = [await node(url, "one", first), await node(url, "two", second)];
   await one.sync();
@@ -82,7 +82,7 @@ test("of two edits at once, the first one in the store applies everywhere, and t
   expect(readFileSync(`${two.file}.replaced`, "utf8")).toBe(edited);
 });
 
-test("the file of a node that joins with other settings is kept beside the one that follows the store", async () => {
+test("when a node joins with other settings, its file is saved beside the one that follows the store", async () => {
   const url = server.newUrl();
   const joining = second.replace("{", '{ "log": { "level": "warn" },');
   const [one, two] = [await node(url, "one", first), await node(url, "two", joining)];
@@ -92,7 +92,7 @@ test("the file of a node that joins with other settings is kept beside the one t
   expect(two.read()).toContain('"level": "info"');
 });
 
-test("an edit with an error is not shared, and does no harm to what is", async () => {
+test("an edit with an error is not shared and leaves the shared configuration unchanged", async () => {
   const url = server.newUrl();
   const [one, two] = [await node(url, "one", first), await node(url, "two", second)];
   await one.sync();

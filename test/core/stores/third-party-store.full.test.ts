@@ -65,8 +65,8 @@ const openings = ({ data }: Place) =>
     .split("\n")
     .map((line) => JSON.parse(line) as { readonly owner: boolean; readonly node: string });
 
-describe("a gateway on a store of a third party", () => {
-  test("stores events there, and commands read and change them there", async () => {
+describe("a gateway on a third-party store", () => {
+  test("stores its events there, and commands read and change them there", async () => {
     const place = placeWith();
     const gateway = await startAt(place);
     const id = await wake(gateway.url);
@@ -103,7 +103,7 @@ describe("a gateway on a store of a third party", () => {
     await again.stop();
   });
 
-  test("doctor runs the check of the store, without its password, and none of the embedded database", async () => {
+  test("lets doctor check that store, without printing its password, instead of the embedded database", async () => {
     const place = placeWith();
     const { code, out } = await run(["doctor"], place);
     expect([code, out]).toEqual([0, expect.stringContaining(`the folder ${place.data} is there`)]);
@@ -111,7 +111,7 @@ describe("a gateway on a store of a third party", () => {
     expect(out).not.toContain(password);
   });
 
-  test("a wrong address fails a start, a command and doctor, and none of them prints the password", async () => {
+  test("reports a wrong address at startup, in commands and in doctor without printing the password", async () => {
     const place = placeWith();
     const env = { DATABASE_URL: `elsewhere://ada:secret%2Fword@here:5432${place.data}?password=another-secret` };
     const address = `elsewhere://here:5432${place.data}`;
@@ -126,13 +126,13 @@ describe("a gateway on a store of a third party", () => {
     }
   });
 
-  test("config validate names the store that was meant", async () => {
+  test("lets config validate name the intended store", async () => {
     const { code, out, err } = await run(["config", "validate"], placeWith({ state: { store: "elswhere" } }));
     expect(code).toBe(1);
     expect(out + err).toContain("state.store: there is no store elswhere. Did you mean elsewhere? Known stores: sqlite, ");
   });
 
-  test("dev shows the events of its own gateway, and a restart to a wrong address is refused before anything ends", async () => {
+  test("shows its events in dev mode and rejects a restart with a wrong address before stopping anything", async () => {
     const place = placeWith();
     const plugin = join(place.home, "quiet");
     mkdirSync(plugin);
@@ -154,12 +154,12 @@ describe("a gateway on a store of a third party", () => {
     await dev.finished;
   });
 
-  test("--accept-new-state is refused, because it is for the embedded store", async () => {
+  test("rejects --accept-new-state, which applies only to the embedded store", async () => {
     const { code, err } = await run(["gateway", "--accept-new-state"], placeWith());
     expect([code, err]).toEqual([2, expect.stringContaining("--accept-new-state is for the store sqlite, and state.store is elsewhere")]);
   });
 
-  test("a state directory of such a gateway is new for the embedded store", async () => {
+  test("leaves a state directory that the embedded store treats as new", async () => {
     const place = placeWith({ gateway: { node: "eu-1" } });
     const gateway = await startAt(place);
     await gateway.stop();

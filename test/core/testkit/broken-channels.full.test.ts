@@ -32,7 +32,7 @@ function rulesFor({ channel, caughtBy, fixtures, functions }: Broken) {
   return { options, meant, others: rules.filter((rule) => rule !== meant && groupOf(rule.title) === groupOf(caughtBy)) };
 }
 
-describe("a channel with a fault", async () => {
+describe("a faulty channel", async () => {
   const channels = await brokenChannels();
 
   const isAlone = ([, { caughtBy }]: (typeof channels)[number]) => alone.test(caughtBy);
@@ -41,7 +41,7 @@ describe("a channel with a fault", async () => {
   const [patient, impatient] = [{ patienceMs: 5_000 }, { patienceMs: 3_000 }];
 
   test.concurrent.each(channels.filter((one) => !isAlone(one) && !isSlow(one)))(
-    "fails the test that is meant for it, with a sentence that says what is wrong, and no other of its group: %s",
+    "fails its intended test with a clear message and no other test of the group: %s",
     async (_name, broken) => {
       const { options, meant, others } = rulesFor(broken);
       await expect(tryRule(meant, options, impatient)).rejects.toThrow(broken.says);
@@ -55,18 +55,18 @@ describe("a channel with a fault", async () => {
   }
 
   test.each(channels.filter(isAlone))(
-    "fails the test that is meant for it, with a sentence that says what is wrong: %s",
+    "fails its intended test with a clear message: %s",
     async (_name, broken) => await failsMeant(broken, impatient),
   );
 
   test.concurrent.each(channels.filter(isSlow))(
-    "fails the test that is meant for it, with a sentence that says what is wrong: %s",
+    "fails its intended test with a clear message: %s",
     async (_name, broken) => await failsMeant(broken, patient),
   );
 });
 
-describe("a platform that speaks something else than its channel", () => {
-  test("is waited for once: the other rules that need it fail at once, with the first reason, and the rest are tried", async () => {
+describe("a platform that speaks another protocol than its channel", () => {
+  test("is waited for once: other rules that need it fail at once with the first reason, and the rest still run", async () => {
     const options = {
       ...contractOf(createPostbox()),
       platform: { can: abilities, open: async () => ({ ...(await openPostbox()), write: async () => {} }) },
@@ -87,14 +87,14 @@ describe("a platform that speaks something else than its channel", () => {
   });
 });
 
-describe("a skip", () => {
+describe("skipping a test", () => {
   const skipped = (title: string, reason: string) => problemsOf(contractRules(contractOf(createPostbox())), [{ test: title, reason }]);
 
-  test("of a test that exists, with a reason, is right", () => {
+  test("is allowed for an existing test with a reason", () => {
     expect(skipped("parse > is pure", "The library changes its own objects.")).toEqual([]);
   });
 
-  test("without a reason, or of a test that does not exist for the channel, fails", () => {
+  test("fails without a reason or for a test that does not exist for the channel", () => {
     expect(skipped("parse > is pure", " ")).toEqual(['The skip of "parse > is pure" gives no reason.']);
     expect(skipped("render > has wings", "It has none.")).toEqual(['There is no test "render > has wings" for this plugin.']);
   });

@@ -9,7 +9,7 @@ import { sailor } from "./engines/sailor.ts";
 
 engineContract(contractOf(defineEngine({ id: "sailor", version: "1.0.0", host: "^0.1.0", needsModel: true, run: sailor })));
 
-describe("an engine with a fault fails the test that is meant for it, with a sentence that says what is wrong, and no other", () => {
+describe("a faulty engine fails only its intended test, with a clear message", () => {
   test.each(brokenEngines)("$name", async ({ engine, caughtBy, says }) => {
     const options = contractOf(engine);
     const failed: string[] = [];

@@ -19,7 +19,7 @@ const door = definePreset({
   ],
 });
 
-describe("the tester of presets", () => {
+describe("the preset tester", () => {
   presetTester.run(door, [
     {
       name: "a wake by a header",

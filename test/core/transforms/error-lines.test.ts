@@ -54,14 +54,14 @@ const cases: readonly (readonly [rule: string, file: string, code: string, place
 const shop = openWorkshop(Object.fromEntries(cases.map(([, file, code]) => [file, code])));
 afterAll(() => shop.close());
 
-describe("an error is reported where it is", () => {
+describe("an error is reported at its place", () => {
   test.each(cases)("%s", async (_, file, __, place) => {
     const { where } = await shop.fault(file);
     const found = placeOf(new TransformError("threw", "", { where }), { module: file, root: shop.root });
     expect(place.endsWith(":") ? found.startsWith(place) : found === place, `${found} instead of ${place}`).toBe(true);
   });
 
-  test("the same for each of its calls, and for a call that fails elsewhere", async () => {
+  test("each call reports its own line, also when another call fails elsewhere", async () => {
     const own = openWorkshop({
       "a.js": "export default (c) => {\n  const a = c.payload;\n  if (a.q) return a.x.z;\n  return a.x.y;\n};\n",
     });
@@ -80,7 +80,7 @@ describe("an error is reported where it is", () => {
 });
 
 describe("decorators", () => {
-  test.each(["ts", "js"])("are refused with a sentence that names them, in .%s", async (ending) => {
+  test.each(["ts", "js"])("are rejected with a message that names them, in .%s", async (ending) => {
     const type = ending === "ts" ? ": any" : "";
     const code = `function deco()${type} { return () => 42; }\n/** @param x */\nclass D { @deco m() { return 1; } }\nexport default () => ({ message: String(new D().m()) });\n`;
     const own = openWorkshop({ [`dec.${ending}`]: code, "enum.ts": `enum E { A }\n@deco class C {}\nexport default () => null;\n` });
@@ -100,12 +100,12 @@ describe("decorators", () => {
     ["a comment", "/** @param b */ // @c\nconst a = 1;"],
     ["a regular expression", "const a = /@b['\"`]/.test(x); const c = 1 / 2; // @d"],
     ["a template with braces", "const a = `${{ b: `@c` }.b} @d`; const e = { f: 1 };"],
-  ])("an at sign in %s is none", (_, code) => {
+  ])("an at sign in %s is not a decorator", (_, code) => {
     expect(decoratorLine(code)).toBeUndefined();
     expect(codeOnly(code)).toHaveLength(code.length);
   });
 
-  test("a long file is read in a moment", () => {
+  test("a long file is scanned quickly", () => {
     const long = "/** @param a */ const a = `x${1}` + '@b' / 2;\n".repeat(20_000);
     const begun = performance.now();
     expect(decoratorLine(long)).toBeUndefined();

@@ -77,7 +77,7 @@ afterAll(async () => {
   await shop.close();
 });
 
-describe("a transform that tries to get out", () => {
+describe("a transform that tries to escape", () => {
   const names = Object.keys(bodies);
 
   beforeAll(() => {
@@ -92,25 +92,25 @@ describe("a transform that tries to get out", () => {
     for (const [name, text] of Object.entries(files)) shop.write(name, text);
   });
 
-  test("is read and called: what fails, fails at the wall", async () => {
+  test("is loaded and called, and fails only at the sandbox", async () => {
     expect(await shop.transforms.exportsOf("bodies.mjs")).toHaveLength(names.length);
   });
 
-  test.each(names)("comes back with nothing: %s", async (name) => {
+  test.each(names)("gains nothing from %s", async (name) => {
     const ended = await shop.run("bodies.mjs", where as Json, `a${names.indexOf(name)}`).catch((error: TransformError) => error);
     if (ended instanceof TransformError) expect(["threw", "refused"]).toContain(ended.kind);
     else expect(ended).toBeNull();
     expect(String(ended)).not.toContain(canary);
   });
 
-  test.each(Object.keys(files).filter((name) => !name.startsWith("node_modules/")))("comes back with nothing: %s", async (name) => {
+  test.each(Object.keys(files).filter((name) => !name.startsWith("node_modules/")))("gains nothing from %s", async (name) => {
     const ended = await shop.run(name, where as Json).catch((error: TransformError) => error);
     if (ended instanceof TransformError) expect(["threw", "refused"]).toContain(ended.kind);
     else expect((ended as { message?: string } | null)?.message ?? "").toBe("");
     expect(String(ended)).not.toContain(canary);
   });
 
-  test("finds no module of Node that leads to files, processes, the network or the runtime", async () => {
+  test("finds no Node module that reaches files, processes, the network or the runtime", async () => {
     shop.write(
       "builtins.mjs",
       `export default async () => {
@@ -127,7 +127,7 @@ describe("a transform that tries to get out", () => {
     expect(await shop.run("requires.js")).toEqual({ message: "" });
   });
 
-  test("finds no global that leads to the network, to threads or to machine code", async () => {
+  test("finds no global that reaches the network, threads or machine code", async () => {
     shop.write(
       "globals.mjs",
       `export default () => ({ message: ${JSON.stringify(forbiddenGlobals.split(" "))}.filter((n) => n in globalThis).join() });`,
@@ -135,7 +135,7 @@ describe("a transform that tries to get out", () => {
     expect(await shop.run("globals.mjs")).toEqual({ message: "" });
   });
 
-  test("does not get a symbolic link that is planted after the start", async () => {
+  test("cannot follow a symbolic link that is planted after startup", async () => {
     shop.write("planted.mjs", 'export default async () => ({ message: String((await import("./new.mjs")).secret) });');
     expect((await shop.fault("planted.mjs")).kind).toBe("threw");
     symlinkSync(join(outside, "secret.mjs"), join(shop.root, "new.mjs"));
@@ -147,7 +147,7 @@ describe("a transform that tries to get out", () => {
     });
   });
 
-  test("left no trace outside: no connection, no file", () => {
+  test("leaves no trace outside: no connection and no file", () => {
     expect(contacts).toEqual([]);
     expect(existsSync(join(shop.directory, "written"))).toBe(false);
   });

@@ -84,7 +84,7 @@ test.each<readonly [expression: string, value: unknown]>([
   expect(await of(expression)).toEqual(value);
 });
 
-test("a module of Node that is not there is refused with the way to have it", async () => {
+test("an unavailable Node module is rejected with a hint on how to get it", async () => {
   shop.write("b.mjs", 'import "node:fs"; export default () => null;');
   expect(await shop.fault("b.mjs")).toMatchObject({
     kind: "refused",
@@ -92,7 +92,7 @@ test("a module of Node that is not there is refused with the way to have it", as
   });
 });
 
-test("with the network switched on, a module that changes what all objects have fails alone: its thread answers the next call", async () => {
+test("with the network on, a module that patches built-in prototypes fails alone; its thread serves the next call", async () => {
   shop.settings = { ...shop.settings, network: true };
   const patches = {
     toJSON: "Object.prototype.toJSON = () => null",
@@ -122,7 +122,7 @@ test("with the network switched on, a module that changes what all objects have 
   shop.settings = { ...shop.settings, network: false };
 });
 
-test("with the network switched on, fetch reaches public addresses only", async () => {
+test("with the network on, fetch reaches only public addresses", async () => {
   const server = createServer((_request, response) => response.end("secret")).listen(0, "127.0.0.1");
   const { port } = await new Promise<AddressInfo>((resolve) => server.once("listening", () => resolve(server.address() as AddressInfo)));
   shop.settings = { ...shop.settings, network: true };

@@ -116,13 +116,13 @@ async function timed(module: string): Promise<{ readonly fault: { readonly kind:
   return { fault, ms: performance.now() - begun };
 }
 
-describe("a transform that has the host work without end", () => {
-  test("each operation of the host is tried", () => {
+describe("a transform that makes the host work endlessly", () => {
+  test("is tried with every operation of the host", () => {
     expect([...operations.keys()].filter((name) => work[name] === undefined)).toEqual([]);
   });
 
   test.each(cases.map(([name], index) => [name, `case-${index}.mjs`] as const))(
-    "%s: ends with its limit, within its memory, and others are served meanwhile",
+    "%s: ends at its time limit, within its memory, and does not delay others",
     async (_, module) => {
       await shop.run("quick.mjs");
       // Loading a module is not what is measured.

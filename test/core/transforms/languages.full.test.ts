@@ -61,13 +61,13 @@ test.each([
   ["packages.mjs", "part,part,esm,named,aba"],
   ["crypto.ts", "fb8e20fc,9phk9wIbqEsuHuWXoZ0JPpVTx7g=,true,36"],
   ["web.mjs", "later,1,1,eA==,é,object,1,5"],
-])("%s runs", async (module, message) => {
+])("the module %s runs", async (module, message) => {
   const answer = (await shop.run(module, { x: 1 })) as { message: string };
   if (module === "crypto.ts") expect(answer.message).toMatch(/^fb8e20fc,[\w+/]{27}=,true,36$/);
   else expect(answer.message).toBe(message);
 });
 
-test("an export is called by its name; one that is not there is named with those that are", async () => {
+test("an export is called by its name; the error for an unknown one lists the exports", async () => {
   expect(await shop.run("named.ts", {}, "one")).toEqual({ message: "one" });
   expect(await shop.run("named.ts", {}, "two")).toEqual({ message: "two" });
   expect(await shop.fault("named.ts", {}, "three")).toMatchObject({
@@ -80,7 +80,7 @@ test("an export is called by its name; one that is not there is named with those
   expect(await shop.transforms.exportsOf("named.ts")).toEqual(["one", "two"]);
 });
 
-test("what is wrong is told with the user's own file and line", async () => {
+test("errors are reported with the file and line of the user's source", async () => {
   expect(await shop.fault("throws.ts")).toMatchObject({
     kind: "threw",
     message: "RangeError: too far",
@@ -95,7 +95,7 @@ test("what is wrong is told with the user's own file and line", async () => {
   expect(await shop.fault("top.mjs")).toMatchObject({ kind: "threw", message: "at the top" });
 });
 
-test("the example of the README runs as it stands", async () => {
+test("the example of the README runs as printed", async () => {
   const readme = readFileSync(join(import.meta.dirname, "../../../examples/reference/transforms.md"), "utf8");
   shop.write("build.ts", /```ts\n([\s\S]*?)```/.exec(readme)?.[1] ?? "");
   expect(await shop.run("build.ts", { build: { state: "passed", url: "" } })).toBeNull();

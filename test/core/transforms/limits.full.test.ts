@@ -41,7 +41,7 @@ beforeAll(() => {
 });
 afterAll(() => shop.close());
 
-describe("a call that takes too much", () => {
+describe("a call that exceeds a limit", () => {
   const costs: readonly (readonly [module: string, kind: string])[] = [
     ["loop.mjs", "timeout"],
     ["microtasks.mjs", "timeout"],
@@ -56,7 +56,7 @@ describe("a call that takes too much", () => {
     ["large-buffer.mjs", "memory"],
   ];
 
-  test.each(costs)("%s costs that call (%s), and the next one runs", async (module, kind) => {
+  test.each(costs)("in %s fails alone (%s), and the next call runs", async (module, kind) => {
     await shop.transforms.exportsOf(module);
     if (kind === "timeout") within(shop, short);
     expect((await shop.fault(module)).kind).toBe(kind);
@@ -64,7 +64,7 @@ describe("a call that takes too much", () => {
     expect(await shop.run(module, { fine: true })).toEqual({ message: "fine" });
   });
 
-  test("says what ended it, and which setting it was", async () => {
+  test("reports what ended it and which setting applied", async () => {
     await shop.transforms.exportsOf("loop.mjs");
     within(shop, short);
     expect((await shop.fault("loop.mjs")).message).toBe("It computed for more than 100 ms (hooks.transforms.cpuMs)");
@@ -76,7 +76,7 @@ describe("a call that takes too much", () => {
   test.each([
     ["by a promise", "Promise.resolve().then(() => { for (;;); });"],
     ["by memory", "const all = []; const more = () => { all.push(Buffer.alloc(10_000_000, 1)); queueMicrotask(more); }; more();"],
-  ])("also with what it leaves to be done after its answer, %s", async (_, left) => {
+  ])("also fails when work after its answer exceeds the limit, %s", async (_, left) => {
     const own = openWorkshop({ "a.mjs": `export default () => { ${left} return { message: "answered" }; };` });
     onTestFinished(() => own.close());
     await own.transforms.exportsOf("a.mjs");
@@ -84,7 +84,7 @@ describe("a call that takes too much", () => {
     expect(["timeout", "memory"]).toContain((await own.fault("a.mjs")).kind);
   });
 
-  test("is not heard for ever: neither empty lines nor rejections flood the gateway", async () => {
+  test("cannot flood the log with empty lines or rejections", async () => {
     const own = openWorkshop({
       "a.mjs": `export const lines = () => { for (let i = 0; i < 100_000; i++) console.log(""); };
       export const late = async () => { for (let i = 0; i < 100_000; i++) Promise.reject(0); await new Promise((r) => setTimeout(r, 50)); };`,
@@ -94,7 +94,7 @@ describe("a call that takes too much", () => {
     expect(own.lines.length).toBeLessThanOrEqual(102);
   });
 
-  test("also while the module is loaded", async () => {
+  test("also fails while its module loads", async () => {
     within(shop, short);
     expect(await shop.fault("hangs-at-load.mjs")).toMatchObject({ kind: "timeout", message: expect.stringContaining("more than 100 ms") });
     expect(await shop.fault("waits-at-load.mjs")).toMatchObject({
@@ -104,7 +104,7 @@ describe("a call that takes too much", () => {
   });
 });
 
-test("a call that ends its thread fails alone: those that waited in it run again in another, once, and it does not", async () => {
+test("a call that ends its thread fails alone, without a retry; calls that waited there run once more elsewhere", async () => {
   const own = openWorkshop(
     {
       // One operation of the engine, which does not come to its own check of the time.
@@ -126,14 +126,14 @@ test("a call that ends its thread fails alone: those that waited in it run again
   expect([begun("waits"), begun("power")]).toEqual([6, expect.toSatisfy((count: number) => count <= 1)]);
 });
 
-test("128 calls at a time are served", async () => {
+test("the sandbox serves 128 calls at a time", async () => {
   const quick = openWorkshop({ "a.mjs": "export default ({ payload }) => ({ message: payload.text.slice(0, 10) });" });
   onTestFinished(() => quick.close());
   const answers = await Promise.all(Array.from({ length: 128 }, () => quick.run("a.mjs", { text: "x".repeat(2_000) })));
   expect(answers).toHaveLength(128);
 });
 
-test("a call that has waited 30 s for a thread is refused, and one that has waited for less is not", async () => {
+test("a call is rejected after it has waited 30 s for a thread, and not earlier", async () => {
   let ahead = 0;
   const files = { "loop.mjs": "export default () => { for (;;); };", "good.mjs": "export default () => ({ message: 'fine' });" };
   const one = openWorkshop(files, { threads: 1, idleMs: 50, cpuMs: 500, now: () => performance.now() + ahead });
@@ -149,7 +149,7 @@ test("a call that has waited 30 s for a thread is refused, and one that has wait
 });
 
 test.runIf(process.platform === "linux")(
-  "a gateway that is killed leaves no process of a trusted module behind, idle, waiting or looping",
+  "a killed gateway leaves no process of a trusted module behind, whether idle, waiting or looping",
   async () => {
     const bodies = {
       "idle.mjs": "null",

@@ -39,7 +39,7 @@ function openEcho(): () => Promise<unknown> {
   };
 }
 
-test("four endless loops of one module at once: another module's calls take 100 ms at most at p99, and good calls of the same module 3 s", async () => {
+test("four endless loops delay other modules' calls by at most 100 ms at p99, and calls of the same module by 3 s", async () => {
   const shop = open();
   await shop.run("good.mjs", { n: 0 });
   const echo = openEcho();
@@ -71,7 +71,7 @@ test("four endless loops of one module at once: another module's calls take 100 
   expect(Math.max(...same)).toBeLessThanOrEqual(Math.max(3_000, 100 * busy));
 }, 60_000);
 
-test("eight waits of 500 ms at once end after 600 ms", async () => {
+test("eight simultaneous waits of 500 ms end after 600 ms", async () => {
   const shop = open();
   await shop.run("waits.mjs");
   const one = await timeOf(() => shop.run("waits.mjs"));
@@ -79,7 +79,7 @@ test("eight waits of 500 ms at once end after 600 ms", async () => {
   expect(took - one).toBeLessThanOrEqual(Math.max(100, (one - 500) * 8));
 });
 
-test("the first call after a rest takes 40 ms more at most, though the threads but one have ended", async () => {
+test("the first call after a pause takes at most 40 ms longer, although all threads but one have ended", async () => {
   const shop = open({ idleMs: 50, cpuMs: 200 });
   await Promise.allSettled([...Array.from({ length: 4 }, () => shop.run("mixed.mjs", { loop: true })), shop.run("good.mjs", { n: 0 })]);
   const busy = await timeOf(() => shop.run("good.mjs", { n: 1 }));

@@ -37,7 +37,7 @@ async function bareEngine(): Promise<{ readonly natives: readonly string[]; read
   return JSON.parse(context.getString(json)) as { readonly natives: readonly string[]; readonly globals: readonly string[] };
 }
 
-test("what a module can reach is the language and the documented globals; the host's functions are not among it", async () => {
+test("a module can reach only the language and the documented globals, no host functions", async () => {
   const shop = openWorkshop({
     "walk.mjs": `import * as crypto from "node:crypto"; import * as buffer from "node:buffer"; import * as path from "node:path"; import * as url from "node:url";
       import * as util from "node:util"; import * as querystring from "node:querystring"; import * as sdk from "service-gateway/sdk";
@@ -56,7 +56,7 @@ test("what a module can reach is the language and the documented globals; the ho
   expect(found.globals.filter((name) => !bare.globals.includes(name)).sort()).toEqual(documented.split(" ").sort());
 });
 
-test("ten thousand random programs reach nothing else", async () => {
+test("ten thousand random programs reach nothing beyond the language and the documented globals", async () => {
   // For a module of five hundred programs, beside all that a machine has to do.
   const shop = openWorkshop({}, { timeoutSeconds: 10, cpuMs: 5_000 });
   onTestFinished(() => shop.close());

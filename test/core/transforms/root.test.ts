@@ -17,7 +17,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-describe("a module's name", () => {
+describe("the name of a module", () => {
   test.each(["a.ts", "./a.ts", "mail/b.mjs", "mail//b.mjs"])("%s is a file inside the root", (module) => {
     expect(resolveModule(root, module).realRoot).toBe(root);
   });
@@ -42,11 +42,11 @@ describe("a module's name", () => {
     expect(() => resolveModule(root, module)).toThrow(rule);
   });
 
-  test.each([undefined, null, 1, {}, ["a.ts"]])("%j, which is no text, is refused", (module) => {
+  test.each([undefined, null, 1, {}, ["a.ts"]])("%j, which is not a text, is refused", (module) => {
     expect(() => resolveModule(root, module)).toThrow("must be a text");
   });
 
-  test("a file that is not there is told apart, for it may come", () => {
+  test("a missing file has an error of its own, because it can be added later", () => {
     expect(checkModule("new.ts", { configDirectory: directory })).toMatchObject({
       missing: true,
       message: expect.stringContaining("does not exist"),
@@ -55,14 +55,14 @@ describe("a module's name", () => {
     expect(checkModule("a.ts", { configDirectory: directory })).toBeUndefined();
   });
 
-  test("a folder is no module", () => {
+  test("a directory is not a module", () => {
     mkdirSync(join(root, "folder.ts"));
     expect(() => resolveModule(root, "folder.ts")).toThrow("is not a file");
   });
 });
 
 describe("symbolic links", () => {
-  test("one that ends inside the root is fine", () => {
+  test("a link with its target inside the root is allowed", () => {
     symlinkSync("mail/b.mjs", join(root, "link.mjs"));
     expect(resolveModule(root, "link.mjs").file).toBe(join(root, "mail/b.mjs"));
   });
@@ -78,12 +78,12 @@ describe("symbolic links", () => {
       },
       "two/x.ts",
     ],
-  ])("one %s is refused by name", (_, make, module) => {
+  ])("a link %s is refused by name", (_, make, module) => {
     make();
     expect(() => resolveModule(root, module)).toThrow("that ends outside the transforms root");
   });
 
-  test("a root whose name begins like that of the real one is another folder", () => {
+  test("a root whose name starts like the real root is another directory", () => {
     mkdirSync(`${root}-evil`);
     writeFileSync(join(`${root}-evil`, "x.ts"), "");
     symlinkSync("../transforms-evil/x.ts", join(root, "x.ts"));
@@ -94,15 +94,15 @@ describe("symbolic links", () => {
 describe("hooks.transformsDir", () => {
   const resolved = (transformsDir?: string) => resolveTransformsRoot({ configDirectory: directory, transformsDir });
 
-  test("absent, it is the folder transforms beside the configuration", () => expect(resolved()).toBe(root));
-  test.each(["mail", "./mail", "new/deeper"])("%s lies below that", (given) => expect(resolved(given)).toBe(join(root, given)));
-  test("may be absolute when it lies inside", () => expect(resolved(join(root, "mail"))).toBe(join(root, "mail")));
+  test("defaults to the directory transforms beside the configuration", () => expect(resolved()).toBe(root));
+  test.each(["mail", "./mail", "new/deeper"])("%s is relative to that directory", (given) => expect(resolved(given)).toBe(join(root, given)));
+  test("can be absolute if it is inside the root", () => expect(resolved(join(root, "mail"))).toBe(join(root, "mail")));
 
   test.each(["..", "../outside", "/tmp", "mail/../../outside", "~/transforms", "file:///tmp", "a\\b", "a\0"])("%j is refused", (given) => {
     expect(() => resolved(given)).toThrow(/lies outside the transforms root|must not contain a backslash or a NUL/);
   });
 
-  test("a link that leads out is refused, also when what it leads to is made later", () => {
+  test("a link that leads outside is refused, even before its target exists", () => {
     symlinkSync("../outside", join(root, "link"));
     expect(() => resolved("link")).toThrow("a symbolic link leads there");
     expect(() => resolved("link/new")).toThrow("a symbolic link leads there");

@@ -16,7 +16,7 @@ afterAll(() => shared?.close());
 const answers = (text: string) => `export default ${text};`;
 
 describe("a call", () => {
-  test("sees its delivery frozen, with names that reach no prototype", async () => {
+  test("receives a frozen delivery whose field names reach no prototype", async () => {
     const shop = workshop({
       "a.ts": answers(`(c) => {
         const frozen = [c, c.payload, c.payload.list, c.payload.list[0], c.headers, c.query].every(Object.isFrozen);
@@ -28,7 +28,7 @@ describe("a call", () => {
     });
   });
 
-  test("may answer nothing, null, or fields, now or later", async () => {
+  test("can return nothing, null or fields, synchronously or later", async () => {
     const shop = workshop({
       "a.ts":
         "export const none = () => {}; export const nothing = async () => null; export const fields = async () => ({ message: 'm', gone: undefined, list: [1, , 'é\\ud800'] });",
@@ -58,13 +58,13 @@ describe("a call", () => {
     ["new Proxy({}, { ownKeys() { throw new Error('trap'); } })", "trap"],
   ];
 
-  test.each(refused)("that answers %s is refused", async (answer, why) => {
+  test.each(refused)("that returns %s is refused", async (answer, why) => {
     shared ??= openWorkshop({ "a.mjs": refused.map(([text], index) => `export const a${index} = () => ${text};`).join("\n") });
     const name = `a${refused.findIndex(([text]) => text === answer)}`;
     expect(await shared.fault("a.mjs", {}, name)).toMatchObject({ kind: "result", message: expect.stringContaining(why) });
   });
 
-  test("that throws no Error, or one that cannot be read, is told all the same", async () => {
+  test("that throws an unreadable value or something other than an Error is still reported", async () => {
     const shop = workshop({
       "a.mjs": `export const five = () => { throw 5; }; export const nothing = async () => { throw undefined; };
         export const object = () => { throw { code: 5 }; }; export const nasty = () => { throw { get x() { throw 1; } }; }; export const getter = () => { const e = new Error(); Object.defineProperty(e, "message", { get() { throw e; } }); throw e; };`,
@@ -81,7 +81,7 @@ describe("a call", () => {
     expect(await shop.run("a.mjs", {}, "five").catch(() => "still there")).toBe("still there");
   });
 
-  test("keeps what patches of prototypes and of JSON did out of the next answer", async () => {
+  test("is not affected by what an earlier call patched on prototypes or JSON", async () => {
     const shop = workshop({
       "a.mjs": `export const patch = () => {
         try { JSON.stringify = () => '{"message":"forged"}'; JSON.parse = () => ({}); } catch {}
@@ -97,7 +97,7 @@ describe("a call", () => {
     expect(await shop.run("a.mjs", { m: "honest" })).toEqual({ message: "honest", list: ["honest"] });
   });
 
-  test("gets no promise of an earlier call as its answer", async () => {
+  test("never receives the promise of an earlier call as its result", async () => {
     const shop = workshop({
       "a.mjs": `let free; export const waits = () => new Promise((r) => { free = r; }); export const frees = async () => { free({ message: "late" }); await null; return { message: "own" }; };`,
     });
@@ -105,7 +105,7 @@ describe("a call", () => {
     expect(await shop.run("a.mjs", {}, "frees")).toEqual({ message: "own" });
   });
 
-  test("prints to the log, with the module's name, and only so much", async () => {
+  test("prints a bounded amount to the log, with the module name", async () => {
     const shop = workshop({
       "a.mjs":
         "export default () => { console.warn('%s of', 'one', { deep: 1 }); const l = 'x'.repeat(1e6); for (let i = 0; i < 100; i++) console.log(l); return { message: 'printed' }; };",
@@ -117,7 +117,7 @@ describe("a call", () => {
     expect(shop.lines.length).toBeLessThanOrEqual(101);
   });
 
-  test("whose timers fail costs nobody else, and is logged", async () => {
+  test("whose timers fail is logged and does not affect other calls", async () => {
     const shop = workshop({
       "a.mjs":
         "export default async ({ payload }) => { if (payload.bad) setTimeout(() => { throw new Error('later'); }, 1); await new Promise((r) => setTimeout(r, 20)); return { message: 'fine' }; };",
@@ -127,7 +127,7 @@ describe("a call", () => {
     expect(shop.lines.map(({ message }) => message)).toEqual(["a timer of the transform failed: Error: later"]);
   });
 
-  test("takes its timers along when it ends", async () => {
+  test("cancels its timers when it ends", async () => {
     const shop = workshop({
       "a.mjs": `let ticks = 0; export const starts = () => { setInterval(() => { ticks += 1; }, 1); return null; };
         export const looks = async () => { await new Promise((r) => setTimeout(r, 30)); return { message: String(ticks) }; };`,
@@ -138,7 +138,7 @@ describe("a call", () => {
 });
 
 describe("an edited file", () => {
-  test("is used from the next call on: the module, what it imports, what it names by a link", async () => {
+  test("is used from the next call on, be it the module, an import or the target of a link", async () => {
     const shop = workshop({
       "a.ts": 'import { b } from "./b.ts"; export default () => ({ message: b });',
       "b.ts": "export const b = 1;",
@@ -157,7 +157,7 @@ describe("an edited file", () => {
     expect(await shop.run("c.mjs")).toEqual({ message: "c2" });
   });
 
-  test("leaves a running call alone", async () => {
+  test("does not affect a running call", async () => {
     const slow = "async () => { console.log('begun'); await new Promise((r) => setTimeout(r, 300)); return { message: 'old' }; }";
     const shop = workshop({ "a.mjs": answers(slow) });
     const running = shop.run("a.mjs");
@@ -167,7 +167,7 @@ describe("an edited file", () => {
     expect(await running).toEqual({ message: "old" });
   });
 
-  test("that was mended is used at once, one that was removed or became a link outside no longer", async () => {
+  test("is used at once when repaired, and no longer when removed or replaced by a link to the outside", async () => {
     const shop = workshop({ "a.ts": "export default (" });
     expect((await shop.fault("a.ts")).kind).toBe("threw");
     shop.write("a.ts", answers("() => ({ message: 'mended' })"));
@@ -181,7 +181,7 @@ describe("an edited file", () => {
     await expect.poll(async () => (await shop.fault("a.ts")).message).toContain("does not exist");
   });
 
-  test("and what it needs may come later", async () => {
+  test("can be loaded once a missing import is added", async () => {
     const shop = workshop({ "a.mjs": 'import { b } from "./b.mjs"; export default () => ({ message: b });' });
     await shop.fault("a.mjs");
     shop.write("b.mjs", "export const b = 'there';");
@@ -190,7 +190,7 @@ describe("an edited file", () => {
 });
 
 describe("threads", () => {
-  test("of two modules share nothing: the hang of one, its globals, its payloads", async () => {
+  test("of two modules share nothing: a hang, globals and payloads stay separate", async () => {
     const shop = workshop(
       {
         "hangs.mjs": answers("() => { for (;;); }"),
@@ -207,7 +207,7 @@ describe("threads", () => {
     expect((await hanging).kind).toBe("timeout");
   });
 
-  test("begin calls of other modules while one computes, and let calls that wait do so beside each other", async () => {
+  test("start calls of other modules while one computes, and let waiting calls run side by side", async () => {
     const shop = workshop({
       "loops.mjs": answers("() => { for (;;); }"),
       "waits.mjs": answers("async () => { await new Promise((r) => setTimeout(r, 200)); return { message: 'x' }; }"),
@@ -226,7 +226,7 @@ describe("threads", () => {
     expect(ended.filter((one) => one.startsWith("loop"))).toEqual(Array.from({ length: 4 }, () => "loop: refused"));
   });
 
-  test("of a module that was edited keep no old module", async () => {
+  test("drop the old module after an edit", async () => {
     const shop = workshop({ "a.mjs": answers("() => ({ message: String((globalThis.n = (globalThis.n ?? 0) + 1)) })") });
     expect(await shop.run("a.mjs")).toEqual({ message: "1" });
     expect(await shop.run("a.mjs")).toEqual({ message: "2" });
@@ -234,14 +234,14 @@ describe("threads", () => {
     expect(await shop.run("a.mjs")).toEqual({ message: "1" });
   });
 
-  test("follow settings that change", async () => {
+  test("adopt changed settings", async () => {
     const shop = workshop({ "a.mjs": answers("() => ({ message: typeof fetch })") });
     expect(await shop.run("a.mjs")).toEqual({ message: "undefined" });
     shop.settings = { ...shop.settings, network: true };
     expect(await shop.run("a.mjs")).toEqual({ message: "function" });
   });
 
-  test("end with the sandbox: what waits is refused", async () => {
+  test("end with the sandbox, which rejects waiting calls", async () => {
     const shop = workshop({ "a.mjs": answers("() => new Promise(() => setInterval(() => {}, 1000))") });
     await shop.transforms.exportsOf("a.mjs");
     const running = shop.fault("a.mjs");

@@ -10,7 +10,7 @@ function workshop(files: Readonly<Record<string, string>>, options: { readonly t
   return shop;
 }
 
-test("a trusted module has all of Node, prints to the log, and is loaded anew after an edit", async () => {
+test("a trusted module has all of Node, prints to the log, and is reloaded after an edit", async () => {
   const shop = workshop({
     "a.ts": `import { defineTransform } from "service-gateway/sdk"; import { writeFileSync } from "node:fs"; enum Level { High = 9 }
       export default defineTransform<{ file: string }>(({ payload }) => { writeFileSync(payload.file, "written"); console.log("printed"); return { message: String(Level.High) }; });`,
@@ -24,7 +24,7 @@ test("a trusted module has all of Node, prints to the log, and is loaded anew af
   expect(await shop.transforms.exportsOf("a.ts")).toEqual(["default"]);
 });
 
-test("a trusted module is held to time and memory, and its other calls go on", async () => {
+test("time and memory limits apply to a trusted module, and its other calls continue", async () => {
   const shop = workshop({
     "a.mjs":
       "export const loops = () => { for (;;); }; export const fills = () => { const all = []; for (;;) all.push(new Array(10_000).fill({})); }; export const throws = () => { throw new Error('no'); }; export const fine = async () => { await new Promise((r) => setTimeout(r, 50)); return { message: 'fine' }; };",
@@ -47,7 +47,7 @@ test("a trusted module is held to time and memory, and its other calls go on", a
   expect(await fine).toEqual({ message: "fine" });
 });
 
-test("a call that ends its process, or that waits for ever, is the only one that fails, wherever it stands", async () => {
+test("a call that ends its process or waits forever fails alone, before, between or after other calls", async () => {
   const shop = workshop({
     "a.mjs": `export const fine = async ({ payload }) => { await new Promise((r) => setTimeout(r, 40)); return { message: payload.name }; };
       export const exits = () => process.exit(3); export const waits = () => new Promise(() => {});
@@ -71,7 +71,7 @@ test("a call that ends its process, or that waits for ever, is the only one that
   expect(await beside).toEqual({ message: "f" });
 });
 
-test("a module that ends every process does not start one for each of its calls at the same time", async () => {
+test("a module that ends every process does not start one process for each simultaneous call", async () => {
   const shop = workshop({}, { threads: 1 });
   const notes = join(shop.directory, "notes");
   shop.write(
@@ -85,7 +85,7 @@ test("a module that ends every process does not start one for each of its calls 
   expect(readFileSync(notes, "utf8")).toBe("()".repeat(5));
 });
 
-test("a gateway that closes ends the calls of a trusted module, also those that began before an edit", async () => {
+test("closing the gateway ends the calls of a trusted module, also those from before an edit", async () => {
   const shop = workshop({ "a.mjs": "export default () => new Promise(() => {});" });
   shop.settings = { ...shop.settings, timeoutSeconds: 2 };
   const before = shop.fault("a.mjs");
@@ -97,7 +97,7 @@ test("a gateway that closes ends the calls of a trusted module, also those that 
   expect([await before, await after].map(({ message }) => message)).toEqual(["The gateway closes", "The gateway closes"]);
 });
 
-test("CommonJS compiled from an ES module has the exports of that module, in both runtimes", async () => {
+test("CommonJS compiled from an ES module has that module's exports in both runtimes", async () => {
   const text =
     'Object.defineProperty(exports, "__esModule", { value: true }); exports.default = () => ({ message: "default" }); exports.other = () => ({ message: "other" });';
   const shop = workshop({ "a.js": text });
@@ -109,7 +109,7 @@ test("CommonJS compiled from an ES module has the exports of that module, in bot
   }
 });
 
-test("a trusted module still has to lie in the transforms root", async () => {
+test("a trusted module must also be inside the transforms root", async () => {
   const shop = workshop({});
   expect(await shop.fault("../outside.mjs")).toMatchObject({ kind: "refused" });
 });

@@ -6,7 +6,7 @@ import { expectLinear } from "../../support/linear.ts";
 
 const scan = (text: string) => [findInjection(text), defuseExternal(text)];
 
-describe("the cost of the scan grows with the length of the text", () => {
+describe("the cost of the scan grows linearly with the length of the text", () => {
   test.each(hostileFamilies.map(({ name, make }) => [name, make] as const))("%s", async (_name, make) => {
     await expectLinear(scan, make, { size: 50_000, times: 30 });
   });

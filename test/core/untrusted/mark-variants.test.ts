@@ -37,7 +37,7 @@ test("the table has at least 114 variants", () => {
   expect(marks.length + tokens.length + turns.length).toBeGreaterThanOrEqual(114);
 });
 
-describe("is replaced", () => {
+describe("the filter replaces", () => {
   test.each(marks)("a mark with %s", (_name, text) => {
     expect(defuseExternal(`before\n${text}\nafter`)).toContain("[mark removed]");
   });
@@ -143,8 +143,8 @@ const breaks = [
   "&#10;&#10;",
 ];
 
-describe("every combination is replaced", () => {
-  test("of what opens a mark, how its word is spelled and where it stands", () => {
+describe("the filter replaces every combination", () => {
+  test("of the characters that open a mark, its spelling and its position", () => {
     const texts = [...signs, ...mixed].flatMap((opening) =>
       spelled.flatMap((word) =>
         lines.flatMap((line) => ["", " "].map((gap) => line.replace("%s", () => `${opening}${gap}${word} 0193f0 ${opening}`))),
@@ -154,7 +154,7 @@ describe("every combination is replaced", () => {
     expect(texts.filter((text) => !defuseExternal(text).includes("[mark removed]"))).toEqual([]);
   });
 
-  test("of the name of a token, its attributes, brackets and letters", () => {
+  test("of a token's name, attributes, brackets and letters", () => {
     const texts = toolNames.flatMap((name) =>
       attributes.flatMap((attribute) =>
         brackets.flatMap(([open, close]) => notations.map((write) => `a ${open}${write(name)}${attribute}${close} b`)),
@@ -164,7 +164,7 @@ describe("every combination is replaced", () => {
     expect(texts.filter((text) => !defuseExternal(text).includes("[control token removed]"))).toEqual([]);
   });
 
-  test("of a speaker behind a blank line, and how the line is made blank", () => {
+  test("of a speaker after a blank line and the characters of that line", () => {
     const texts = speakers.flatMap((speaker) => breaks.map((blank) => `a${blank}${speaker} x`));
     expect(texts.filter((text) => defuseExternal(text) === text)).toEqual([]);
   });
@@ -196,7 +196,7 @@ test.each([
   "【重要】これは（長い）文章です。\n\n「外部」の内容",
   "the system is up; the assistant (a human) wrote: hello",
   "<role: user> <name : system> <note: invoke the handler> <result: tool call failed> <note to self: system is down>",
-])("ordinary text stays as it is: %j", (text) => {
+])("ordinary text is left unchanged: %j", (text) => {
   expect(defuseExternal(text)).toBe(text);
 });
 
@@ -207,6 +207,6 @@ test.each([
   "< a n t m l : f u n c t i o n _ c a l l s >",
   '<i n v o k e name="x">',
   "<ns:other:tool_call>",
-])("a name that is spelled, or stands behind a prefix, is one: %j", (token) => {
+])("a token with a spelled-out name or a prefix is replaced: %j", (token) => {
   expect(defuseExternal(`before ${token} after`)).toBe("before [control token removed] after");
 });

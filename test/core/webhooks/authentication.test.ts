@@ -12,28 +12,28 @@ const wake = (headers: Record<string, string>): Promise<number> =>
     body: '{"text":"x"}',
   }).then((response) => response.status);
 
-describe("carriers of the token", () => {
-  test("a Bearer, its scheme in any case", async () => {
+describe("the hook token", () => {
+  test("is accepted as a Bearer token, with the scheme in any case", async () => {
     hooks = await startHooks();
     for (const scheme of ["Bearer", "bearer", "BEARER", "bEARER "]) {
       expect(await wake({ authorization: `${scheme} ${hookToken}` }), scheme).toBe(200);
     }
   });
 
-  test("the header of its own", async () => {
+  test("is accepted in its own header", async () => {
     hooks = await startHooks();
     expect(await wake({ "x-service-token": hookToken })).toBe(200);
     expect(await wake({ "x-service-token": `  ${hookToken}  ` })).toBe(200);
   });
 
-  test("a Bearer that is present is the one judged; an empty one, or another scheme, leaves it to the header", async () => {
+  test("is read from its own header if no Bearer token is sent; a Bearer token takes precedence", async () => {
     hooks = await startHooks();
     expect(await wake({ authorization: "Bearer wrong", "x-service-token": hookToken })).toBe(401);
     expect(await wake({ authorization: "Bearer ", "x-service-token": hookToken })).toBe(200);
     expect(await wake({ authorization: "Basic abc", "x-service-token": hookToken })).toBe(200);
   });
 
-  test("nothing else lets a request in: no loopback address, no near miss, no cookie", async () => {
+  test("cannot be replaced by a loopback address, a near match or a cookie", async () => {
     hooks = await startHooks();
     const wrong: readonly Record<string, string>[] = [
       {},
@@ -51,7 +51,7 @@ describe("carriers of the token", () => {
     expect(hooks.events).toHaveLength(0);
   });
 
-  test("without a configured token nobody gets in", async () => {
+  test("must be configured, or every request is refused", async () => {
     hooks = await startHooks();
     // Without one the hook server is off.
     for (const [token, status] of [[undefined, 404] as const, ["", 401] as const]) {
@@ -62,7 +62,7 @@ describe("carriers of the token", () => {
     }
   });
 
-  test("a token may be longer than a block, and hold other letters than ASCII", async () => {
+  test("can be longer than a block and contain non-ASCII letters", async () => {
     hooks = await startHooks();
     for (const token of ["a".repeat(64), "b".repeat(65), "c".repeat(500), "schlüssel-ж-🔑"]) {
       hooks.setToken(token);
@@ -79,7 +79,7 @@ describe("carriers of the token", () => {
     }
   });
 
-  test("a changed secret counts from the next request on, and the old one no longer", async () => {
+  test("takes effect from the next request after a change, and the old one is refused", async () => {
     hooks = await startHooks();
     expect(await wake({ authorization: `Bearer ${hookToken}` })).toBe(200);
     hooks.setToken("the-next-token");
@@ -95,7 +95,7 @@ describe("repeated failures", () => {
     return statuses;
   };
 
-  test("20 in a window are answered 401, the next 429 with the seconds until its end", async () => {
+  test("get 401 for the first 20 in a window, then 429 with the seconds until it ends", async () => {
     hooks = await startHooks();
     expect(new Set(await fail(20))).toEqual(new Set([401]));
     hooks.clock.at += 12_500;
@@ -111,7 +111,7 @@ describe("repeated failures", () => {
     expect(await wake({})).toBe(401);
   });
 
-  test("a correct token is served even then, and clears the count", async () => {
+  test("do not block a correct token, which clears the count", async () => {
     hooks = await startHooks();
     await fail(25);
     expect(await wake({})).toBe(429);
@@ -119,14 +119,14 @@ describe("repeated failures", () => {
     expect(await wake({})).toBe(401);
   });
 
-  test("200 at the same time get no more than 20 tries", async () => {
+  test("are limited to 20 attempts out of 200 simultaneous ones", async () => {
     hooks = await startHooks();
     const statuses = await Promise.all(Array.from({ length: 200 }, () => wake({ authorization: "Bearer wrong" })));
     expect(statuses.filter((status) => status === 401)).toHaveLength(20);
     expect(statuses.filter((status) => status === 429)).toHaveLength(180);
   });
 
-  test("every carrier counts in the same budget, and one line says when it is used up", async () => {
+  test("share one budget for all headers, and one log line reports when it is used up", async () => {
     hooks = await startHooks();
     for (let count = 0; count < 10; count++) {
       await wake({ "x-service-token": "guessed-token" });
@@ -140,7 +140,7 @@ describe("repeated failures", () => {
     expect(JSON.stringify(hooks.log.lines)).not.toContain("guessed-token");
   });
 
-  test("a client behind a trusted proxy has a budget of its own; without trust the header is not believed", async () => {
+  test("are counted per client behind a trusted proxy; an untrusted forwarding header is ignored", async () => {
     hooks = await startHooks({ gateway: { trustedProxies: ["127.0.0.0/8"] } });
     const from = (address: string): Promise<number> => wake({ "x-forwarded-for": address });
     for (let count = 0; count < 20; count++) await from(`spoofed, 198.51.100.${count}, 203.0.113.7`);
@@ -151,7 +151,7 @@ describe("repeated failures", () => {
     expect(await from("203.0.113.99")).toBe(429);
   });
 
-  test("an entry of the trusted proxies that is no address is left out, and the log says so", async () => {
+  test("ignore a trusted proxy entry that is not an address, and the log reports it", async () => {
     hooks = await startHooks({ gateway: { trustedProxies: ["proxy.example", "127.0.0.1"] } });
     await wake({ "x-forwarded-for": "203.0.113.7" });
     await wake({});
@@ -159,7 +159,7 @@ describe("repeated failures", () => {
     expect(warned.filter(({ path }) => path !== undefined)).toEqual([{ path: "gateway.trustedProxies", entry: "proxy.example" }]);
   });
 
-  test("the table is bounded: the oldest clients are forgotten first", async () => {
+  test("are counted in a bounded table, which forgets the oldest clients first", async () => {
     hooks = await startHooks();
     let client = 0;
     const { token: authenticate } = createAuthenticate({

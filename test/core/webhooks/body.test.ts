@@ -14,13 +14,13 @@ const head = (lines: readonly string[]): string =>
 const bodyOf = (bytes: number): string => JSON.stringify({ text: "x".repeat(bytes - 11) });
 
 describe("size", () => {
-  test("exactly the limit is allowed, one byte more is not", async () => {
+  test("a body of exactly the limit is accepted, one byte more is not", async () => {
     expect(bodyOf(1_000)).toHaveLength(1_000);
     expect((await hooks.post("wake", bodyOf(1_000))).status).toBe(200);
     expect((await hooks.post("wake", bodyOf(1_001))).status).toBe(413);
   });
 
-  test("a body without a declared length is held to the same limit", async () => {
+  test("the limit also applies to a body without a declared length", async () => {
     for (const [bytes, status] of [
       [1_000, 200],
       [1_001, 413],
@@ -37,7 +37,7 @@ describe("size", () => {
     }
   });
 
-  test("413 reaches a client that sends megabytes first and reads afterwards", async () => {
+  test("a client that sends megabytes before reading still receives 413", async () => {
     const socket = await openSocket(hooks.port);
     socket.socket.pause();
     socket.write(head(["Content-Length: 3000000"]));
@@ -50,7 +50,7 @@ describe("size", () => {
     expect(reset).toBe(false);
   });
 
-  test("after a small 413 the connection goes on", async () => {
+  test("the connection stays open after a 413 for a small body", async () => {
     const socket = await openSocket(hooks.port);
     socket.write(head(["Content-Length: 2000"]) + "x".repeat(2_000));
     await socket.until(/payload_too_large"\}/);
@@ -58,7 +58,7 @@ describe("size", () => {
     expect((await socket.ended()).text).toContain("HTTP/1.1 200");
   });
 
-  test("a client that never stops sending is cut", async () => {
+  test("a client that never stops sending is disconnected", async () => {
     const socket = await openSocket(hooks.port);
     socket.write(head(["Content-Length: 1000000000"]));
     const feed = setInterval(() => socket.socket.writable && socket.socket.write(Buffer.alloc(1_000_000)), 5);
@@ -67,14 +67,14 @@ describe("size", () => {
     expect(text).toMatch(/^HTTP\/1\.1 413/);
   });
 
-  test("a request without a token is answered before a byte of its body is there", async () => {
+  test("a request without a token is answered before any byte of its body arrives", async () => {
     const socket = await openSocket(hooks.port);
     socket.write("POST /hooks/wake HTTP/1.1\r\nHost: x\r\nContent-Length: 500\r\n\r\n");
     expect(await socket.until(/\}/)).toMatch(/^HTTP\/1\.1 401/);
     socket.socket.destroy();
   });
 
-  test("a client that asks first is told to go on only when its headers are good", async () => {
+  test("a client with Expect: 100-continue may continue only if its headers are valid", async () => {
     const refused = await openSocket(hooks.port);
     refused.write("POST /hooks/wake HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\nExpect: 100-continue\r\n\r\n");
     const answer = await refused.until(/\}/);
@@ -93,7 +93,7 @@ describe("size", () => {
 });
 
 describe("time", () => {
-  test("a body that comes too slowly is answered 408, and the sender is cut", async () => {
+  test("a body that arrives too slowly gets 408, and its sender is disconnected", async () => {
     const own = await startHooks({ server: { requestTimeoutMs: 200 } });
     const socket = await openSocket(own.port);
     socket.write(head(["Content-Length: 100"]));
@@ -107,7 +107,7 @@ describe("time", () => {
   });
 
   // Tried again: the machine may do something else in such a moment.
-  test("many slow senders do not keep others waiting", { retry: 3 }, async () => {
+  test("many slow senders do not delay others", { retry: 3 }, async () => {
     const own = await startHooks({ server: { requestTimeoutMs: 500 } });
     const slow = await Promise.all(Array.from({ length: 200 }, () => openSocket(own.port)));
     for (const { write } of slow) write(head(["Content-Length: 100"]));
@@ -120,7 +120,7 @@ describe("time", () => {
     await own.close();
   });
 
-  test("a body longer than declared does not take the answer from the request before it", async () => {
+  test("a body longer than declared does not take over the response of the previous request", async () => {
     const own = await startHooks({
       deps: {
         async accept() {
@@ -138,7 +138,7 @@ describe("time", () => {
     await own.close();
   });
 
-  test("a sender that goes away in the middle leaves nothing behind", async () => {
+  test("a sender that disconnects halfway leaves no event behind", async () => {
     const before = hooks.events.length;
     const socket = await openSocket(hooks.port);
     socket.write(`${head(["Content-Length: 100"])}{"text"`);
@@ -153,7 +153,7 @@ describe("content", () => {
   const status = async (body: string | Uint8Array, headers: Record<string, string> = {}): Promise<number> =>
     (await hooks.post("wake", body, headers)).status;
 
-  test("application/json and every +json are taken, in UTF-8; an absent type counts as JSON", async () => {
+  test("application/json and any +json are accepted in UTF-8; a missing type means JSON", async () => {
     for (const type of [
       "application/json",
       "Application/JSON; charset=UTF-8",
@@ -168,7 +168,7 @@ describe("content", () => {
     expect((await socket.ended()).text).toMatch(/^HTTP\/1\.1 200/);
   });
 
-  test("another type, another charset and another compression than gzip and deflate are answered 415", async () => {
+  test("another type, charset or compression than gzip and deflate gets 415", async () => {
     for (const type of [
       "text/plain",
       "application/jsonp",
@@ -183,24 +183,24 @@ describe("content", () => {
       expect(await status('{"text":"x"}', { "content-encoding": coding }), coding).toBe(415);
   });
 
-  test("a byte order mark is fine, broken UTF-8 is not", async () => {
+  test("a byte order mark is accepted, invalid UTF-8 is not", async () => {
     expect(await status('\ufeff{"text":"x"}')).toBe(200);
     expect(await status(new Uint8Array([0x7b, 0x22, 0xff, 0x22, 0x7d]))).toBe(400);
   });
 
-  test("an empty body is an empty object", async () => {
+  test("an empty body counts as an empty object", async () => {
     for (const body of ["", " \n"]) {
       expect((await hooks.post("wake", body)).json).toMatchObject({ code: "invalid_payload", error: "text is required." });
     }
   });
 
-  test("what is no object is refused", async () => {
+  test("a body that is not an object is rejected", async () => {
     for (const body of ["null", "5", '"text"', "[]", "true"]) {
       expect((await hooks.post("wake", body)).json, body).toMatchObject({ code: "invalid_payload" });
     }
   });
 
-  test("64 levels are allowed, more are not", async () => {
+  test("64 levels of nesting are accepted, more are not", async () => {
     const nest = (depth: number): string => `{"text":"x","more":${"[".repeat(depth - 1)}${"]".repeat(depth - 1)}}`;
     expect(await status(nest(64))).toBe(200);
     expect(await status(nest(65))).toBe(400);
@@ -210,14 +210,14 @@ describe("content", () => {
     await own.close();
   });
 
-  test("no key reaches a prototype", async () => {
+  test("no key can reach a prototype", async () => {
     const body = '{"text":"x","__proto__":{"mode":"next-heartbeat","polluted":1},"constructor":{"prototype":{"polluted":1}}}';
     expect((await hooks.post("wake", body)).json).toMatchObject({ ok: true, mode: "now" });
     expect((await hooks.post("wake", '{"__proto__":{"text":"x"}}')).status).toBe(400);
     expect(({} as Record<string, unknown>).polluted).toBeUndefined();
   });
 
-  test("an error never repeats what was sent", async () => {
+  test("an error never repeats the content of the request", async () => {
     const answer = await hooks.post("wake", "{private-data");
     expect(answer.text).not.toContain("private-data");
   });

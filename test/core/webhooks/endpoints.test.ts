@@ -11,14 +11,14 @@ afterAll(() => hooks.close());
 const bearer = { authorization: `Bearer ${hookToken}`, "content-type": "application/json" };
 
 describe("the endpoints", () => {
-  test("wake is answered 200 with its mode and the id of the event", async () => {
+  test("wake returns 200 with its mode and the event id", async () => {
     const answer = await hooks.post("wake", { text: "The disk is full" });
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
     expect(answer.json).toEqual({ ok: true, mode: "now", eventId: `event-${hooks.events.length}` });
   });
 
-  test("a wake is an event of the default agent's main session, gathered with its heartbeat", async () => {
+  test("a wake becomes an event of the default agent's main session, read with its heartbeat", async () => {
     await hooks.post("wake", { text: " as it came ", mode: "now" });
     expect(hooks.events.at(-1)).toEqual({
       event: {
@@ -32,25 +32,25 @@ describe("the endpoints", () => {
     });
   });
 
-  test("a wake for the next heartbeat starts nothing by itself", async () => {
+  test("a wake for the next heartbeat does not start a run", async () => {
     const answer = await hooks.post("wake", { text: "x", mode: "next-heartbeat" });
     expect(answer.json.mode).toBe("next-heartbeat");
     expect(hooks.events.at(-1)?.event.gather).toEqual({ key: "heartbeat:agent:main:main", due: null });
   });
 
-  test("agent is answered 202 with the id of the run", async () => {
+  test("agent returns 202 with the run id", async () => {
     const answer = await hooks.post("agent", { message: "Summarise the mail" });
     expect(answer.status).toBe(202);
     const id = `event-${hooks.events.length}`;
     expect(answer.json).toEqual({ ok: true, runId: id, eventId: id });
   });
 
-  test("a name that nothing matches is answered 404, after its body was read", async () => {
+  test("an unknown name gets 404 after its body is read", async () => {
     expect(await hooks.post("nothing", {})).toMatchObject({ status: 404, json: { ok: false, code: "not_found" } });
     expect(await hooks.post("nothing", "{")).toMatchObject({ status: 400, json: { code: "invalid_json" } });
   });
 
-  test("wake and agent are exact names", async () => {
+  test("wake and agent match only as exact names", async () => {
     for (const path of ["wake/", "/wake", "Wake", "wakeup", "%77ake", "agent/x"]) {
       expect((await hooks.post(path, { text: "x", message: "x" })).status, path).toBe(404);
     }
@@ -90,7 +90,7 @@ describe("the errors", () => {
     ["an empty sub-path", 404, "not_found", () => fetch(`${hooks.url}/hooks/`, { method: "POST", headers: bearer })],
   ];
 
-  test.each(rows)("%s is answered %i %s, as JSON with a sentence", async (_name, status, code, send) => {
+  test.each(rows)("%s gets %i %s, as JSON with a sentence", async (_name, status, code, send) => {
     const answer = await toAnswer(await send());
     expect(answer.status).toBe(status);
     expect(answer.headers.get("content-type")).toBe("application/json; charset=utf-8");
@@ -100,7 +100,7 @@ describe("the errors", () => {
     expect(answer.text).not.toContain(hookToken);
   });
 
-  test("405 says which method is allowed, for every method, and nothing is counted against the client", async () => {
+  test("405 names the allowed method for every method and does not count against the client", async () => {
     const own = await startHooks();
     for (let round = 0; round < 30; round++) {
       const answer = await fetch(`${own.url}/hooks/wake`, { method: ["GET", "PUT", "DELETE", "PATCH", "OPTIONS"][round % 5] ?? "" });
@@ -116,7 +116,7 @@ describe("the errors", () => {
     await own.close();
   });
 
-  test("a store that cannot take the event is answered 503 with Retry-After, and nothing is acknowledged", async () => {
+  test("a store that cannot accept the event returns 503 with Retry-After and acknowledges nothing", async () => {
     const own = await startHooks({
       deps: { accept: () => Promise.reject(new HostError("state_full", { reason: "no space at /secret/dir" })) },
     });
@@ -130,7 +130,7 @@ describe("the errors", () => {
     await own.close();
   });
 
-  test("an error inside is answered 500 without its text", async () => {
+  test("an internal error returns 500 without its message", async () => {
     const own = await startHooks({
       deps: {
         agents: {
@@ -151,35 +151,35 @@ describe("the errors", () => {
 describe("the order of checks", () => {
   const call = (path: string, init: RequestInit): Promise<number> => fetch(`${hooks.url}${path}`, init).then((response) => response.status);
 
-  test("the path comes before the method", async () => {
+  test("checks the path before the method", async () => {
     expect(await call("/other", { method: "GET" })).toBe(404);
     expect(await call("/hooksies", { method: "GET" })).toBe(404);
     expect(await call("/Hooks/wake", { method: "GET" })).toBe(404);
   });
-  test("the method comes before the query token", async () => {
+  test("checks the method before a token in the query", async () => {
     expect(await call("/hooks/wake?token=1", { method: "GET" })).toBe(405);
     expect(await call("/hooks", { method: "GET" })).toBe(405);
   });
-  test("the query token comes before the authentication, even an empty one, however it is spelled", async () => {
+  test("rejects a query token before authentication, even an empty or differently spelled one", async () => {
     for (const query of ["token=x", "token", "token=", "TOKEN=x", "%74oken=x", "a=1&token=", "a=1&Token"]) {
       expect(await call(`/hooks/wake?${query}`, { method: "POST" }), query).toBe(400);
     }
     expect(await call("/hooks/wake?tokens=x", { method: "POST" })).toBe(401);
   });
-  test("the authentication comes before the sub-path", async () => {
+  test("checks authentication before the sub-path", async () => {
     expect(await call("/hooks", { method: "POST" })).toBe(401);
     expect(await call("/hooks/nothing", { method: "POST" })).toBe(401);
   });
-  test("the sub-path comes before the body", async () => {
+  test("checks the sub-path before the body", async () => {
     expect(
       await call("/hooks/", { method: "POST", headers: { authorization: bearer.authorization, "content-type": "text/plain" }, body: "x" }),
     ).toBe(404);
     expect(await call("/hooks//", { method: "POST", headers: bearer, body: "{" })).toBe(404);
   });
-  test("the type of the body comes before its content", async () => {
+  test("checks the content type before the content", async () => {
     expect(await call("/hooks/wake", { method: "POST", headers: { ...bearer, "content-type": "text/xml" }, body: "{" })).toBe(415);
   });
-  test("no other spelling of a hook address gets past the token", async () => {
+  test("lets no other spelling of a hook address past the token", async () => {
     for (const path of [
       "/hooks/%2e%2e/hooks/wake",
       "//hooks/wake",
@@ -201,13 +201,13 @@ describe("the order of checks", () => {
 });
 
 describe("the configuration", () => {
-  test("hooks that are off are not there", async () => {
+  test("disabled hooks return 404", async () => {
     const own = await startHooks({ hooks: { enabled: false } });
     expect(await own.post("wake", { text: "x" })).toMatchObject({ status: 404, json: { code: "not_found" } });
     await own.close();
   });
 
-  test("a base path that changes counts from the next request on", async () => {
+  test("a changed base path applies from the next request on", async () => {
     const own = await startHooks({ hooks: { path: " incoming/events// " } });
     const send = (path: string): Promise<number> =>
       fetch(`${own.url}${path}`, { method: "POST", headers: bearer, body: '{"text":"x"}' }).then((response) => response.status);
@@ -218,7 +218,7 @@ describe("the configuration", () => {
     await own.close();
   });
 
-  test("a base path without a name of its own takes nothing", async () => {
+  test("a base path of slashes alone matches no request", async () => {
     const own = await startHooks({ hooks: { path: "//" } });
     expect(
       await fetch(`${own.url}/wake`, { method: "POST", headers: bearer, body: '{"text":"x"}' }).then((response) => response.status),
@@ -226,7 +226,7 @@ describe("the configuration", () => {
     await own.close();
   });
 
-  test("a changed body limit counts from the next request on", async () => {
+  test("a changed body limit applies from the next request on", async () => {
     const own = await startHooks();
     const body = JSON.stringify({ text: "x".repeat(100) });
     expect((await own.post("wake", body)).status).toBe(200);
@@ -236,7 +236,7 @@ describe("the configuration", () => {
   });
 });
 
-test("what was refused is reported with its reason, and without the query", async () => {
+test("a refused request is reported with its reason and without its query", async () => {
   const refused: unknown[] = [];
   const own = await startHooks({ deps: { onRefused: (info) => refused.push(info) } });
   await own.post("agent?key=private", { message: 5 });

@@ -47,8 +47,8 @@ afterAll(async () => {
   removeDirectory(host.directory);
 });
 
-describe("the examples of the page", () => {
-  test("are five, and nothing is wrong with them", async () => {
+describe("the examples on the page", () => {
+  test("are five, and none has an error", async () => {
     expect(parts).toHaveLength(5);
     const { gateway } = (await (await host.fetch("/gateway/describe")).json()) as {
       readonly gateway: { readonly problems: readonly object[] };
@@ -56,7 +56,7 @@ describe("the examples of the page", () => {
     expect(gateway.problems).toEqual([]);
   });
 
-  test.each(parts)("$title: runs as it is printed, and answers what it says", async ({ script }) => {
+  test.each(parts)("$title: runs as printed, and gets the printed answer", async ({ script }) => {
     const command = script.replaceAll("http://127.0.0.1:18789", host.url).replace("curl ", 'curl -s -w "\\n%{http_code}" ');
     const { stdout } = await promisify(execFile)("sh", ["-c", command], { env: { PATH: process.env.PATH, ...environment } });
     const [body = "", status] = stdout.split("\n");
@@ -68,7 +68,7 @@ describe("the examples of the page", () => {
     for (const id of runId === undefined ? [] : [runId, ...runIds]) expect((await host.settled(id)).outcome).toBe("answered");
   });
 
-  test("tell the agent, or people, what they are meant to", () => {
+  test("reach the agent or the people that they are meant for", () => {
     const told = asked.join("\n---\n");
     for (const words of ["The door jams", "Ada <ada@example.org> writes:\nWhen do you open?", 'Order 2 of north: ["lamp","lamp"]'])
       expect(told).toContain(words);

@@ -19,7 +19,7 @@ function reasonOf(text: string): string {
 }
 
 describe("a delivery as a file", () => {
-  test("a bare payload is a delivery to the path that was asked for", () => {
+  test("a bare payload becomes a delivery to the requested path", () => {
     expect(read({ source: "ci", ok: true })).toEqual({
       path: "github",
       source: "ci",
@@ -32,7 +32,7 @@ describe("a delivery as a file", () => {
     expect(read("text").payload).toBe("text");
   });
 
-  test("a recording brings its path, headers and query", () => {
+  test("a recording sets the path, the headers and the query", () => {
     const delivery = read({ $delivery: 1, path: "/ci/main/", headers: { "X-Event": "push" }, query: { a: "b" }, payload: { n: 1 } });
     expect(delivery).toMatchObject({ path: "ci/main", headers: { "x-event": "push" }, query: { a: "b" }, payload: { n: 1 } });
     expect(Object.getPrototypeOf(delivery.headers)).toBeNull();
@@ -40,7 +40,7 @@ describe("a delivery as a file", () => {
     expect(read({ $delivery: 1 })).toMatchObject({ path: "github", payload: {} });
   });
 
-  test("what is no delivery is refused in one sentence that names the file", () => {
+  test("a file without a valid delivery is rejected in one sentence that names the file", () => {
     expect(reasonOf("{")).toBe("push.json does not contain a delivery: it is not valid JSON.");
     expect(reasonOf('{"$delivery":2}')).toBe("push.json does not contain a delivery: $delivery must be 1.");
     expect(reasonOf('{"$delivery":1,"body":{}}')).toContain('the key "body" is not known');
@@ -50,14 +50,14 @@ describe("a delivery as a file", () => {
     expect(reasonOf("[".repeat(100) + "]".repeat(100))).toContain("nested deeper than 64 levels");
   });
 
-  test("no file reaches a prototype", () => {
+  test("no file content can reach a prototype", () => {
     const delivery = readFixture('{"$delivery":1,"headers":{"__proto__":"x"},"payload":{"__proto__":{"polluted":true},"a":1}}', from);
     expect((delivery.payload as { polluted?: unknown }).polluted).toBeUndefined();
     expect(delivery.payload).toEqual({ a: 1 });
   });
 });
 
-describe("what looks like a secret is removed", () => {
+describe("secrets are removed from a recorded delivery", () => {
   const delivery = (payload: Json, more: Partial<HookDelivery> = {}): HookDelivery => ({
     path: "ci",
     source: "",
@@ -69,7 +69,7 @@ describe("what looks like a secret is removed", () => {
   });
   const clean = (payload: Json, secrets: readonly string[] = []) => scrubDelivery(delivery(payload), secrets).delivery.payload;
 
-  test("by the name of its field, wherever it stands, and the name stays", () => {
+  test("by the name of a field at any depth, and the name remains", () => {
     const payload = {
       user: { password: "p", accessToken: "t", name: "Ann" },
       list: [{ client_secret: "s" }],
@@ -91,7 +91,7 @@ describe("what looks like a secret is removed", () => {
     });
   });
 
-  test("in headers and in the query as in the payload", () => {
+  test("in headers and the query as well as in the payload", () => {
     const { delivery: cleaned, removed } = scrubDelivery(
       delivery({}, { headers: { "x-api-key": "k", "x-event": "push" }, query: { sig: "s", page: "2" } }),
       [],
@@ -100,7 +100,7 @@ describe("what looks like a secret is removed", () => {
     expect(removed).toBe(2);
   });
 
-  test("a configured secret by its value, also inside a longer text and in an address", () => {
+  test("by the value of a configured secret, also inside a longer text or an address", () => {
     expect(clean({ note: "it is s3cr3t/value, really", url: "https://x/?q=s3cr3t%2Fvalue" }, ["s3cr3t/value"])).toEqual({
       note: "it is [removed], really",
       url: "https://x/?q=[removed]",
@@ -108,7 +108,7 @@ describe("what looks like a secret is removed", () => {
     expect(clean({ a: "ab", b: "abc" }, ["ab", ""])).toEqual({ a: "[removed]", b: "abc" });
   });
 
-  test("by its shape: keys, signed tokens, credentials of an address", () => {
+  test("by their form: keys, signed tokens, and credentials in an address", () => {
     const jwt = `eyJ${"a".repeat(20)}.${"b".repeat(20)}.${"c".repeat(20)}`;
     expect(clean([`see ${jwt}`, "Bearer abcdefgh1234", "https://ann:pw@host/x?token=abc&page=1"])).toEqual([
       "see [removed]",
@@ -118,12 +118,12 @@ describe("what looks like a secret is removed", () => {
     expect(clean("-----BEGIN RSA PRIVATE KEY-----\nabc\n-----END RSA PRIVATE KEY-----")).toBe("[removed]");
   });
 
-  test("in JSON that stands inside of a text, as some forms have it", () => {
+  test("in JSON inside a text, as some forms contain it", () => {
     expect(clean({ payload: '{"token":"x","n":1}' })).toEqual({ payload: '{"token":"[removed]","n":1}' });
     expect(clean({ payload: '{ "n": 1 }' })).toEqual({ payload: '{ "n": 1 }' });
   });
 
-  test("a payload that is made to be slow or deep is cleaned all the same", async () => {
+  test("even if the payload is built to be slow or deep", async () => {
     const hostile = ["-eyJ".repeat(60_000), "?a=".repeat(80_000), "://".repeat(80_000), "-----BEGIN ".repeat(20_000), "[".repeat(200_000)];
     const all = () => [...hostile, "[".repeat(100_000) + "]".repeat(100_000)].map((text) => clean(text));
     expect(await leastCostOf(all, { below: 2_000 })).toBeLessThan(2_000);

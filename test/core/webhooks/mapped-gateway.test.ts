@@ -51,7 +51,7 @@ const until = async (holds: () => Promise<boolean>) => {
 const log = () => readFileSync(join(host.directory, "state", "logs", "gateway.log"), "utf8");
 
 describe("mappings in a running gateway", () => {
-  test("a transform of the transforms folder decides; one that fails costs its own request", async () => {
+  test("a transform from the transforms directory decides the result; a failing one affects only its own request", async () => {
     const files = {
       "door.ts": "export default ({ payload }: { payload: { open: boolean } }) => (payload.open ? { message: 'The door is open' } : null);",
       "bad.ts": "export default () => { throw new Error('no'); };",
@@ -67,7 +67,7 @@ describe("mappings in a running gateway", () => {
     expect(open.ended[0]).toMatchObject({ outcome: "silent", reason: "not_asked" });
   });
 
-  test("a new mapping whose transform is still missing takes part in the edit, and works once the file is there", async () => {
+  test("a new mapping with a missing transform is adopted and works once the file exists", async () => {
     const first = { match: { path: "first" }, deliver: false, messageTemplate: "x" };
     await start({ mappings: [first] }, { "unused.ts": "" });
     const door = { match: { path: "door" }, deliver: false, transform: { module: "door.ts" } };
@@ -79,7 +79,7 @@ describe("mappings in a running gateway", () => {
     expect((await post("door", {})).status).toBe(202);
   });
 
-  test("a changed mapping whose transform is missing stays as it was, and a reload takes it in once the file is there", async () => {
+  test("a changed mapping with a missing transform stays as it was; a reload adopts it once the file exists", async () => {
     const at = (path: string, module: string) => ({ match: { path }, deliver: false, transform: { module } });
     const files = { "old.ts": "export default () => ({ message: 'old' });" };
     await start({ mappings: [at("door", "old.ts")] }, files, [/sections with an error were rejected/]);
@@ -95,7 +95,7 @@ describe("mappings in a running gateway", () => {
     expect(await reload()).toMatchObject({ changed: false });
   });
 
-  test("an edited configuration counts from the next request: mappings, presets, and what is wrong with them", async () => {
+  test("edited mappings and presets apply from the next request, together with their errors", async () => {
     await start({ mappings: [{ match: { path: "old" }, messageTemplate: "x" }] });
     expect((await post("old", {})).status).toBe(202);
     change({
@@ -111,7 +111,7 @@ describe("mappings in a running gateway", () => {
     expect((await described()).problems).toMatchObject([{ severity: "error", path: "hooks.mappings[1].messageTemplate", line: 1 }]);
   });
 
-  test("what is wrong with a mapping is told at the start, and the other hooks run", async () => {
+  test("an error in a mapping is reported at startup, and the other hooks run", async () => {
     await start({
       mappings: [
         { match: { path: "a" }, messageTemplate: "x", channel: "nowhere" },
@@ -123,14 +123,14 @@ describe("mappings in a running gateway", () => {
     expect((await post("b", { text: "x" })).status).toBe(503);
   });
 
-  test("a failed delivery is kept with its payload and the path that decided", async () => {
+  test("a failed delivery is stored with its payload and the setting that decided", async () => {
     await start({ mappings: [{ id: "door", match: { path: "door" }, messageTemplate: "{{ nothing }}" }] });
     expect((await post("door", { a: 1 }, { "x-kind": "k" })).status).toBe(400);
     await until(async () => log().includes("hooks.mappings[0].messageTemplate"));
     expect((await described()).stats.settled.refused).toBe(1);
   });
 
-  test("many deliveries of one key in the same moment are one run", async () => {
+  test("many simultaneous deliveries with one key cause one run", async () => {
     await start({ mappings: [{ match: { path: "a" }, forEach: "list", messageTemplate: "{{ list[0] }}", deliver: false }] });
     const answers = await Promise.all(Array.from({ length: 10 }, () => post("a", { list: [1, 2, 3] }, { "idempotency-key": "k" })));
     expect(new Set(answers.map((answer) => JSON.stringify(answer))).size).toBe(1);

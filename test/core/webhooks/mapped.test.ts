@@ -20,7 +20,7 @@ const lastOf = (host: TestHost) => host.outbox().at(1);
 const push = { repository: { name: "site" }, commits: [{ message: "Fix the door" }] };
 
 describe("a mapping with a template", () => {
-  test("agent is the action: a run of its own, answered 202, with the rendered message wrapped", async () => {
+  test("with the action agent, starts a run of its own, answers 202, and wraps the rendered message", async () => {
     const host = await start({
       mappings: [{ match: { path: "push" }, name: "Push", messageTemplate: "{{ repository.name }}: {{ commits[0].message }}" }],
     });
@@ -32,7 +32,7 @@ describe("a mapping with a template", () => {
     expect(ended).toMatchObject([{ eventId: runId, outcome: "answered" }]);
   });
 
-  test("wake is the action: answered 200 with its mode, a heartbeat at once", async () => {
+  test("with the action wake, answers 200 with its mode and starts a heartbeat at once", async () => {
     const host = await start({ mappings: [{ match: { path: "disk" }, action: "wake", textTemplate: "Disk {{ host }} is full" }] });
     const { status, body } = await host.deliver("disk", { host: "db-3" });
     expect({ status, body }).toEqual({ status: 200, body: { ok: true, mode: "now", eventId: expect.any(String) } });
@@ -40,7 +40,7 @@ describe("a mapping with a template", () => {
     expect(lastOf(host)?.text).toContain("external-content");
   });
 
-  test("deliverOnly: the message is sent without an engine and without a summary, and its values are shown letter by letter", async () => {
+  test("with deliverOnly, sends the message without an engine or a summary and shows the values literally", async () => {
     const host = await start({
       mappings: [
         {
@@ -62,13 +62,13 @@ describe("a mapping with a template", () => {
     expect(host.outbox()).toHaveLength(2);
   });
 
-  test("a message to the agent contains the values unchanged, in double and in triple braces", async () => {
+  test("passes values to the agent unchanged, in double and in triple braces", async () => {
     const host = await start({ mappings: [{ match: { path: "alert" }, messageTemplate: "{{ title }} {{{ title }}}" }] });
     await host.deliver("alert", { title: "*a* `b`" });
     expect(lastOf(host)?.text).toContain("*a* `b` *a* `b`");
   });
 
-  test("deliverOnly from a transform: its message is Markdown, and a template that it leaves alone shows values", async () => {
+  test("with deliverOnly from a transform, sends its message as Markdown and template values literally", async () => {
     const directory = mkdtempSync(join(tmpdir(), "transforms-"));
     onTestFinished(() => rmSync(directory, { recursive: true }));
     mkdirSync(join(directory, "transforms"));
@@ -89,7 +89,7 @@ describe("a mapping with a template", () => {
     ).toEqual(["\\*a\\*", "**\\_b\\_ \\[c\\](d)**"]);
   });
 
-  test("a signed path takes the signature and not the token", async () => {
+  test("at a signed path, requires the signature instead of the token", async () => {
     const secret = "signing-secret";
     const host = await start({
       mappings: [{ match: { path: "github" }, signature: { scheme: "github", secret }, messageTemplate: "{{ repository.name }}" }],
@@ -103,13 +103,13 @@ describe("a mapping with a template", () => {
     expect((await host.deliver("github", `${body} `, { headers })).body).toMatchObject({ code: "signature_invalid" });
   });
 
-  test("deliverOnly without anybody to deliver to ends silent, and no engine is asked", async () => {
+  test("with deliverOnly and no recipient, ends silent without calling an engine", async () => {
     const mappings = [{ match: { path: "alert" }, deliverOnly: true, messageTemplate: "x" }];
     const host = await start({ mappings }, { said: false });
     expect((await host.deliver("alert", {})).ended).toMatchObject([{ outcome: "silent", reason: "no_recipient" }]);
   });
 
-  test("nothing goes to the last person who wrote once that person may no longer write, until another one has", async () => {
+  test("never sends to the last sender once that sender loses access, until another one writes", async () => {
     const mappings = [{ match: { path: "alert" }, deliverOnly: true, messageTemplate: "{{ text }}" }];
     const host = await start({ mappings });
     await host.say("hello", { from: "guest", chat: "guest's chat" });
@@ -130,7 +130,7 @@ describe("a mapping with a template", () => {
     ]);
   });
 
-  test("a wake of a source that is trusted is told without a wrapper, on lines that imitate nothing", async () => {
+  test("with the action wake and a trusted source, reaches the agent without a wrapper and without imitated marks", async () => {
     const host = await start({
       mappings: [{ match: { path: "disk" }, action: "wake", textTemplate: "Disk {{ host }} is full", allowUnsafeExternalContent: true }],
     });

@@ -38,7 +38,7 @@ function compile(hooks: object): MappingTable {
 
 const told = ({ problems }: MappingTable) => problems.map(({ severity, path, message }) => `${severity} ${path} ${message}`);
 
-describe("a mapping with an error is told by its path, and goes on owning its requests", () => {
+describe("a mapping with an error is reported by its path and still takes its requests", () => {
   test.each<[rule: string, hooks: object, path: string, words: string]>([
     [
       "a template that does not parse",
@@ -131,7 +131,7 @@ describe("a mapping with an error is told by its path, and goes on owning its re
     expect(mapping?.faulty ?? true).toBe(true);
   });
 
-  test("a pattern or a template that cannot be read leaves nobody else its requests", () => {
+  test("an invalid pattern or template passes none of its requests to another mapping", () => {
     const table = compile({ mappings: [at("a", { messageTemplate: "{{ x" }), { messageTemplate: "everything else" }] });
     expect(table.way("a").mappings.map(({ at: place, faulty }) => [place, faulty])).toEqual([
       ["hooks.mappings[0]", true],
@@ -140,19 +140,19 @@ describe("a mapping with an error is told by its path, and goes on owning its re
     expect(table.way("b").mappings.map(({ at: place }) => place)).toEqual(["hooks.mappings[1]"]);
   });
 
-  test("a wrong match does not make a mapping that takes everything", () => {
+  test("an invalid match does not turn into a mapping for all requests", () => {
     const table = compile({ mappings: [{ match: { path: 5 }, messageTemplate: "x" }] });
     expect(table.mappings).toEqual([]);
   });
 
-  test("a signature without a path is an error, and the mapping asks nobody for anything", () => {
+  test("a signature without a path is an error, and the mapping requires no signature", () => {
     const table = compile({ mappings: [{ signature, messageTemplate: "x" }] });
     expect(told(table)).toEqual(["error hooks.mappings[0].signature needs match.path"]);
     expect(table.mappings).toEqual([]);
   });
 });
 
-describe("warnings, with which a mapping runs", () => {
+describe("a warning does not disable a mapping", () => {
   test.each<[rule: string, mapping: object, path: string, words: string]>([
     ["a channel that is known and not installed", { channel: "slack" }, "hooks.mappings[0].channel", "not installed or not enabled"],
     ["an agent that is unknown", { agentId: "who" }, "hooks.mappings[0].agentId", "not in agents.list"],
@@ -172,7 +172,7 @@ describe("warnings, with which a mapping runs", () => {
     expect(table.mappings[0]?.faulty).toBe(false);
   });
 
-  test("a transform that is not there yet is an error, but is looked for again at each request", () => {
+  test("a missing transform is an error but is looked up again at each request", () => {
     const table = compile({ mappings: [at("a", { transform: { module: "missing.ts" } })] });
     expect(table.problems).toMatchObject([{ severity: "error", path: "hooks.mappings[0].transform.module" }]);
     expect(table.problems[0]).not.toHaveProperty("section");
@@ -180,8 +180,8 @@ describe("warnings, with which a mapping runs", () => {
   });
 });
 
-describe("mappings among each other", () => {
-  test("one that can never be reached is told, with the one that takes its requests", () => {
+describe("interactions between mappings", () => {
+  test("an unreachable mapping is reported with the mapping that takes its requests", () => {
     const narrow = at("a", { id: "narrow", match: { path: "a", source: "x" } });
     expect(told(compile({ mappings: [at("a", { id: "wide" }), narrow] }))).toEqual([
       "error hooks.mappings[1] is never reached: hooks.mappings[0] (wide) takes every request that it would take",
@@ -189,14 +189,14 @@ describe("mappings among each other", () => {
     expect(told(compile({ mappings: [narrow, at("a")] }))).toEqual([]);
   });
 
-  test("another kind of body, or another secret, is another request", () => {
+  test("mappings of one path with another body type or another secret do not overlap", () => {
     expect(told(compile({ mappings: [at("a"), at("a", { body: "form" })] }))).toEqual([]);
     const other = { ...signature, secret: "another secret of it" };
     expect(told(compile({ mappings: [at("a", { signature }), at("a", { signature: other })] }))).toEqual([]);
     expect(told(compile({ mappings: [at("a", { signature }), at("a", { signature })] }))).toHaveLength(1);
   });
 
-  test("an unsigned mapping at a signed path is an error, in either order", () => {
+  test("an unsigned mapping at a signed path is an error in either order", () => {
     for (const [mappings, index] of [[[at("a", { signature }), at("/a")], 1] as const, [[at("a"), at("a", { signature })], 0] as const]) {
       const table = compile({ mappings });
       expect(table.problems.map(({ path }) => path)).toContain(`hooks.mappings[${index}].match.path`);
@@ -204,30 +204,30 @@ describe("mappings among each other", () => {
     }
   });
 
-  test("a signed path stays signed when its signature cannot be used, or is written wrongly", () => {
+  test("a signed path stays closed if its signature is unusable or misspelled", () => {
     for (const wrong of [{ scheme: "github", secret: { env: "NOPE" } }, { scheme: "githup", secret: "x" }, { scheme: "github" }]) {
       const way = compile({ mappings: [at("a", { signature: wrong }), { messageTemplate: "x" }] }).way("a");
       expect(way, JSON.stringify(wrong)).toMatchObject({ signed: true, signatures: [] });
     }
   });
 
-  test("mappings with one signature share it: a request is verified once for all of them", () => {
+  test("mappings with the same signature share one verification per request", () => {
     const table = compile({ mappings: [at("a", { signature, match: { path: "a", source: "x" } }), at("a", { signature })] });
     expect(table.way("a").signatures).toHaveLength(1);
   });
 
-  test("an id that is used twice is an error of the second", () => {
+  test("a duplicate id is an error of the second mapping", () => {
     expect(told(compile({ mappings: [at("a", { id: "x" }), at("b", { id: "x" })] }))).toEqual([
       'error hooks.mappings[1].id is "x", which hooks.mappings[0] already has',
     ]);
   });
 
-  test("one without an id is called by its path, the second of a path with its number", () => {
+  test("a mapping without an id is named by its path; the second one of a path also by its number", () => {
     const table = compile({ mappings: [at("a"), at("a", { body: "form" }), { messageTemplate: "x" }, at("b", { id: "a-2" })] });
     expect(table.mappings.map(({ id }) => id)).toEqual(["a", "a-3", "mapping-3", "a-2"]);
   });
 
-  test("a mapping that is switched off is not asked, and takes nothing away", () => {
+  test("a disabled mapping is skipped and takes no requests", () => {
     const table = compile({ mappings: [at("a", { enabled: false, messageTemplate: "{{" }), at("a")] });
     expect(told(table)).toEqual([]);
     expect(table.mappings).toHaveLength(1);
@@ -235,7 +235,7 @@ describe("mappings among each other", () => {
 });
 
 describe("presets", () => {
-  test("come after the user's mappings, in their order, with what the user set for them as a whole", () => {
+  test("follow the user's mappings in their own order, with the settings that the user made for them", () => {
     const table = compile({ presets: ["uptime"], mappings: [{ match: { path: "x" }, messageTemplate: "x" }] });
     expect(table.mappings.map(({ id, at: place, preset }) => [id, place, preset])).toEqual([
       ["x", "hooks.mappings[0]", undefined],
@@ -244,14 +244,14 @@ describe("presets", () => {
     expect(told(table)).toEqual([]);
   });
 
-  test("a mapping of the user's for the path takes the place of one without a word; one that takes everything is told", () => {
+  test("are replaced silently by a user's mapping of the same path; a mapping that takes every request is reported", () => {
     expect(told(compile({ presets: ["uptime"], mappings: [at("uptime")] }))).toEqual([]);
     expect(told(compile({ presets: ["uptime"], mappings: [{ messageTemplate: "x" }] }))).toEqual([
       "warning hooks.presets[0] the preset uptime: is never reached: hooks.mappings[0] takes every request that it would take",
     ]);
   });
 
-  test("one that no plugin brings is an error, with the nearest name", () => {
+  test("that no plugin provides are an error that suggests the nearest name", () => {
     const { problems } = compile({ presets: ["uptme"] });
     expect(problems).toMatchObject([{ severity: "error", path: "hooks.presets[0]", hint: "Did you mean uptime?" }]);
   });

@@ -33,14 +33,14 @@ function problemsOf(settings: MatchSettings): readonly string[] {
   return [];
 }
 
-describe("what a match takes", () => {
-  test("no match, and an empty one, take every name", () => {
+describe("what a match accepts", () => {
+  test("no match and an empty match accept every name", () => {
     expect(compileMatch().test(push)).toBe(true);
     expect(test1({})).toBe(true);
     expect(compileMatch({}).path).toBeUndefined();
   });
 
-  test("the path is exact and case-sensitive; slashes at its ends are ignored", () => {
+  test("the path is exact and case-sensitive; leading and trailing slashes are ignored", () => {
     for (const path of ["ci/build", "/ci/build", "/ci/build//", " ci/build "]) {
       expect(test1({ path })).toBe(true);
       expect(compileMatch({ path }).path).toBe("ci/build");
@@ -48,18 +48,18 @@ describe("what a match takes", () => {
     for (const path of ["ci", "CI/build", "ci/build/x", "ci//build", "ci/*"]) expect(test1({ path })).not.toBe(true);
   });
 
-  test("a path of a hundred thousand slashes costs nothing", () => {
+  test("a path of a hundred thousand slashes is handled quickly", () => {
     expect(compileMatch({ path: `${"/".repeat(100_000)}x${"/".repeat(100_000)}` }).path).toBe("x");
   });
 
-  test("the source equals the payload's own field, which must be a text", () => {
+  test("the source is compared with the payload's own field, which must be a text", () => {
     expect(test1({ source: "ci" })).toBe(true);
     expect(test1({ source: "CI" })).not.toBe(true);
     expect(test1({ source: "1" }, deliveryOf({ payload: { source: 1 } }))).not.toBe(true);
     expect(test1({ source: "x" }, deliveryOf({ payload: "x" }))).not.toBe(true);
   });
 
-  test("headers: names in any case, values exact, one or a list of them", () => {
+  test("header names match in any case; values match exactly, one or any of a list", () => {
     expect(test1({ headers: { "X-GitHub-Event": "push" } })).toBe(true);
     expect(test1({ headers: { "x-github-event": ["pull_request", "push"], "X-Two": "a, b", "x-blank": "" } })).toBe(true);
     expect(test1({ headers: { "x-github-event": "Push" } })).not.toBe(true);
@@ -97,11 +97,11 @@ describe("what a match takes", () => {
     ["toString", { exists: true }, false],
     ["__proto__", { exists: false }, true],
     ["labels.constructor", { exists: true }, false],
-  ])("where %s is %j: %s", (path, where, expected) => {
+  ])("where %s is %j matches: %s", (path, where, expected) => {
     expect(test1({ where: { [path]: where } }) === true).toBe(expected);
   });
 
-  test("all parts must hold", () => {
+  test("all conditions must be met", () => {
     const all: MatchSettings = {
       path: "ci/build",
       source: "ci",
@@ -114,7 +114,7 @@ describe("what a match takes", () => {
     }
   });
 
-  test("a pattern that stalls other engines takes no time, and a text that is too long does not match", async () => {
+  test("a pattern that stalls other engines runs quickly, and a text that is too long does not match", async () => {
     const nasty = compileMatch({ where: { text: { matches: "^(a+)+$" } } });
     const hostile = () => expect(nasty.test(deliveryOf({ payload: { text: `${"a".repeat(16_383)}!` } }))).not.toBe(true);
     expect(await leastCostOf(hostile, { below: 1_000 })).toBeLessThan(1_000);
@@ -125,7 +125,7 @@ describe("what a match takes", () => {
   });
 });
 
-describe("why a match does not take a delivery", () => {
+describe("why a match rejects a delivery", () => {
   test.each<[MatchSettings, string]>([
     [{ path: "x" }, 'path is "ci/build", not "x"'],
     [{ source: "cd" }, 'source is "ci", not "cd"'],
@@ -149,7 +149,7 @@ describe("why a match does not take a delivery", () => {
     expect(reason).toMatch(/^payload\.a is "one\\ntwo x{111}…", not one of "y{118}…$/);
   });
 
-  test("values that may be secrets are not quoted, neither the one found nor the one expected", () => {
+  test("possible secrets are not quoted, neither the received nor the expected value", () => {
     const headers = { "x-plant-token": "f0und", "x-plant-signature": "f0und", "x-api-key": "f0und" };
     const delivery = deliveryOf({ headers, payload: { token: "f0und", auth: { password: { value: "f0und" } } } });
     for (const name of Object.keys(headers)) {
@@ -165,7 +165,7 @@ describe("why a match does not take a delivery", () => {
     }
   });
 
-  test("whatever is compared: no failure, no prototype touched, and one line of a bounded length", () => {
+  test("any comparison gives one line of limited length and touches no prototype", () => {
     const scalar = fc.oneof(hostileText, fc.integer(), fc.boolean(), fc.constant(null));
     const where = fc.oneof(scalar, fc.array(scalar, { minLength: 1, maxLength: 3 }), fc.record({ exists: fc.boolean() }));
     const bare = hostileKey.filter((key) => /^[\w-]+$/.test(key));
@@ -181,8 +181,8 @@ describe("why a match does not take a delivery", () => {
   });
 });
 
-describe("what is no match", () => {
-  test("everything that is wrong is named, with its place", () => {
+describe("an invalid match", () => {
+  test("reports every error with its place", () => {
     expect(
       problemsOf({
         path: "/",
@@ -204,7 +204,7 @@ describe("what is no match", () => {
     ]);
   });
 
-  test("a path is written as it stands in an address", () => {
+  test("must have a path as it is written in an address", () => {
     expect(problemsOf({ path: "größe/a b" })).toEqual([
       'path: is "größe/a b", but is compared with the address literally. Write it as gr%C3%B6%C3%9Fe/a%20b.',
     ]);
@@ -213,7 +213,7 @@ describe("what is no match", () => {
   });
 });
 
-describe("whether a match leaves any delivery to another", () => {
+describe("whether a match covers another", () => {
   test.each<[MatchSettings, MatchSettings, boolean]>([
     [{}, { path: "a" }, true],
     [{ path: "a" }, {}, false],
@@ -275,7 +275,7 @@ describe("whether a match leaves any delivery to another", () => {
     })
     .map(deliveryOf);
 
-  test("what is said to be covered is taken", () => {
+  test("a covering match accepts every delivery that the covered one accepts", () => {
     fc.assert(
       fc.property(settings, settings, fc.array(deliveries, { minLength: 5, maxLength: 30 }), (one, other, all) => {
         const [first, second] = [compileMatch(one), compileMatch(other)];
@@ -286,7 +286,7 @@ describe("whether a match leaves any delivery to another", () => {
     );
   });
 
-  test("a match covers itself, and whatever asks for more", () => {
+  test("a match covers itself and any match with more conditions", () => {
     fc.assert(
       fc.property(settings, fc.constantFrom("z", "z.y"), where, (one, path, condition) => {
         const match = compileMatch(one);

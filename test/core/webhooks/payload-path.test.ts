@@ -22,13 +22,13 @@ describe("a path into a payload", () => {
     expect(compilePayloadPath(path)(payload)).toEqual(expected);
   });
 
-  test("what is no path is an error with its column", () => {
+  test("an invalid path is an error with its column", () => {
     for (const [path, column] of Object.entries({ "": 1, "a.": 3, "a b": 3, "a[x]": 2, 'a["x"': 6, "a]": 2, "\na..b": 3 })) {
       expect(() => compilePayloadPath(path)).toThrow(expect.objectContaining({ name: "PayloadPathError", column }));
     }
   });
 
-  test("one spelling of each path, which reads back", () => {
+  test("each path has one canonical spelling, which parses to the same path", () => {
     expect(renderPayloadPath(parsePayloadPath("a.0['b'][\"c d\"]"))).toBe('a[0].b["c d"]');
     fc.assert(
       fc.property(fc.array(fc.oneof(hostileKey, fc.string()), { minLength: 1 }), (keys) => {
@@ -38,7 +38,7 @@ describe("a path into a payload", () => {
     );
   });
 
-  test("any text is a path or a PayloadPathError", () => {
+  test("any text is either a path or a PayloadPathError", () => {
     const token = fc.constantFrom("a", ".", "[", "]", "0", '"', "'", "\\", " ", "{", "💥", "__proto__");
     fc.assert(
       fc.property(fc.array(token, { maxLength: 12 }), (tokens) => {

@@ -25,7 +25,7 @@ describe("the declared type of a body", () => {
     }
   });
 
-  test("an absent type counts as the kind", () => {
+  test("a missing type means the type that the mapping expects", () => {
     for (const kind of ["json", "form", "text"] as const) {
       expect(checkBodyType(kind, {})).toBeUndefined();
     }
@@ -33,7 +33,7 @@ describe("the declared type of a body", () => {
 });
 
 describe("a form", () => {
-  test("each name has its text, and a repeated name the list of its texts", () => {
+  test("each name has its text, and a repeated name has the list of its texts", () => {
     expect(form("From=%2B4912&Body=caf%C3%A9+au+lait&empty=&flag&a=1&a=2&a=&b%5B%5D=x")).toEqual({
       From: "+4912",
       Body: "café au lait",
@@ -46,25 +46,25 @@ describe("a form", () => {
     expect(form("\uFEFF?a=1&&c=3")).toEqual({ "?a": "1", c: "3" });
   });
 
-  test("JSON in a field stays the text that it is", () => {
+  test("JSON in a field stays text", () => {
     expect(form(`payload=${encodeURIComponent('{"type":"block_actions"}')}`)).toEqual({ payload: '{"type":"block_actions"}' });
   });
 
-  test("a name that could become a prototype is left out; others of a bad name are fields like any", () => {
+  test("a field named like a prototype key is dropped; other unusual names are ordinary fields", () => {
     const fields = form("__proto__=x&__proto__=y&constructor=c&toString=1&toString=2&a=b") as Record<string, unknown>;
     expect(JSON.stringify(fields)).toBe('{"constructor":"c","toString":["1","2"],"a":"b"}');
     expect(Object.getPrototypeOf(fields)).toBe(Object.prototype);
     expectNoPollution();
   });
 
-  test("a thousand fields are taken, one more is refused, also when they are empty", () => {
+  test("a thousand fields are accepted and one more is rejected, even if they are empty", () => {
     expect(form(`a=1${"&a=1".repeat(999)}`)).toEqual({ a: Array(1_000).fill("1") });
     for (const field of ["&a=1", "&"]) {
       expect(() => form(`a=1${field.repeat(1_000)}`)).toThrow(expect.objectContaining({ code: "payload_too_large", status: 413 }));
     }
   });
 
-  test("what is written comes back", () => {
+  test("written fields are read back unchanged", () => {
     const name = fc.oneof(hostileKey, fc.string()).filter((key) => key !== "__proto__");
     const pair = fc
       .tuple(name, fc.oneof(hostileText, fc.string()))
@@ -82,14 +82,14 @@ describe("a form", () => {
   });
 });
 
-describe("a text, and JSON", () => {
-  test("a text is taken as it is, without the mark of its encoding", () => {
+describe("text and JSON bodies", () => {
+  test("a text is used unchanged, without its byte order mark", () => {
     expect(parsePayload("text", Buffer.from("\uFEFFdisk full\n"))).toBe("disk full\n");
     expect(parsePayload("text", Buffer.from(""))).toBe("");
     expect(parsePayload("text", Buffer.from('{"a":1}'))).toBe('{"a":1}');
   });
 
-  test("JSON follows the rules of the other endpoints", () => {
+  test("JSON follows the same rules as at the other endpoints", () => {
     expect(parsePayload("json", Buffer.from(""))).toEqual({});
     expect(parsePayload("json", Buffer.from('[1,{"__proto__":{"polluted":1}}]'))).toEqual([1, {}]);
     expect(() => parsePayload("json", Buffer.from(`${"[".repeat(65)}${"]".repeat(65)}`))).toThrow(
@@ -97,13 +97,13 @@ describe("a text, and JSON", () => {
     );
   });
 
-  test("bytes that are no UTF-8 are refused in every kind", () => {
+  test("invalid UTF-8 is rejected in bodies of every type", () => {
     for (const kind of ["json", "form", "text"] as const) {
       expect(() => parsePayload(kind, Buffer.from([0x61, 0xff]))).toThrow(expect.objectContaining({ status: 400 }));
     }
   });
 
-  test("any bytes are a payload or an HTTP problem", () => {
+  test("any bytes give either a payload or an HTTP problem", () => {
     fc.assert(
       fc.property(fc.constantFrom<BodyKind>("json", "form", "text"), fc.uint8Array({ maxLength: 200 }), (kind, bytes) => {
         try {

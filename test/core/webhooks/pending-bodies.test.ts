@@ -14,8 +14,8 @@ const mapping = { match: { path: "gh" }, messageTemplate: "x", signature: { sche
 const head = (path: string, length: number) =>
   `POST /hooks/${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nContent-Length: ${length}\r\n\r\n`;
 
-describe("bodies of senders that are not known yet", () => {
-  test("are bounded for each client, and for all of them: the oldest one makes room, of the client with the most", () => {
+describe("pending bodies of unverified senders", () => {
+  test("are limited per client and in total; the oldest body of the client with the most makes room", () => {
     const pending = createPendingBodies({ perClient: 2, total: 4 });
     const dropped: string[] = [];
     const begin = (client: string, name: string) => pending.begin(client, () => dropped.push(name));
@@ -33,7 +33,7 @@ describe("bodies of senders that are not known yet", () => {
     expect(dropped).toEqual(["a1", "a2", "a3"]);
   });
 
-  test("64 slow ones of one client do not keep a right signed request out; the oldest of them is answered 429 and cut", async () => {
+  test("from 64 slow requests do not block a valid signed one; the oldest gets 429 and is disconnected", async () => {
     hooks = await startHooks({ hooks: { mappings: [mapping] } });
     const { port } = hooks;
     const slow = [];
@@ -79,7 +79,7 @@ describe("bodies of senders that are not known yet", () => {
     for (const one of slow) one.socket.destroy();
   });
 
-  test("are given up with their bytes: the rest of a dropped one leads to nothing", async () => {
+  test("are discarded with their bytes, and the rest of a dropped one has no effect", async () => {
     hooks = await startHooks({ hooks: { mappings: [mapping] } });
     const { port } = hooks;
     const sent = github.send({ at: Date.now(), body: '{"late":true}' });

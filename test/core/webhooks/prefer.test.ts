@@ -3,7 +3,7 @@ import { parsePrefer } from "../../../core/webhooks/endpoint/run-answer.ts";
 
 const seconds = (prefer: string) => parsePrefer({ prefer });
 
-test("wait is read whatever its case, its spacing and its neighbours", () => {
+test("the wait preference is parsed in any case, with any spacing, among other preferences", () => {
   expect(parsePrefer({})).toBeUndefined();
   for (const prefer of [
     "wait=10",
@@ -18,13 +18,13 @@ test("wait is read whatever its case, its spacing and its neighbours", () => {
   expect(seconds("wait=0")).toBe(0);
 });
 
-test("nobody waits longer than 60 seconds", () => {
+test("a client waits at most 60 seconds", () => {
   expect(seconds("wait=60")).toBe(60);
   expect(seconds("wait=61")).toBe(60);
   expect(seconds("wait=999999999")).toBe(60);
 });
 
-test("what says no whole number of seconds is ignored", () => {
+test("a value that is not a whole number of seconds is ignored", () => {
   for (const prefer of [
     "",
     "wait",
@@ -44,17 +44,17 @@ test("what says no whole number of seconds is ignored", () => {
   }
 });
 
-test("of a preference that is given twice the first counts", () => {
+test("the first value of a repeated preference applies", () => {
   expect(seconds("wait=5, wait=9")).toBe(5);
   expect(seconds("wait=x, wait=9")).toBeUndefined();
 });
 
-test("a comma inside a quoted value separates nothing", () => {
+test("a comma inside a quoted value does not separate preferences", () => {
   expect(seconds('note="a, wait=5", wait=7')).toBe(7);
   expect(seconds('note="a \\", wait=5", wait=7')).toBe(7);
 });
 
-test("a long header costs nothing", () => {
+test("a long header is parsed quickly", () => {
   expect(seconds(`${"a,".repeat(600)}wait=5`)).toBeUndefined();
   expect(seconds(`${'"'.repeat(900)}wait=5`)).toBeUndefined();
 });

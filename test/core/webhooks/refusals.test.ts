@@ -19,7 +19,7 @@ async function refusalsOf(mappings: readonly object[], ask: (server: HookServer)
   return refused;
 }
 
-test("a request that no mapping of its path takes says which part of match did not hold", async () => {
+test("a request that no mapping accepts records which condition of match failed", async () => {
   const issues = { id: "issues", match: { path: "gh", headers: { "X-GitHub-Event": "issues" } }, messageTemplate: "x" };
   const opened = { id: "opened", match: { path: "gh", where: { action: "opened" } }, messageTemplate: "x" };
   const refused = await refusalsOf([issues, opened], async (server) => {
@@ -38,7 +38,7 @@ test("a request that no mapping of its path takes says which part of match did n
   ]);
 });
 
-test("a wrong secret of a path names the setting of that path, not the hook token, which the path does not accept", async () => {
+test("a wrong secret names the setting of its path instead of the hook token, which that path does not accept", async () => {
   const own = { match: { path: "ci" }, token: "a-token-of-the-build-server", messageTemplate: "x" };
   const signed = { match: { path: "gh" }, signature: { scheme: "github", secret: "a-secret-of-the-code-host" }, messageTemplate: "x" };
   const refused = await refusalsOf([own, signed], async (server) => {
@@ -61,7 +61,7 @@ test("a wrong secret of a path names the setting of that path, not the hook toke
   ]);
 });
 
-test("refused requests are added to the stored ones, at once while they are few, and once a second in a flood", async () => {
+test("refused requests are stored at once while they are few, and once a second in a flood", async () => {
   vi.useFakeTimers();
   const refusal = (at: number): RefusedHook => ({ at, code: "not_found", status: 404, detail: "", subPath: "a", client: "" });
   const stored = new Map<string, Json>([["refused", [refusal(1)] as unknown as Json]]);
@@ -89,7 +89,7 @@ test("refused requests are added to the stored ones, at once while they are few,
   ]);
 });
 
-test("the newest 1,000 stay, also over a restart, and each once", async () => {
+test("the newest 1,000 refusals are stored once each, also over a restart", async () => {
   const refusal = (at: number): RefusedHook => ({ at, code: "not_found", status: 404, detail: "", subPath: "a", client: "" });
   const stored = new Map<string, Json>();
   const get = async (_: string, key: string) => stored.get(key) ?? null;
@@ -106,7 +106,7 @@ test("the newest 1,000 stay, also over a restart, and each once", async () => {
   expect((await readRefusals({ get })).map(({ at }) => at)).toEqual(Array.from({ length: 1_000 }, (_, index) => 80 + index));
 });
 
-test("wrong and missing tokens are one line a minute, with their number", async () => {
+test("wrong and missing tokens are logged once a minute with their number", async () => {
   vi.useFakeTimers();
   const lines: object[] = [];
   const say = createUnauthorizedLog({ warn: (fields: object) => void lines.push(fields) });

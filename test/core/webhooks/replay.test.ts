@@ -44,15 +44,15 @@ async function replay(body: unknown, as?: string) {
   return { status: response.status, json: (await response.json()) as any };
 }
 
-describe("a delivery through its mapping again", () => {
-  test("one element of a list runs alone", async () => {
+describe("replaying a delivery", () => {
+  test("runs a single element of a list", async () => {
     const { eventIds = [] } = await send("list", '{"items":["a","b","c"]}');
     const { json } = await replay({ eventId: eventIds[1] });
     expect(json).toMatchObject({ ok: true, mapping: "list", eventIds: [expect.any(String)] });
     expect(await host.settled(json.eventIds[0])).toMatchObject({ reply: "heard item b" });
   });
 
-  test("one element of a list that came as a form runs alone, by the mapping that takes forms", async () => {
+  test("runs a single element of a list from a form through the mapping for forms", async () => {
     const { eventIds = [] } = await send("names", "name=ada&name=bela&name=carl", "application/x-www-form-urlencoded");
     expect(eventIds).toHaveLength(3);
     const { status, json } = await replay({ eventId: eventIds[1] });
@@ -62,19 +62,19 @@ describe("a delivery through its mapping again", () => {
     expect(await host.settled(again.json.eventIds[0])).toMatchObject({ reply: "heard item bela" });
   });
 
-  test("a text and a form are read as what they are", async () => {
+  test("reads a text as text and a form as a form", async () => {
     const plain = await replay({ eventId: (await send("plain", "hello", "text/plain")).eventId });
     expect(await host.settled(plain.json.eventIds[0])).toMatchObject({ reply: "heard text hello" });
     const form = await replay({ eventId: (await send("form", "word=world", "application/x-www-form-urlencoded")).eventId });
     expect(await host.settled(form.json.eventIds[0])).toMatchObject({ reply: "heard text world" });
   });
 
-  test("a wake waits for the next heartbeat again", async () => {
+  test("makes a wake wait for the next heartbeat again", async () => {
     const { json } = await replay({ eventId: (await send("alarm", '{"what":"fire"}')).eventId });
     expect(json).toMatchObject({ ok: true, mapping: "alarm", eventIds: [expect.any(String)] });
   });
 
-  test("its authority stays that of a hook", async () => {
+  test("gives the run the authority of a hook", async () => {
     const { eventId } = await send("plain", "hello", "text/plain");
     const { json } = await replay({ eventId });
     await host.settled(json.eventIds[0]);
@@ -83,7 +83,7 @@ describe("a delivery through its mapping again", () => {
     db.close();
   });
 
-  test("there is none of what came to an endpoint, of what people write, or of nothing", async () => {
+  test("is rejected for an endpoint event, a chat message and an unknown id", async () => {
     const chat = await host.say("hello");
     const agent = await send("agent", '{"message":"item x","deliver":false}');
     for (const eventId of [chat.eventId, agent.eventId, "nothing", ""]) {
@@ -92,7 +92,7 @@ describe("a delivery through its mapping again", () => {
     expect(await replay({})).toMatchObject({ status: 400, json: { code: "invalid_payload" } });
   });
 
-  test("needs the gateway token; the hook token opens nothing here", async () => {
+  test("requires the gateway token, and the hook token is not accepted", async () => {
     const { eventId } = await send("plain", "hello", "text/plain");
     expect((await replay({ eventId }, token)).status).toBe(401);
     const record = await host.fetch("/gateway/hooks/record?path=plain", { headers });
@@ -103,7 +103,7 @@ describe("a delivery through its mapping again", () => {
 describe("recordings", () => {
   const posted = (path: string, body: string) => ({ path, headers: {}, query: {}, type: {}, body: Buffer.from(body), now: "" });
 
-  test("take the next delivery to their path, once, and nothing that cannot be read", async () => {
+  test("capture the next readable delivery to their path, once", async () => {
     const recordings = createRecordings({ secrets: () => [] });
     const events = recordings.next("/ci/")[Symbol.asyncIterator]();
     expect((await events.next()).value).toEqual({ waiting: true });
@@ -116,7 +116,7 @@ describe("recordings", () => {
     expect((await events.next()).done).toBe(true);
   });
 
-  test("are bounded in number, and make room when their reader leaves, also one who waits", async () => {
+  test("are limited in number; a reader that leaves frees its slot, even while waiting", async () => {
     const recordings = createRecordings({ secrets: () => [] });
     const readers = Array.from({ length: 32 }, () => recordings.next("ci")[Symbol.asyncIterator]());
     expect(() => recordings.next("ci")).toThrow("32 recordings are already waiting.");

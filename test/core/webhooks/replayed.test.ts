@@ -64,8 +64,8 @@ const replays = (sent: SentHook): readonly SentHook[] =>
 const service = (...args: readonly string[]) =>
   run([...args, "--config", gateway.configFile, "--state", gateway.gateway.stateDirectory], { home: temporaryHome() });
 
-describe("where no time is signed", () => {
-  test.each(["github", "shopify", "bitbucket", "sentry"])("a captured request of %s runs once, under whatever id", async (name) => {
+describe("without a signed time", () => {
+  test.each(["github", "shopify", "bitbucket", "sentry"])("a captured request of %s runs once, under any delivery id", async (name) => {
     const sent = senderOf(name).send({ at, body: `{"text":"captured from ${name}"}` });
     const first = await post(name, sent);
     expect(first.status).toBe(202);
@@ -77,7 +77,7 @@ describe("where no time is signed", () => {
     expect(turns.filter((text) => text.includes(`captured from ${name}`))).toHaveLength(1);
   });
 
-  test.each([...names])("the same id of %s with another signed body is another event", async (name) => {
+  test.each([...names])("the same id of %s with another signed body is a new event", async (name) => {
     const sender = senderOf(name);
     const send = (body: string) => post(name, sender.send({ at, id: "one-id", body }));
     const first = await send('{"text":"the first"}');
@@ -87,16 +87,16 @@ describe("where no time is signed", () => {
   });
 });
 
-describe("equal bodies of hmac", () => {
+describe("equal bodies under hmac", () => {
   const sent = senderOf("hmac").send({ at, body: '{"text":"backup_done"}' });
 
-  test("are two events without an id", async () => {
+  test("are two events if they have no id", async () => {
     const [first, second] = [await post("hmac", sent), await post("hmac", sent)];
     expect(second.status).toBe(202);
     expect(second.json.eventId).not.toBe(first.json.eventId);
   });
 
-  test("are one with dedupe set to body, for a week", async () => {
+  test("are one event for a week with dedupe set to body", async () => {
     const first = await post(bodyOnce, sent);
     expect((await post(bodyOnce, sent)).text).toBe(first.text);
     clock = at + 7 * 86_400_000 + 1_000;
@@ -105,8 +105,8 @@ describe("equal bodies of hmac", () => {
   });
 });
 
-describe("a repetition leaves a trace", () => {
-  test("in the list of deliveries, with its delivery, in why and as what happened last", async () => {
+describe("a repeated delivery is recorded", () => {
+  test("in the list of deliveries, in why, and as the latest activity", async () => {
     const sent = senderOf("github").send({ at, body: '{"text":"seen again"}' });
     const { eventId } = (await post("github", sent)).json as { readonly eventId: string };
     await gateway.settled(eventId);
@@ -127,7 +127,7 @@ describe("a repetition leaves a trace", () => {
     clock = at;
   });
 
-  test("and so does one with the hook token and an Idempotency-Key, at an endpoint that is no mapping", async () => {
+  test("for an endpoint too, with the hook token and an Idempotency-Key", async () => {
     const wake = async () => {
       const answer = await fetch(`${gateway.gateway.url}/hooks/wake`, {
         method: "POST",

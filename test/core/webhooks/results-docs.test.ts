@@ -8,7 +8,7 @@ import { read } from "../../house/sources.ts";
 const page = read("examples/reference/webhooks.md");
 const section = (heading: string): string => page.split(`\n## ${heading}\n`)[1]?.split("\n## ")[0] ?? "";
 
-test("the examples of results run as they are printed, and answer what they say", async () => {
+test("the examples of run results run as printed and get the printed answers", async () => {
   const token = "hook-token-of-the-page";
   await using host = await createTestHost({ config: { hooks: { token } }, answer: () => "It was the disk." });
   const scripts = [...section("Results of runs").matchAll(/```sh\n(.*?)```/gs)].map((match) => match[1] ?? "").toReversed();
@@ -28,7 +28,7 @@ test("the examples of results run as they are printed, and answer what they say"
   }
 });
 
-test("the recording of the page is one", () => {
+test("the recording on the page is valid", () => {
   const [, text = ""] = /```json\n(.*?)```/s.exec(section("Looking at deliveries")) ?? [];
   expect(readFixture(text, { file: "page", path: "other", now: "" })).toMatchObject({
     path: "github",
@@ -36,7 +36,7 @@ test("the recording of the page is one", () => {
   });
 });
 
-test("every command that is described is there, with its options", () => {
+test("every described command exists, with its options", () => {
   const declared = read("core/cli/hooks/commands.ts");
   const rows = [...section("Looking at deliveries").matchAll(/^\| `service hooks (\w+)(.*?)` /gm)];
   expect(rows.map(([, name]) => name)).toEqual([...declared.matchAll(/add\(hooks, "(\w+)/g)].map(([, name]) => name));

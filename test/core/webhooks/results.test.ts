@@ -67,7 +67,7 @@ const look = async ({ host }: Asked, runId: string, more: Record<string, string>
   answerOf(await fetch(`${host.url}/hooks/runs/${runId}`, { headers: { ...headers, ...more } }));
 
 describe("the result of a run", () => {
-  test("tells its state while it runs, and afterwards its end, its times and the decisions", async () => {
+  test("shows the state of a running run, and later the outcome, times and decisions of an ended one", async () => {
     const started = await startAgent({ held: true });
     const { json } = await ask(started, "hello");
     expect((await look(started, json.runId)).json).toMatchObject({
@@ -87,20 +87,20 @@ describe("the result of a run", () => {
     expect(result).not.toHaveProperty("reply");
   });
 
-  test("has the reply only where hooks.exposeReplies is on, and then also of a reply that was sent to nobody", async () => {
+  test("contains the reply only if hooks.exposeReplies is on, even for an undelivered reply", async () => {
     const shown = await startAgent({ hooks: exposed });
     const { json } = await ask(shown, "hello");
     await shown.host.settled(json.runId);
     expect((await look(shown, json.runId)).json).toMatchObject({ state: "settled", reply: "done 1" });
   });
 
-  test("never has a secret of the configuration in its reply", async () => {
+  test("never contains a secret of the configuration", async () => {
     const host = await open({ config: { hooks: { token, ...exposed } }, answer: () => `the token is ${token}` });
     const { json } = await ask({ host }, "tell", { prefer: "wait=10" });
     expect(json).toMatchObject({ state: "settled", reply: "the token is [secret]" });
   });
 
-  test("has no reply whose formatting failed: the tap that failed may be the one that removes secrets", async () => {
+  test("omits a reply whose formatting failed, because the failed tap might have had to remove secrets", async () => {
     const redactor = definePlugin({
       id: "redactor",
       version: "1.0.0",
@@ -121,7 +121,7 @@ describe("the result of a run", () => {
     expect(JSON.stringify(json)).not.toContain("to be removed");
   });
 
-  test("of a run that failed says why, and what to change, without the details that are the operator's", async () => {
+  test("of a failed run explains the cause and the remedy without details meant for the operator", async () => {
     const started = await startAgent();
     const { json } = await ask(started, "break");
     await started.host.settled(json.runId);
@@ -131,7 +131,7 @@ describe("the result of a run", () => {
     for (const decision of result.decisions) expect(decision).not.toHaveProperty("detail");
   });
 
-  test("is 404 for an unknown id, for what people wrote, and for the summary of another run", async () => {
+  test("is 404 for an unknown id, a chat message or the summary of another run", async () => {
     const started = await startAgent({ hooks: exposed });
     const { eventId: chat } = await started.host.say("hello");
     const { json } = await ask(started, "hello");
@@ -146,7 +146,7 @@ describe("the result of a run", () => {
     }
   });
 
-  test("needs the hook token, and takes GET alone", async () => {
+  test("requires the hook token and accepts only GET", async () => {
     const started = await startAgent();
     const { json } = await ask(started, "hello");
     expect(await look(started, json.runId, { authorization: "Bearer wrong" })).toMatchObject({
@@ -161,7 +161,7 @@ describe("the result of a run", () => {
 });
 
 describe("Prefer: wait", () => {
-  test("holds the answer until the run ends, and says so", async () => {
+  test("holds the response until the run ends, and confirms that in a header", async () => {
     const started = await startAgent({ held: true, hooks: exposed });
     const answer = ask(started, "hello", { prefer: "respond-async, wait=30" });
     expect(await Promise.race([answer, sleep(150, "still held")])).toBe("still held");
@@ -172,14 +172,14 @@ describe("Prefer: wait", () => {
     expect((await look(started, json.runId)).json).toEqual(json);
   });
 
-  test("answers 202 as ever when the run takes longer", async () => {
+  test("gives the usual 202 if the run takes longer", async () => {
     const started = await startAgent({ held: true });
     const { status, applied, json } = await ask(started, "hello", { prefer: "wait=1" });
     expect([status, applied, Object.keys(json)]).toEqual([202, "wait=1", ["ok", "runId", "eventId"]]);
     started.release();
   });
 
-  test("that cannot be read is no error: the answer comes at once", async () => {
+  test("with an invalid value is ignored, and the response comes at once", async () => {
     const started = await startAgent({ held: true });
     for (const prefer of ["wait=soon", "wait", "handling=lenient"]) {
       expect(await ask(started, "hello", { prefer }), prefer).toMatchObject({ status: 202, applied: null });
@@ -187,7 +187,7 @@ describe("Prefer: wait", () => {
     started.release();
   });
 
-  test("on a delivery that is repeated gets the result of the first at once, and runs nothing again", async () => {
+  test("on a repeated delivery returns the first result at once without a new run", async () => {
     const started = await startAgent({ hooks: exposed });
     const key = { "idempotency-key": "build-7" };
     const first = await ask(started, "hello", key);
@@ -197,7 +197,7 @@ describe("Prefer: wait", () => {
     expect(started.turns()).toBe(1);
   });
 
-  test("on a mapped run waits as well", async () => {
+  test("also applies to a mapped run", async () => {
     const mappings = [{ match: { path: "build" }, messageTemplate: "Build {{ n }}", deliver: false }];
     const started = await startAgent({ hooks: { ...exposed, mappings } });
     expect(await post(started, "build", { n: 7 }, { prefer: "wait=30" })).toMatchObject({
@@ -207,7 +207,7 @@ describe("Prefer: wait", () => {
     });
   });
 
-  test("on a mapping that runs once for each element waits for all of them", async () => {
+  test("on a mapping with several elements waits for all their runs", async () => {
     const mappings = [{ match: { path: "mail" }, forEach: "mails", messageTemplate: "{{ mails[0] }}", deliver: false }];
     const started = await startAgent({ hooks: { ...exposed, mappings } });
     const { status, json } = await post(started, "mail", { mails: ["a", "b", "c"] }, { prefer: "wait=30" });
@@ -219,7 +219,7 @@ describe("Prefer: wait", () => {
     );
   });
 
-  test("keeps the status that a mapping insists on, and holds nothing for one that has no body", async () => {
+  test("keeps the status that a mapping sets, and does not wait if that status has no body", async () => {
     const mappings = [
       { match: { path: "ok" }, messageTemplate: "x", deliver: false, status: 201 },
       { match: { path: "empty" }, messageTemplate: "x", deliver: false, status: 204 },
@@ -234,7 +234,7 @@ describe("Prefer: wait", () => {
     expect([response.status, response.headers.get("preference-applied")]).toEqual([204, null]);
   });
 
-  test("ends with 202 when the gateway closes before the run has ended", async () => {
+  test("ends with 202 if the gateway closes before the run ends", async () => {
     const started = await startAgent({ held: true });
     const answer = ask(started, "hello", { prefer: "wait=60" });
     await expect.poll(started.turns).toBe(1);
@@ -244,7 +244,7 @@ describe("Prefer: wait", () => {
     started.release();
   });
 
-  test("of a client that goes away costs nothing, and its run goes on", async () => {
+  test("ends when its client disconnects, while the run continues", async () => {
     const started = await startAgent({ held: true });
     const url = new URL(`${started.host.url}/hooks/agent`);
     const gone = httpRequest(url, { method: "POST", headers: { ...headers, prefer: "wait=60", "idempotency-key": "gone" } });
@@ -258,7 +258,7 @@ describe("Prefer: wait", () => {
   });
 });
 
-test("a reply that was kept is not shown any more once hooks.exposeReplies is off", async () => {
+test("a stored reply is hidden once hooks.exposeReplies is off", async () => {
   const report = {
     id: "a",
     source: "hooks",
@@ -277,11 +277,11 @@ test("a reply that was kept is not shown any more once hooks.exposeReplies is of
   expect(await results.get("a")).not.toHaveProperty("reply");
 });
 
-describe("those who wait", () => {
+describe("waiting clients", () => {
   const nobody = { event: async () => null };
   const trusted = () => true;
 
-  test("are bounded in number: one more is answered at once", async () => {
+  test("are limited in number; one more gets an immediate response", async () => {
     const results = createResults({ store: nobody, exposeReplies: () => false, maxWaiting: 2 });
     const { signal } = new AbortController();
     const held = [results.wait("a", 60, { signal, trusted }), results.wait("b", 60, { signal, trusted })];
@@ -291,7 +291,7 @@ describe("those who wait", () => {
     expect(await results.wait("d", 60, { signal, trusted })).toEqual({ applied: false });
   });
 
-  test("make room when their client leaves or their time is over", async () => {
+  test("free their slot when they disconnect or time out", async () => {
     const results = createResults({ store: nobody, exposeReplies: () => false, maxWaiting: 1 });
     const client = new AbortController();
     const left = results.wait("a", 60, { signal: client.signal, trusted });

@@ -68,7 +68,7 @@ test.each([
   ["ci", "another signing secret", (text: string) => text.replace(secret, "signing-secret-after")],
   ["ci", "no such mapping any more", (text: string) => text.replace('"path":"ci"', '"path":"other"')],
 ])(
-  "an answer to %s is held no longer once there is %s: it tells that the run was accepted, and nothing of it",
+  "a held response to %s ends once the configuration has %s, and reports only that the run was accepted",
   async (path, _what, change) => {
     const room = await hold();
     const { answer } = await room.held(path);
@@ -79,7 +79,7 @@ test.each([
   },
 );
 
-test("an answer is held on when the configuration changes and its secret does not", async () => {
+test("a response stays held if the configuration changes but its secret stays valid", async () => {
   const room = await hold();
   const held = [await room.held("agent"), await room.held("ci")];
   const other = await room.held("build");

@@ -50,7 +50,7 @@ describe("the time of a signature", () => {
     ["rfc3339", "2025-10-09T08:53:20Z"],
     ["rfc3339", "2025-10-09T10:53:20+02:00"],
     ["rfc3339", "2025-10-09T08:53:20.400123456Z"],
-  ] as const)("in %s, %s, has the same window in both directions", (timestampFormat, time) => {
+  ] as const)("in %s, %s, is accepted within the same tolerance in both directions", (timestampFormat, time) => {
     const settings = { ...stamped, timestampFormat };
     for (const [shift, ok] of [
       [0, true],
@@ -64,7 +64,7 @@ describe("the time of a signature", () => {
     expect(verify({ ...settings, toleranceSeconds: 10 }, { ...signedAt(time), now: at + 12_000 }).ok).toBe(false);
   });
 
-  test("is read in the configured format only, and the hint names the one that the sender uses", () => {
+  test("is read only in the configured format, and the hint names the format that the sender uses", () => {
     const times = { seconds: String(Math.floor(at / 1_000)), milliseconds: String(at), rfc3339: new Date(at).toISOString() } as const;
     const words = { seconds: "seconds", milliseconds: "milliseconds", rfc3339: "RFC 3339" } as const;
     const names = Object.keys(times) as (keyof typeof times)[];
@@ -85,7 +85,7 @@ describe("the time of a signature", () => {
     expect(clock).toMatchObject({ fault: "old", reason: "the signature is 400 s old, and 300 s are allowed" });
   });
 
-  test("as in RFC 3339 has a zone and one spelling", () => {
+  test("in RFC 3339 requires a zone and the exact spelling", () => {
     for (const time of [
       "2025-10-09T08:53:20",
       "2025-10-09 08:53:20Z",
@@ -101,7 +101,7 @@ describe("the time of a signature", () => {
       expect(verify({ ...stamped, timestampFormat: "rfc3339" }, signedAt(time)).ok, time).toBe(false);
   });
 
-  test("without characters between the parts, no other division of the same bytes is accepted", () => {
+  test("cannot be confused with the body if the parts have no separator", () => {
     const settings = { ...stamped, payload: "{timestamp}{body}" } as const;
     for (const timestampFormat of ["seconds", "milliseconds", "rfc3339"] as const) {
       const time = { seconds: "1760000000", milliseconds: "1760000000400", rfc3339: "2025-10-09T08:53:20Z" }[timestampFormat];
@@ -124,12 +124,12 @@ describe("the time of a signature", () => {
   });
 });
 
-describe("parts of one header", () => {
+describe("parts of a signature header", () => {
   const settings = { scheme: "hmac", header: "X-S", format: "t={timestamp},v1={signature}", payload: "{timestamp}.{body}" } as const;
   const digest = hex("1760000000.{}");
   const judge = (value: string, more: object = {}) => verify({ ...settings, ...more }, { headers: { "x-s": value } }).ok;
 
-  test("with names are read in any order, beside others, and several signatures count", () => {
+  test("with names are read in any order, among other parts, and with several signatures", () => {
     for (const value of [
       `t=1760000000,v1=${digest}`,
       `v1=${digest},t=1760000000`,
@@ -153,7 +153,7 @@ describe("parts of one header", () => {
       expect(judge(value), value).toBe(false);
   });
 
-  test("other names, separators and an id are what the format says", () => {
+  test("can have other names, other separators and an id, as the format sets", () => {
     const id = hex("m-1|1760000000|{}");
     const more = { format: "id:{id}; time:{timestamp}; sig:{signature}", payload: "{id}|{timestamp}|{body}" };
     const value = `id:m-1; time:1760000000; sig:${id}`;
@@ -165,7 +165,7 @@ describe("parts of one header", () => {
     expect(judge(`t=1760000000,v1=${digest}`, withPrefix)).toBe(false);
   });
 
-  test("without names are told apart by what is between them", () => {
+  test("without names are separated by the characters between them", () => {
     const inOrder = { format: "{timestamp}.{signature}" };
     expect(judge(`1760000000.${digest}`, inOrder)).toBe(true);
     for (const value of [`${digest}.1760000000`, `1760000000.${digest}.`, `1760000000..${digest}`, "1760000000", digest, "."])
@@ -174,7 +174,7 @@ describe("parts of one header", () => {
     expect(judge(`1760000000/${digest}>`, { format: "<{timestamp}/{signature}>" })).toBe(false);
   });
 
-  test("a format that cannot be read, or leaves the time unsigned, is an error of that option", () => {
+  test("are an error of the format option if it is invalid or leaves the time unsigned", () => {
     const cases: readonly (readonly [object, string])[] = [
       [{ format: "t={timestamp}" }, "format must contain {signature}"],
       [{ format: "{timestamp}{signature}" }, "format must have a character between {timestamp} and {signature}"],
@@ -205,7 +205,7 @@ describe("public keys", () => {
     signWithKey(hash, Buffer.from(`1760000000${body}`), key).toString("base64");
   const send = (signature: string, body = "{}") => ({ headers: { "x-t": "1760000000", "x-s": signature }, body });
 
-  test.each(Object.keys(pairs) as (keyof typeof pairs)[])("%s: PEM, PEM in one line, and the base64 of it", (algorithm) => {
+  test.each(Object.keys(pairs) as (keyof typeof pairs)[])("%s: accepts PEM, PEM on one line, and base64", (algorithm) => {
     const { publicKey, privateKey } = pairs[algorithm];
     const signature = signed(privateKey, "{}", algorithm === "ed25519" ? null : "sha256");
     const text = pem(publicKey);
@@ -217,7 +217,7 @@ describe("public keys", () => {
     }
   });
 
-  test("ECDSA may be written as two numbers, and every other curve has its own lengths", () => {
+  test("an ECDSA signature can be two numbers, with the length that fits the curve", () => {
     const { publicKey, privateKey } = pairs["ecdsa-sha256"];
     const raw = signWithKey("sha256", Buffer.from("1760000000{}"), { key: privateKey, dsaEncoding: "ieee-p1363" }).toString("base64");
     const settings = { ...general, algorithm: "ecdsa-sha256" } as const;
@@ -226,7 +226,7 @@ describe("public keys", () => {
     expect(verify(settings, { ...send(Buffer.alloc(64).toString("base64")), secret: pem(publicKey) }).ok).toBe(false);
   });
 
-  test("the configuration chooses the algorithm, and a key of another kind is an error that does not quote it", () => {
+  test("the configuration chooses the algorithm, and the error for a key of another type does not quote it", () => {
     const of = (algorithm: SignatureSettings["algorithm"], key: string) => refusal({ ...general, ...(algorithm && { algorithm }) }, key);
     expect(of(undefined, pem(pairs.ed25519.publicKey))).toContain("algorithm is missing");
     expect(of("sha256", pem(pairs.ed25519.publicKey))).toContain("algorithm is sha256, which needs the scheme hmac");
@@ -244,7 +244,7 @@ describe("public keys", () => {
       expect(of("ecdsa-sha256", key)).toMatch(/^secret is not a public key: it must be PEM/);
   });
 
-  test("the text of a public key is no key of hmac: who knows it cannot sign", () => {
+  test("the text of a public key is never used as an hmac key, so knowing it does not help to sign", () => {
     const key = pem(pairs.ed25519.publicKey);
     const forged = createHmac("sha256", key).update("1760000000{}").digest("base64");
     expect(verify({ ...general, algorithm: "ed25519" }, { ...send(forged), secret: key }).ok).toBe(false);
@@ -252,7 +252,7 @@ describe("public keys", () => {
 });
 
 describe("Standard Webhooks and Svix", () => {
-  test("either name of the headers counts under either scheme, as one delivery", () => {
+  test("headers with either name are accepted under either scheme, as the same delivery", () => {
     for (const [scheme, other] of [
       ["standard-webhooks", "svix"],
       ["svix", "standard-webhooks"],
@@ -271,7 +271,7 @@ describe("Standard Webhooks and Svix", () => {
     }
   });
 
-  test("a secret that is not base64 is used as text if the configuration says so", () => {
+  test("a secret that is not base64 is used as text if the configuration allows it", () => {
     const text = "plain text as a secret";
     const signature = createHmac("sha256", text).update("m.1760000000.{}").digest("base64");
     const sent = {
@@ -285,7 +285,7 @@ describe("Standard Webhooks and Svix", () => {
   });
 });
 
-test("the method and the address can be signed too", () => {
+test("a signature can also cover the method and the address", () => {
   const settings = {
     scheme: "hmac",
     header: "X-S",

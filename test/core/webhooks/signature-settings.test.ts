@@ -19,8 +19,8 @@ function refusal(settings: SignatureSettings, secrets: readonly string[] = ["a s
   return "taken";
 }
 
-describe("secrets", () => {
-  test("one that is blank, or a list with a blank one, none at all, or too many are refused by every scheme", () => {
+describe("secrets of a signature", () => {
+  test("are refused by every scheme if one is blank, or if the list is empty or too long", () => {
     for (const scheme of [...Object.keys(schemes), "hmac"] as SignatureSettings["scheme"][]) {
       const settings = scheme === "hmac" ? { scheme, header: "X-Signature" } : { scheme };
       for (const blank of ["", " ", "\t\n", "\u00a0", "\u2003"]) {
@@ -32,7 +32,7 @@ describe("secrets", () => {
     }
   });
 
-  test("one that is no key of its scheme is refused, and not quoted", () => {
+  test("are refused without being quoted if they are not a key of the scheme", () => {
     const cases: readonly (readonly [SignatureSettings, string, string])[] = [
       [{ scheme: "standard-webhooks" }, "not base64!", `secret is not base64 after whsec_; ${asText}`],
       [{ scheme: "standard-webhooks" }, "whsec_", `secret is not base64 after whsec_; ${asText}`],
@@ -50,13 +50,13 @@ describe("secrets", () => {
   });
 });
 
-describe("in a configuration", () => {
+describe("signatures in a configuration", () => {
   const configWith = (signature: object) =>
     load({
       hooks: { enabled: true, token: "hook-token-of-the-test", mappings: [{ match: { path: "x" }, messageTemplate: "m", signature }] },
     });
 
-  test("a secret is one, or a list of up to eight, each in any of its forms; it is never shown", async () => {
+  test("accept one secret or a list of up to eight, in any form, and never show them", async () => {
     for (const secret of [
       "SECRET",
       { env: "SECRET" },
@@ -71,7 +71,7 @@ describe("in a configuration", () => {
     }
   });
 
-  test("a secret of another form is an error that does not quote it", async () => {
+  test("reject a secret of an invalid form without quoting it", async () => {
     for (const secret of ["", [], ["SECRET", ""], [["SECRET"]], Array(9).fill("SECRET"), { env: "" }, { value: "SECRET" }, 1234567, null]) {
       const [problem] = errorsOf(await configWith({ scheme: "github", secret }));
       expect(problem?.path, JSON.stringify(secret)).toMatch(/^hooks\.mappings\[0\]\.signature\.secret/);
@@ -79,22 +79,22 @@ describe("in a configuration", () => {
     }
   });
 
-  test("every scheme of the table can be named there", async () => {
+  test("can name every scheme in the table", async () => {
     for (const scheme of Object.keys(schemes))
       expect(errorsOf(await configWith({ scheme, secret: "a-secret-of-some-length" })), scheme).toEqual([]);
     expect(errorsOf(await configWith({ scheme: "githab", secret: "a-secret-of-some-length" }))[0]?.message).toContain('is "githab"');
   });
 });
 
-describe("options", () => {
-  test("those of hmac are refused elsewhere, and an address where none is signed", () => {
+describe("options of a signature", () => {
+  test("of hmac are rejected for other schemes, and so is url if the scheme does not sign an address", () => {
     expect(refusal({ scheme: "github", header: "X-Signature" })).toBe("header belongs to the schemes hmac and public-key only");
     expect(refusal({ scheme: "stripe", payload: "{body}" })).toBe("payload belongs to the schemes hmac and public-key only");
     expect(refusal({ scheme: "github", url: publicUrl })).toContain("url has no effect");
     expect(refusal({ scheme: "hmac", header: "X-S", url: publicUrl })).toContain("url has no effect");
   });
 
-  test("hmac needs a header, and a payload that leaves nothing unsigned and nothing open", () => {
+  test("for hmac require a header and a payload that is fully signed and unambiguous", () => {
     const hmac = { scheme: "hmac", header: "X-S" } as const;
     expect(refusal({ scheme: "hmac" })).toContain("header is missing");
     expect(refusal({ ...hmac, payload: "{timestamp}", timestampHeader: "X-T" })).toContain("payload must contain {body}");
@@ -112,7 +112,7 @@ describe("options", () => {
     expect(refusal({ ...hmac, payload: "v1:{timestamp}:{id}:{body}", timestampHeader: "X-T", idHeader: "X-I" })).toBe("taken");
   });
 
-  test("a public address is one of http or https, without query and credentials", () => {
+  test("allow only an http or https public address without a query or credentials", () => {
     for (const url of [
       "hooks.example.com",
       "/hooks/x",
@@ -128,7 +128,7 @@ describe("options", () => {
     expect(refusal({ scheme: "twilio", url: publicUrl })).toBe("taken");
   });
 
-  test("algorithm, encoding and prefix of a sender without a row", () => {
+  test("set the algorithm, encoding and prefix for an unlisted sender", () => {
     const body = Buffer.from("{}");
     for (const algorithm of ["sha1", "sha256", "sha384", "sha512"] as const) {
       for (const encoding of ["hex", "base64", "base64url"] as const) {
@@ -141,7 +141,7 @@ describe("options", () => {
     }
   });
 
-  test("base64 has one spelling: no missing padding, no spare bits, no other alphabet", () => {
+  test("accept only canonical base64: full padding, no spare bits, no other alphabet", () => {
     const { verify } = compileSignature({ scheme: "hmac", header: "X-S", encoding: "base64" }, ["k"]);
     const judge = (text: string, body: string) => verify({ headers: { "x-s": text }, body: Buffer.from(body), url: "/", now }).ok;
     for (let count = 0; count < 50; count += 1) {
@@ -157,7 +157,7 @@ describe("options", () => {
   });
 });
 
-describe("an address that is signed", () => {
+describe("a signed address", () => {
   const token = "12345";
   const form = "application/x-www-form-urlencoded";
   const body = "Digits=1234&To=%2B18005551212";
@@ -174,7 +174,7 @@ describe("an address that is signed", () => {
       now,
     }).ok;
 
-  test("is taken from the request, or from the configuration behind a proxy; the query is part of it", () => {
+  test("comes from the request, or behind a proxy from the configuration, including the query", () => {
     const host = "hooks.example.com";
     expect(judge({ signedUrl: "https://hooks.example.com/hooks/sms?a=1&b=2", url: "/hooks/sms?a=1&b=2", host })).toBe(true);
     expect(judge({ signedUrl: "http://hooks.example.com/hooks/sms", url: "/hooks/sms", host })).toBe(true);
@@ -190,7 +190,7 @@ describe("an address that is signed", () => {
     expect(judge({ signedUrl: "https://hooks.example.com/hooks/sms", url: "/hooks/sms" })).toBe(false);
   });
 
-  test("fits with and without its port", () => {
+  test("is accepted with and without its port", () => {
     for (const [signedUrl, configured] of [
       ["https://a.example:443/x", "https://a.example/x"],
       ["https://a.example/x", "https://a.example:443/x"],
@@ -203,7 +203,7 @@ describe("an address that is signed", () => {
     expect(judge({ signedUrl: "https://a.example:444/x", configured: "https://a.example/x", url: "/hooks/sms" })).toBe(false);
   });
 
-  test("a form is signed by its names in order, each value once; a body of another type by a digest in the address", () => {
+  test("covers a form by its sorted names and unique values, and another body by a digest in the address", () => {
     const sms = compileSignature({ scheme: "twilio", url: publicUrl }, [token]);
     const sign = (text: string) => createHmac("sha1", token).update(text).digest("base64");
     const verify = (text: string, sent: string, url = "/hooks/sms") =>
@@ -229,7 +229,7 @@ describe("an address that is signed", () => {
     ).toBe(false);
   });
 
-  test("hmac may sign the address as well", () => {
+  test("is also available for hmac", () => {
     const settings = { scheme: "hmac", header: "X-S", payload: "{body}{url}", url: publicUrl } as const;
     const headers = { "x-s": createHmac("sha256", "k").update(`{}${publicUrl}?a=1`).digest("hex") };
     const { verify } = compileSignature(settings, ["k"]);
@@ -238,13 +238,13 @@ describe("an address that is signed", () => {
   });
 });
 
-describe("challenges", () => {
+describe("challenges of a platform", () => {
   const answer = (name: string, body: unknown) => {
     const sender = senderOf(name);
     return compileSignature(sender.settings, [sender.secret, sender.otherSecret]).challenge?.(Buffer.from(JSON.stringify(body)));
   };
 
-  test("Slack gets its text back", () => {
+  test("from Slack are answered with their text", () => {
     expect(answer("slack", { type: "url_verification", token: "x", challenge: "3eZbrw1a" })).toEqual({
       status: 200,
       contentType: "text/plain; charset=utf-8",
@@ -255,7 +255,7 @@ describe("challenges", () => {
     expect(answer("slack", { type: "event_callback", challenge: "x" })).toBeUndefined();
   });
 
-  test("Zoom gets a digest of its text, by the first secret", () => {
+  test("from Zoom are answered with a digest of their text under the first secret", () => {
     const plainToken = "qgg8vlvZRS6UYooatFL8Aw";
     const found = answer("zoom", { event: "endpoint.url_validation", payload: { plainToken } });
     const encryptedToken = createHmac("sha256", senderOf("zoom").secret).update(plainToken).digest("hex");
@@ -263,14 +263,14 @@ describe("challenges", () => {
     expect(answer("zoom", { event: "meeting.started", payload: { plainToken } })).toBeUndefined();
   });
 
-  test("Discord's two pings are answered, and what looks like them is not", () => {
+  test("from Discord are answered for its two pings only, not for similar requests", () => {
     expect(answer("discord", { id: "1", type: 1 })?.body).toBe('{"type":1}');
     expect(answer("discord", { version: 1, type: 0 })).toMatchObject({ status: 204, body: "" });
     expect(answer("discord", { version: 1, type: 1, event: { type: "APPLICATION_AUTHORIZED" } })).toBeUndefined();
     expect(answer("discord", { id: "1", type: 2 })).toBeUndefined();
   });
 
-  test("other senders have none, and a body that is no JSON is none", () => {
+  test("do not exist for other senders or in a body that is not JSON", () => {
     expect(answer("github", { type: "url_verification", challenge: "x" })).toBeUndefined();
     for (const name of ["slack", "zoom", "discord"]) {
       const sender = senderOf(name);

@@ -70,7 +70,7 @@ const examplesOfDocuments: Readonly<Record<string, Example>> = {
 };
 
 test.each(Object.entries(examplesOfDocuments))(
-  "the documented example of %s fits, and with one more byte it does not",
+  "the documented example of %s is accepted, and with an extra byte it is rejected",
   (_name, example) => {
     const { settings, secret, headers, body, at = 1_700_000_000, url = "/hooks/x" } = example;
     const { verify } = compileSignature(settings, [secret]);
@@ -98,7 +98,7 @@ function damages(text: string): readonly string[] {
 }
 
 describe("GitHub's own library", () => {
-  test("signs what we take, for every payload that it was recorded with", async () => {
+  test("makes signatures that the gateway accepts, for every recorded payload", async () => {
     const { verify } = compileSignature({ scheme: "github" }, ["old", "the secret"]);
     const events = recorded as unknown as readonly { readonly examples: readonly object[] }[];
     for (const payload of events.map(({ examples }) => JSON.stringify(examples[0])).slice(0, 60)) {
@@ -107,7 +107,7 @@ describe("GitHub's own library", () => {
     }
   });
 
-  test("judges as we do, whatever is damaged", async () => {
+  test("reaches the same verdict on every damaged request", async () => {
     const { verify } = compileSignature({ scheme: "github" }, ["the secret"]);
     for (const body of bodies.filter((text) => text !== "")) {
       const right = await signGithub("the secret", body);
@@ -123,7 +123,7 @@ describe("Stripe's own library", () => {
   const { webhooks } = new Stripe("sk_test_x");
   const secret = "whsec_of_the_test";
 
-  test("signs what we take", () => {
+  test("makes signatures that the gateway accepts", () => {
     const { verify } = compileSignature({ scheme: "stripe" }, [secret]);
     for (const body of bodies.filter((text) => text !== "")) {
       const header = webhooks.generateTestHeaderString({ payload: body, secret, timestamp: second });
@@ -131,7 +131,7 @@ describe("Stripe's own library", () => {
     }
   });
 
-  test("judges as we do: damages, ages, and several signatures", () => {
+  test("reaches the same verdict on damaged, old and multiple signatures", () => {
     const { verify } = compileSignature({ scheme: "stripe" }, [secret]);
     const body = '{"id":"evt_1","object":"event"}';
     const digest = (at: number, key = secret) => createHmac("sha256", key).update(`${at}.${body}`).digest("hex");
@@ -153,8 +153,8 @@ describe("Stripe's own library", () => {
   });
 });
 
-describe("the library of Standard Webhooks", () => {
-  test("signs what we take, with secrets of every length", () => {
+describe("the Standard Webhooks library", () => {
+  test("makes signatures that the gateway accepts, with secrets of every length", () => {
     for (let length = 16; length <= 64; length += 1) {
       const secret = `whsec_${randomBytes(length).toString("base64")}`;
       for (const form of [secret, secret.slice("whsec_".length)]) {
@@ -170,7 +170,7 @@ describe("the library of Standard Webhooks", () => {
     }
   });
 
-  test("judges as we do: damages, ages, and several signatures", () => {
+  test("reaches the same verdict on damaged, old and multiple signatures", () => {
     const secret = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw";
     const webhook = new Webhook(secret);
     const { verify } = compileSignature({ scheme: "standard-webhooks" }, [secret]);

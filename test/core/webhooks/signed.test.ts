@@ -32,7 +32,7 @@ const send = (path: string, sent: { readonly headers: Record<string, string>; re
 const forged = (sent: SentHook): SentHook => ({ ...sent, body: Buffer.concat([sent.body, Buffer.from(" ")]) });
 
 describe("a signed path", () => {
-  test.each(senders)("takes what $name signs, without a token", async (sender) => {
+  test.each(senders)("accepts what $name signs, without a token", async (sender) => {
     await start([mappingOf(sender, "signed")]);
     const sent = sender.send({ at });
     expect(await send("signed", sent)).toMatchObject({ status: 202, json: { ok: true, eventId: "event-1" } });
@@ -44,7 +44,7 @@ describe("a signed path", () => {
     expect(hooks.events).toHaveLength(events);
   });
 
-  test("is not opened by the hook token, alone or beside a signature that does not fit", async () => {
+  test("rejects the hook token, alone or beside an invalid signature", async () => {
     await start([mappingOf(github, "gh")]);
     const { headers, body } = github.send({ at });
     const { "x-hub-signature-256": _, ...unsigned } = headers;
@@ -59,7 +59,7 @@ describe("a signed path", () => {
     expect(hooks.events).toHaveLength(0);
   });
 
-  test("does not care about a token beside a signature that fits, and other paths go on asking for it", async () => {
+  test("ignores a token beside a valid signature, while other paths still require it", async () => {
     await start([mappingOf(github, "gh"), { ...mappingOf(github, "open"), signature: undefined }]);
     const sent = github.send({ at });
     expect((await send("gh", { ...sent, headers: { ...sent.headers, authorization: "Bearer wrong" } })).status).toBe(202);
@@ -70,7 +70,7 @@ describe("a signed path", () => {
     expect((await send("open", { ...sent, headers: { ...sent.headers, ...token } })).status).toBe(202);
   });
 
-  test("answers every failure in the same words", async () => {
+  test("answers every failure with the same words", async () => {
     await start([mappingOf(stripe, "pay")]);
     const sent = stripe.send({ at });
     const answers = await Promise.all(
@@ -90,14 +90,14 @@ describe("a signed path", () => {
     expect(JSON.stringify(hooks.log.lines)).not.toContain(stripe.secret);
   });
 
-  test("verifies before it parses: broken JSON is 400 for who signed it, and 401 for everybody else", async () => {
+  test("verifies before it parses: invalid JSON gets 400 from a verified sender and 401 from any other", async () => {
     await start([mappingOf(github, "gh")]);
     const sent = github.send({ at, body: '{"a":' });
     expect(await send("gh", sent)).toMatchObject({ status: 400, json: { code: "invalid_json" } });
     expect((await send("gh", forged(sent))).status).toBe(401);
   });
 
-  test("refuses two signature headers, in either order, on the wire", async () => {
+  test("rejects two signature headers on the wire, in either order", async () => {
     await start([mappingOf(github, "gh"), mappingOf(stripe, "pay"), mappingOf(senderOf("standard-webhooks"), "standard")]);
     for (const [path, sender] of [
       ["gh", github],
@@ -123,7 +123,7 @@ describe("a signed path", () => {
     expect(hooks.events).toHaveLength(0);
   });
 
-  test("a body over the limit is refused before it is verified, one of exactly the limit is taken", async () => {
+  test("rejects a body over the limit before verifying it, and accepts one of exactly the limit", async () => {
     await start([mappingOf(github, "gh")], { maxBodyBytes: 100 });
     const long = github.send({ at, body: `{"a":"${"x".repeat(93)}"}` });
     expect(long.body).toHaveLength(101);
@@ -132,7 +132,7 @@ describe("a signed path", () => {
     expect((await send("gh", github.send({ at, body: `{"a":"${"x".repeat(92)}"}` }))).status).toBe(202);
   });
 
-  test("keeps signatures and secrets from mappings and from what is stored", async () => {
+  test("keeps signatures and secrets out of mappings and stored events", async () => {
     const gitlab = senderOf("gitlab");
     const told = { messageTemplate: "{{headers.x-gitlab-token}}{{headers.x-hub-signature-256}}|{{headers.x-github-event}}" };
     await start([
@@ -152,7 +152,7 @@ describe("a signed path", () => {
     for (const { header } of senders) expect(stored).not.toContain(`"${header}"`);
   });
 
-  test("offers a request only to mappings whose own secret signed it", async () => {
+  test("passes a request only to mappings whose own secret signed it", async () => {
     const other = { ...github.settings, secret: github.otherSecret };
     await start([mappingOf(github, "gh", { name: "first" }), mappingOf(github, "gh", { name: "second", signature: other })]);
     await send("gh", github.send({ at, secret: github.otherSecret, id: "same" }));
@@ -160,7 +160,7 @@ describe("a signed path", () => {
     expect(hooks.events.map(({ event }) => (event.body as { request: { name: string } }).request.name)).toEqual(["second", "first"]);
   });
 
-  test("whose secret is blank or no key is closed with 503, for the token as well", async () => {
+  test("with a blank or invalid secret is closed with 503, even for the token", async () => {
     const standard = senderOf("standard-webhooks");
     await start([
       mappingOf(github, "blank", { signature: { scheme: "github", secret: " " } }),
@@ -180,8 +180,8 @@ describe("a signed path", () => {
   });
 });
 
-describe("failures", () => {
-  test("are limited together with wrong tokens; a right signature is served even then, and clears the count", async () => {
+describe("failed signatures", () => {
+  test("share a limit with wrong tokens; a valid signature is still served and clears the count", async () => {
     await start([mappingOf(github, "gh")]);
     const wrong = forged(github.send({ at }));
     for (let count = 0; count < 10; count += 1) {
@@ -196,7 +196,7 @@ describe("failures", () => {
     expect((await send("gh", wrong)).status).toBe(401);
   });
 
-  test("two hundred at once are counted one by one", async () => {
+  test("are counted one by one, even two hundred at once", async () => {
     await start([mappingOf(github, "gh")]);
     const wrong = forged(github.send({ at }));
     const codes: string[] = [];
@@ -208,7 +208,7 @@ describe("failures", () => {
     expect(codes.filter((code) => code === "429")).toHaveLength(180);
   });
 
-  test("methods, origins and tokens in the address are refused before, and are not counted", async () => {
+  test("exclude refused methods, origins and tokens in the address, which are checked earlier", async () => {
     await start([mappingOf(github, "gh")]);
     const sent = github.send({ at });
     for (let count = 0; count < 25; count += 1) {
@@ -220,8 +220,8 @@ describe("failures", () => {
   });
 });
 
-describe("bodies and challenges", () => {
-  test("Slack's commands are forms by themselves, its events JSON; its test of the address is answered, and runs nothing", async () => {
+describe("signed bodies and challenges", () => {
+  test("Slack commands are parsed as forms and events as JSON; a URL challenge is answered and runs nothing", async () => {
     const slack = senderOf("slack");
     await start([mappingOf(slack, "slack", { messageTemplate: "{{command}}{{event.text}}" })]);
     const command = slack.send({ at, body: "command=%2Fdeploy&text=now" });
@@ -239,7 +239,7 @@ describe("bodies and challenges", () => {
     expect(hooks.events).toHaveLength(2);
   });
 
-  test("an event of Slack that is delivered again, with a new time and a new signature, is the same event", async () => {
+  test("a Slack event that is redelivered with a new time and signature is the same event", async () => {
     const slack = senderOf("slack");
     await start([mappingOf(slack, "slack")]);
     const body = '{"type":"event_callback","event_id":"Ev2"}';
@@ -248,7 +248,7 @@ describe("bodies and challenges", () => {
     expect(hooks.events).toHaveLength(1);
   });
 
-  test("an unsigned delivery header does not make a replay a new delivery", async () => {
+  test("a replay stays the same delivery under a new unsigned delivery header", async () => {
     await start([mappingOf(stripe, "pay")]);
     const sent = stripe.send({ at, body: '{"id":"evt_9"}' });
     for (const name of ["1", "2"])
@@ -256,7 +256,7 @@ describe("bodies and challenges", () => {
     expect(hooks.events).toHaveLength(1);
   });
 
-  test("a delivery that comes again after a new secret was added is still the same", async () => {
+  test("a redelivery after another secret was added is the same delivery", async () => {
     const mapping = (secret: unknown) => mappingOf(github, "gh", { signature: { scheme: "github", secret } });
     await start([mapping(github.secret)]);
     const sent = github.send({ at });
@@ -269,7 +269,7 @@ describe("bodies and challenges", () => {
     expect(hooks.events).toHaveLength(2);
   });
 
-  test("Twilio signs the public address with its query", async () => {
+  test("Twilio's signature covers the public address with its query", async () => {
     const twilio = senderOf("twilio");
     await start([mappingOf(twilio, "sms", { messageTemplate: "{{From}}: {{Body}}" })]);
     const sent = twilio.send({ at });
@@ -280,7 +280,7 @@ describe("bodies and challenges", () => {
   });
 });
 
-describe("a whole gateway", () => {
+describe("a running gateway", () => {
   const turns: string[] = [];
   async function open(): Promise<TestHost> {
     const host = await createTestHost({
@@ -301,7 +301,7 @@ describe("a whole gateway", () => {
     },
   });
 
-  test("a delivery that is replayed at once, and after a restart, runs once and gets its first answer", async () => {
+  test("runs a delivery once when it is replayed at once and after a restart, and returns the first response", async () => {
     turns.length = 0;
     const host = await open();
     const sent = github.send({ at });
@@ -316,7 +316,7 @@ describe("a whole gateway", () => {
     expect(turns.length).toBeLessThanOrEqual(2);
   });
 
-  test("a secret that is replaced in the configuration counts from the next request, and the old one no longer", async () => {
+  test("accepts a replaced secret from the next request on and rejects the old one", async () => {
     const host = await open();
     let deliveries = 0;
     const judge = async (secret: string): Promise<number> => {

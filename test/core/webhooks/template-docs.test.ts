@@ -15,13 +15,13 @@ const delivery = deliveryOf({
   payload: example("Templates"),
 });
 
-test("each template of the page gives what the page says", () => {
+test("each template on the page renders what the page shows", () => {
   const rows = [...section("Templates").matchAll(/^\| `(.+?)` \| `(.+?)` \| /gm)];
   expect(rows.length).toBeGreaterThan(10);
   for (const [, template = "", gives] of rows) expect(compileTemplate(template).render(delivery)).toBe(gives);
 });
 
-test("the match of the page takes the delivery of the page, and another one not, for the reason that it names", () => {
+test("the match on the page accepts its delivery and rejects another for the documented reason", () => {
   const match = compileMatch(example("Which requests a mapping takes"));
   expect(match.test(delivery)).toBe(true);
   const other = deliveryOf({ ...delivery, headers: { "x-github-event": "push" } });

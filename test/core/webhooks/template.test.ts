@@ -69,18 +69,18 @@ describe("what an expression reads", () => {
     expect(render(text)).toBe(expected);
   });
 
-  test("`payload` alone is the whole payload as compact JSON, and a payload that is a text as it stands", () => {
+  test("`payload` alone is the whole payload as compact JSON, or unchanged if it is a text", () => {
     expect(JSON.parse(render("{{ payload }}"))).toEqual(delivery.payload);
     expect(render("{{ payload }}", deliveryOf({ payload: 'disk "a" is full' }))).toBe('disk "a" is full');
     expect(render("{{ payload[0] }}{{ [1].a }}", deliveryOf({ payload: ["x", { a: "y" }] }))).toBe("xy");
   });
 
-  test("texts go in as they are, numbers and booleans as they are written, objects and lists as compact JSON", () => {
+  test("texts are inserted unchanged, numbers and booleans as written, objects and lists as compact JSON", () => {
     expect(render("{{ count }} {{ ratio }} {{ yes }} {{ no }}")).toBe("0 1.5 true false");
     expect(render("{{ labels }} {{ labels[0] }}")).toBe('[{"name":"bug"},{"name":"ui"}] {"name":"bug"}');
   });
 
-  test("what is missing, null or blank renders empty", () => {
+  test("a missing, null or blank value renders empty", () => {
     expect(render("[{{ nothing }}{{ blank }}{{ absent.deeper[3] }}{{ labels[9] }}{{ action.length }}{{ query.x }}{{ headers.x }}]")).toBe(
       "[]",
     );
@@ -95,11 +95,11 @@ describe("what an expression reads", () => {
     );
   });
 
-  test("a delivery whose records have a prototype gives nothing of it away", () => {
+  test("inherited properties of a delivery's records are not rendered", () => {
     expect(render("[{{ headers.constructor }}{{ query.toString }}]", { ...delivery, headers: {}, query: {} })).toBe("[]");
   });
 
-  test("credentials and signatures are not there to be read", () => {
+  test("credentials and signatures are not readable", () => {
     const secret = "s3cret";
     const names = ["authorization", product.tokenHeader, "cookie", "proxy-authorization", "x-hub-signature-256"];
     const headers = visibleHeaders(Object.fromEntries(names.map((name) => [name, secret])), new Set(["x-hub-signature-256"]));
@@ -108,14 +108,14 @@ describe("what an expression reads", () => {
   });
 });
 
-describe("what stands around", () => {
-  test("inserted text is never expanded again, whatever it holds", () => {
+describe("the text around expressions", () => {
+  test("inserted text is never expanded again", () => {
     expect(render("{{ sly }}")).toBe("{{ action }} {{path}} $& $1");
     expect(render("{{{{ sly }}".slice(2))).toBe("{{ action }} {{path}} $& $1");
     expect(render('{{ "{{" }}{{ action }}}}')).toBe("{{opened}}");
   });
 
-  test("a text in quotes is inserted as it stands, which is how braces are written", () => {
+  test("a quoted text is inserted literally, which is how to write braces", () => {
     expect(render('{{ "{{ name }}" }} {{ \'it\\\'s }} "fine"\' }}')).toBe('{{ name }} it\'s }} "fine"');
   });
 
@@ -124,26 +124,26 @@ describe("what stands around", () => {
     expect(render("{{action}}}")).toBe("opened}");
   });
 
-  test("a template without expressions is static, also with quoted texts", () => {
+  test("a template without expressions is static, even with quoted texts", () => {
     expect(compileTemplate("plain {x}")).toMatchObject({ source: "plain {x}", isStatic: true, reads: [] });
     expect(compileTemplate('a {{ "{{" }}')).toMatchObject({ isStatic: true, reads: [] });
     expect(compileTemplate("{{ a }}").isStatic).toBe(false);
   });
 
-  test("it tells what it reads: each thing once, in one spelling", () => {
+  test("a template lists each value that it reads once, in canonical spelling", () => {
     const text = '{{ a.0["b"] }}{{ payload.a[0].b }}{{ payload }}{{ path }}{{ now }}{{ headers.X-A }}{{ query["a b"] }}{{ query["a.b"] }}';
     expect(compileTemplate(text).reads).toEqual(["payload.a[0].b", "payload", "path", "now", "headers.x-a", 'query["a b"]', "query.a.b"]);
   });
 });
 
-describe("names that the payload does not have", () => {
+describe("names missing from the payload", () => {
   const payload = { title: "Disk", state: null, issue: { number: 7 }, commits: [], text: "words", "a b": 1 };
   const absentIn = (text: string) =>
     compileTemplate(text)
       .absent(deliveryOf({ payload }))
       .map(({ detail }) => detail);
 
-  test("are reported with the names that are there", () => {
+  test("are reported with the available names", () => {
     expect(absentIn("{{ titel }} {{{ issue.titel }}} {{ payload.stat }} {{ text.title }} {{ commits.first }}")).toEqual([
       "`titel` is not in the payload; it has title, state, issue, commits, text, a b",
       "`issue.titel` is not in the payload; `issue` has number",
@@ -153,13 +153,13 @@ describe("names that the payload does not have", () => {
     ]);
   });
 
-  test("are not reported where payloads differ: a null, what would be in it, an element of a shorter list, a header", () => {
+  test("are not reported where payloads vary: in a null value, a short list or a header", () => {
     expect(
       absentIn("{{ state }} {{ state.name }} {{ commits[0].message }} {{ headers.x-a }} {{ query.a }} {{ now }} {{ payload }}"),
     ).toEqual([]);
   });
 
-  test("are reported in bounded length", () => {
+  test("are reported in a message of limited length", () => {
     const wide = Object.fromEntries(Array.from({ length: 500 }, (_, index) => [`${"n".repeat(200)}${index}`, 1]));
     const [found] = compileTemplate("{{ x }}").absent(deliveryOf({ payload: wide }));
     expect(found?.detail.length).toBeLessThan(700);
@@ -167,7 +167,7 @@ describe("names that the payload does not have", () => {
   });
 });
 
-describe("what is no template", () => {
+describe("an invalid template", () => {
   test.each([
     ["Hi {{ name", '"{{" is never closed with "}}", at column 4'],
     ["{{ a }} {{ b }", '"{{" is never closed with "}}", at column 9'],
@@ -203,7 +203,7 @@ describe("what is no template", () => {
     expect(mistakeOf(text)).toContain(expected);
   });
 
-  test("the error has the column, of the line", () => {
+  test("the error contains the column in its line", () => {
     expect(() => compileTemplate("é\n {{ a..b }}")).toThrow(expect.objectContaining({ name: "TemplateError", column: 7 }));
   });
 });
@@ -238,8 +238,8 @@ const expression = fc
   .chain((keys) => fc.tuple(fc.constant(keys), fc.tuple(...keys.map(spelling)), fc.constantFrom("", " ", "\n\t")));
 const literal = hostileText.map((text) => text.replaceAll("{", "(")); // Braces in literals are tried above, by example.
 
-describe("whatever comes in", () => {
-  test("a template renders like a naive implementation that knows no parser", () => {
+describe("any input", () => {
+  test("a template renders the same as in a naive implementation without a parser", () => {
     const part = fc.oneof(literal, expression);
     fc.assert(
       fc.property(fc.array(part, { maxLength: 6 }), hostileJson, (parts, payload) => {
@@ -254,7 +254,7 @@ describe("whatever comes in", () => {
     );
   });
 
-  test("a text of the payload arrives as it is, at every place of a template", () => {
+  test("a text from the payload is inserted unchanged anywhere in a template", () => {
     fc.assert(
       fc.property(hostileText, fc.string(), (text, other) => {
         const to = deliveryOf({
@@ -268,7 +268,7 @@ describe("whatever comes in", () => {
     );
   });
 
-  test("any text is a template or a TemplateError, and rendering it neither fails nor touches a prototype", () => {
+  test("any text is either a template or a TemplateError, and rendering never fails or touches a prototype", () => {
     const token = fc.constantFrom(
       ..."{{ }} { } . [ ] [0] ' \" \\ a payload headers query path now __proto__ constructor length - 💥 é".split(" "),
       " ",
@@ -296,7 +296,7 @@ describe("whatever comes in", () => {
     );
   });
 
-  test("no body, query or header becomes a prototype on its way into a template", () => {
+  test("no body, query or header becomes a prototype when it is rendered", () => {
     const body = '{"__proto__":{"polluted":1},"a":{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}}},"source":"s"}';
     const payload = parseJson(Buffer.from(body)) as Json;
     const to: HookDelivery = {

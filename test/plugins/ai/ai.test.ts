@@ -35,7 +35,7 @@ function expectFailure(error: unknown, reason: string): EngineError {
 }
 
 describe("an answer", () => {
-  test("comes as text events as the server sends them, with usage, and ends with done", async () => {
+  test("arrives as text events as the server sends them, with usage, and ends with done", async () => {
     // The beginning of a text comes in one piece: until it is long enough, it may be reasoning.
     const beginning = "x".repeat(200);
     server.script(say(`${beginning} Hello there, friend.`, { delayMs: 20 }));
@@ -46,7 +46,7 @@ describe("an answer", () => {
     expect(events.at(-1)).toEqual({ type: "done" });
   });
 
-  test("is asked for with the instructions, the transcript, the model's own name and no key when there is none", async () => {
+  test("is requested with the instructions, the transcript and the model's own name, and without an empty key", async () => {
     const messages = [
       { role: "system", text: "the door opened" },
       { role: "user", text: "one" },
@@ -68,7 +68,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("carries key and headers of the provider", async () => {
+  test("is requested with the key and the headers of the provider", async () => {
     server.requireKey("sk-right-key-1234");
     providers.local = { ...local, apiKey: "sk-right-key-1234", headers: { "x-team": "blue" } };
     const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
@@ -76,7 +76,7 @@ describe("an answer", () => {
     expect(server.requests[0]?.headers["x-team"]).toBe("blue");
   });
 
-  test("is asked for at an address with a user and a query, which stand where HTTP has them", async () => {
+  test("is requested correctly at an address with credentials and a query", async () => {
     providers.local = { ...local, baseUrl: `${server.url.replace("http://", "http://me:p%40ss@")}/?version=2` };
     const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
     expect(text).toBe("hi");
@@ -84,7 +84,7 @@ describe("an answer", () => {
     expect(server.requests[0]?.headers.authorization).toBe(`Basic ${Buffer.from("me:p@ss").toString("base64")}`);
   });
 
-  test("has its reasoning apart, also when the model leaves it in its text between tags", async () => {
+  test("keeps reasoning separate, even if the model writes it between tags in its text", async () => {
     server.script(say("Four.", { reasoning: "two and two" }), say("<think>two and\ntwo</think>Four."));
     const { engine } = openEngine();
     for (const expected of ["two and two", "two and\ntwo"]) {
@@ -109,13 +109,13 @@ describe("an answer", () => {
     ["two pieces of reasoning", "<think>one</think> <think>two</think> Three.", "onetwo", "Three."],
     ["less than a tag", "<thin", "", "<thin"],
     ["a tag that is not one", "<thinker> is no tag", "", "<thinker> is no tag"],
-  ])("reasoning between tags: %s", async (_, written, thought, said) => {
+  ])("handles reasoning between tags: %s", async (_, written, thought, said) => {
     server.script(say(written));
     const { text, reasoning, error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
     expect({ text, reasoning, error }).toEqual({ text: said, reasoning: thought, error: undefined });
   });
 
-  test("that reached the limit of output tokens is complete for the turn, and the log says that it is not", async () => {
+  test("that reaches the output token limit is complete for the turn, and the log reports the truncation", async () => {
     server.script(say("And then the", { finishReason: "length" }));
     const { engine, warnings } = openEngine();
     const { text, error } = await collect(engine.run(turnOf("hi", { providers }), never));
@@ -129,7 +129,7 @@ describe("an answer", () => {
     ["max", "google", { reasoning_effort: "high" }],
     ["low", "anthropic", { thinking: { type: "enabled", budget_tokens: 4_096 }, max_tokens: 12_288 }],
   ];
-  test.each(efforts)("thinking %s is told to an %s provider in its own words", async (thinking, api, expected) => {
+  test.each(efforts)("with thinking %s is requested from an %s provider in its own format", async (thinking, api, expected) => {
     providers.local = { ...local, api };
     await collect(openEngine().engine.run(turnOf("hi", { providers, thinking }), never));
     const fields = Object.entries(server.requests[0]?.body ?? {}).filter(([name]) => /thinking|reasoning|max_tokens/.test(name));
@@ -137,7 +137,7 @@ describe("an answer", () => {
   });
 });
 
-test("a model that cannot think is asked without thinking, from its refusal to the end of the turn", async () => {
+test("a model that rejects thinking is asked without it for the rest of the turn", async () => {
   const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => "seen" };
   const refused = refuse(400, '"small" does not support thinking');
   server.script(refused, callTools([{ name: "look", args: {} }]), say("Four."), refused, refused);
@@ -155,7 +155,7 @@ test("a model that cannot think is asked without thinking, from its refusal to t
   expect(server.requests).toHaveLength(5);
 });
 
-test("a server that caches only what is marked gets marks on the instructions and on the last message of the user", async () => {
+test("a server that requires cache marks gets them on the instructions and the last user message", async () => {
   providers.local = { ...local, models: { small: { cacheMarks: true } } };
   const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => "seen" };
   const messages = [
@@ -183,7 +183,7 @@ describe("tools", () => {
   };
   const broken: EngineTool = { ...add, name: "broken", run: () => Promise.reject(new Error("out of order")) };
 
-  test("are offered, called, and their results go back to the model", async () => {
+  test("are offered and called, and their results are returned to the model", async () => {
     server.script(callTools([{ name: "add", args: { a: 2, b: 3 } }], { text: "Let me see." }), say("It is 5."));
     const { events, text } = await collect(openEngine().engine.run(turnOf("2+3?", { providers, tools: [add] }), never));
     expect(server.requests[0]?.body.tools?.[0]?.function).toMatchObject({
@@ -201,7 +201,7 @@ describe("tools", () => {
     expect(events.filter((event) => event.type === "usage")).toHaveLength(2);
   });
 
-  test("that fail tell the model why, and the turn goes on", async () => {
+  test("that fail return the reason to the model, and the turn continues", async () => {
     server.script(callTools([{ name: "broken", args: {} }]), say("It does not work."));
     const { events, text } = await collect(openEngine().engine.run(turnOf("go", { providers, tools: [broken] }), never));
     expect(text).toBe("It does not work.");
@@ -209,7 +209,7 @@ describe("tools", () => {
     expect(server.requests[1]?.body.messages.at(-1)?.content).toContain("out of order");
   });
 
-  test("that do not exist, or are called with junk, end neither the turn nor the process", async () => {
+  test("that do not exist or get junk arguments end neither the turn nor the process", async () => {
     server.script(callTools([{ name: "no_such", args: {} }]), callTools([{ name: "add", args: '{"a": 1, ' }]), say("Never mind."));
     const { text, error } = await collect(openEngine().engine.run(turnOf("go", { providers, tools: [add] }), never));
     expect(error).toBeUndefined();
@@ -223,7 +223,7 @@ describe("tools", () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test("are judged by the calls, not by the reason that the server names for the end", async () => {
+  test("are run for the calls in the response, regardless of the finish reason that the server names", async () => {
     server.script(say("No tool needed.", { finishReason: "tool_calls" }));
     const { engine } = openEngine({ maxSteps: 1 });
     const said = await collect(engine.run(turnOf("hi", { providers, tools: [add] }), never));
@@ -233,7 +233,7 @@ describe("tools", () => {
     expectFailure(called.error, "model_tool_loop");
   });
 
-  test("run once: a later step that fails is asked again by itself, also by the next model", async () => {
+  test("run once: a failed later step is retried on its own, also by the next model", async () => {
     let runs = 0;
     const counted: EngineTool = {
       ...add,
@@ -258,7 +258,7 @@ describe("an abort", () => {
     ["in mid-stream", () => say("word ".repeat(1_000), { delayMs: 5 })],
   ];
   // Tried again: the machine may do something else in such a moment.
-  test.each(cases)("%s ends the stream within 200 ms by its reason, and closes the connection", { retry: 5 }, async (_, answer) => {
+  test.each(cases)("%s ends the stream within 200 ms with its reason and closes the connection", { retry: 5 }, async (_, answer) => {
     server.script(answer());
     const stopper = new AbortController();
     const reason = new Error("stopped");
@@ -274,7 +274,7 @@ describe("an abort", () => {
     await server.requests[0]?.gone;
   });
 
-  test("reaches a tool that runs", async () => {
+  test("reaches a running tool", async () => {
     let told = false;
     const slow: EngineTool = {
       name: "slow",
@@ -297,25 +297,25 @@ describe("an abort", () => {
     expect(error).toMatchObject({ message: "stopped" });
   });
 
-  test("of the reader, who leaves in the middle, closes the connection too", async () => {
+  test("by a reader who leaves halfway also closes the connection", async () => {
     server.script(say("word ".repeat(1_000), { delayMs: 5 }));
     for await (const event of openEngine().engine.run(turnOf("hi", { providers }), never)) if (event.type === "text") break;
     await server.requests[0]?.gone;
   });
 });
 
-describe("a failure is one clear sentence with a code and a hint", () => {
+describe("a failure has a clear sentence, a code and a hint", () => {
   test.each<[string, Partial<EngineProvider>, RegExp]>([
     ["a user in the address", {}, /^Check the user and the password in models\.providers\.local\.baseUrl/],
     ["a user in the address and a key", { apiKey: "sk-1234" }, /^Remove the user from .*baseUrl: it is sent in place of apiKey/],
-  ])("%s that is refused: the hint names what was sent", async (_, more, hint) => {
+  ])("%s that is rejected: the hint names what was sent", async (_, more, hint) => {
     server.requireKey("sk-1234");
     providers.local = { ...local, baseUrl: server.url.replace("http://", "http://me:hunter22@"), ...more };
     const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
     expect(expectFailure(error, "model_unauthorized").hint).toMatch(hint);
   });
 
-  test("no connection: says where, without user, password and query of the address", async () => {
+  test("without a connection: names the address without its user, password and query", async () => {
     const url = (await closedUrl()).replace("http://", "http://me:hunter22@");
     providers.local = { ...local, baseUrl: `${url}?key=topsecret`, apiKey: "sk-top-secret" };
     const { error } = await collect(openEngine({ retries: 0 }).engine.run(turnOf("hi", { providers }), never));
@@ -325,7 +325,7 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     expect(failure.hint).toContain("models.providers.local.baseUrl");
   });
 
-  test("a bad key: not a part of it is repeated, even when the server does", async () => {
+  test("for a wrong key: repeats no part of it, even if the server does", async () => {
     server.requireKey("sk-right-key-1234");
     providers.local = { ...local, apiKey: "sk-wrong-key-9876" };
     const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
@@ -340,7 +340,7 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     ["a key of two lines", { apiKey: "first-secret\nsecond-secret" }, "apiKey"],
     ["a key with what an editor made of three dots", { apiKey: "sk-…secret" }, "apiKey"],
     ["a header of two lines", { headers: { "x-key": "first-secret\nsecond-secret" } }, "headers.x-key"],
-  ])("%s is named, and no part of it is repeated", async (_, more, key) => {
+  ])("%s is named without repeating any part of it", async (_, more, key) => {
     providers.local = { ...local, ...more };
     const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
     const failure = expectFailure(error, "model_provider_invalid");
@@ -374,7 +374,7 @@ describe("a failure is one clear sentence with a code and a hint", () => {
   test.each<[string, object]>([
     ["a text", { error: "the GPU is on fire" }],
     ["an object of its own", { object: "error", message: "the GPU is on fire", code: 500 }],
-  ])("an error in the stream that is %s has its reason", async (_, error) => {
+  ])("for an error in the stream that is %s, with its reason", async (_, error) => {
     server.script(errorInStream("", { error }), say("Put out."), ...Array(3).fill(errorInStream("", { text: "one", error })));
     const { engine } = openEngine();
     expect((await collect(engine.run(turnOf("hi", { providers }), never))).text).toBe("Put out.");
@@ -382,7 +382,7 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     expect(expectFailure(failed.error, "model_failed").message).toContain("the GPU is on fire");
   });
 
-  test("an error with status 200 in place of a stream has its reason, and the next model is asked", async () => {
+  test("for an error with status 200 instead of a stream, with its reason, and the next model is asked", async () => {
     const unknownPath = whole({ error: "Unexpected endpoint or method. (POST /chat/completions). Returning 200 anyway" });
     server.script(unknownPath, unknownPath);
     const { engine } = openEngine({ retries: 0 });
@@ -393,7 +393,7 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     expect((await collect(engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never))).text).toBe("Here.");
   });
 
-  test("a reply with status 200 that is not a stream is named as such", async () => {
+  test("for a reply with status 200 that is not a stream", async () => {
     server.script(whole({ object: "chat.completion", choices: [{ index: 0, message: { role: "assistant", content: "Hello." } }] }));
     const { error } = await collect(openEngine({ retries: 0 }).engine.run(turnOf("hi", { providers }), never));
     expect(expectFailure(error, "model_garbled").message).toContain("sent a JSON object instead of a stream");
@@ -406,20 +406,20 @@ describe("a failure is one clear sentence with a code and a hint", () => {
     ["beside a flag", { error: true, message: "The GPU is on fire" }],
     ["as one of several", { success: false, errors: [{ code: 7, message: "The GPU is on fire" }] }],
     ["in its message", { object: "error", message: { detail: "The GPU is on fire" } }],
-  ])("a reason that the server gives %s is shown", async (_, body) => {
+  ])("with the reason that the server gives %s", async (_, body) => {
     server.script(refuse(400, "", { body }));
     const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
     expect(expectFailure(error, "model_refused").message).toMatch(/\(400\): The GPU is on fire$/);
   });
 
-  test("silence before the first word", async () => {
+  test("for silence before the first word", async () => {
     server.script(hang());
     const { error } = await collect(openEngine({ firstChunkMs: 60 }).engine.run(turnOf("hi", { providers }), never));
     expect(expectFailure(error, "model_stalled").message).toContain("0.06 s");
     await server.requests[0]?.gone;
   });
 
-  test("silence in the middle, after the request was repeated once", async () => {
+  test("for silence halfway, after one repeated request", async () => {
     server.script(stall("one two"), stall("one two"));
     const { error } = await collect(openEngine({ chunkMs: 60 }).engine.run(turnOf("hi", { providers }), never));
     expectFailure(error, "model_stalled");
@@ -441,7 +441,7 @@ describe("a failure is one clear sentence with a code and a hint", () => {
 });
 
 describe("fallbacks", () => {
-  test("are asked in order when a model cannot be reached, and each step down is logged", async () => {
+  test("are asked in order when a model is unreachable, and each step is logged", async () => {
     providers.gone = { api: "openai-compatible", baseUrl: await closedUrl() };
     server.script(refuse(503, "overloaded"), refuse(503, "overloaded"), refuse(503, "overloaded"));
     other.script(say("Here."));
@@ -457,7 +457,7 @@ describe("fallbacks", () => {
     ]);
   });
 
-  test("are asked when the first word does not come in time", async () => {
+  test("are asked if the first word does not arrive in time", async () => {
     server.script(hang());
     other.script(say("Here."));
     const { text } = await collect(
@@ -493,7 +493,7 @@ describe("fallbacks", () => {
     expect(errors).toMatchObject([{ model, next: "spare/big", detail: expect.stringContaining(model.split("/", 1)[0] ?? "") }]);
   });
 
-  test("are not asked after a request that the server refuses, and cannot help where each name is wrong", async () => {
+  test("are not asked after a rejected request, and cannot help if every name is wrong", async () => {
     server.script(refuse(400, "Unsupported parameter"));
     const { engine } = openEngine();
     const refused = await collect(engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));
@@ -504,7 +504,7 @@ describe("fallbacks", () => {
   });
 });
 
-describe("a conversation that is too long for the model", () => {
+describe("a conversation that exceeds the model's context", () => {
   const full = refuse(400, "This model's maximum context length is 4096 tokens");
   const messages = Array.from({ length: 16 }, (_, index) => ({
     role: index % 2 === 0 ? ("user" as const) : ("assistant" as const),
@@ -512,7 +512,7 @@ describe("a conversation that is too long for the model", () => {
   })).concat({ role: "user", text: "and now?" });
   const sent = (index: number) => server.requests[index]?.body.messages.map(({ role, content }) => `${role}: ${content}`);
 
-  test("is sent again without the older half of its history, and the system prompt and the question stay", async () => {
+  test("is sent again without the older half of its history, but with the system prompt and the question", async () => {
     server.script(full, errorInStream("request (9000 tokens) exceeds the available context size (4096 tokens)"), say("Now."));
     const { engine, warnings } = openEngine();
     const { text } = await collect(engine.run(turnOf("and now?", { providers, messages }), never));
@@ -529,7 +529,7 @@ describe("a conversation that is too long for the model", () => {
     expect(warnings).toHaveLength(2);
   });
 
-  test("is sent five times at most, the last time without any history", async () => {
+  test("is sent at most five times, the last time without any history", async () => {
     server.script(...Array.from({ length: 9 }, () => full));
     const { error } = await collect(openEngine().engine.run(turnOf("and now?", { providers, messages }), never));
     expectFailure(error, "model_context_full");
@@ -537,7 +537,7 @@ describe("a conversation that is too long for the model", () => {
     expect(server.requests).toHaveLength(5);
   });
 
-  test("stays short for the later steps of its turn, which keep their tool calls", async () => {
+  test("stays shortened for later steps of the turn, which keep their tool calls", async () => {
     const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => ({ seen: true }) };
     server.script(full, callTools([{ name: "look", args: {} }]), say("Seen."));
     const { text } = await collect(openEngine().engine.run(turnOf("and now?", { providers, messages, tools: [look] }), never));
@@ -548,7 +548,7 @@ describe("a conversation that is too long for the model", () => {
 });
 
 describe("an empty answer", () => {
-  test("is asked for once more, also after thoughts, and both calls are counted", async () => {
+  test("is requested once more, even after reasoning, and both calls are counted", async () => {
     server.script(say("", { reasoning: "hm" }), say("Here."));
     const { text, events } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
     expect(text).toBe("Here.");
@@ -561,20 +561,20 @@ describe("an empty answer", () => {
   test.each([
     ["length", "limit of output tokens"],
     ["content_filter", "content filter"],
-  ])("that ends by %s says so", async (finishReason, cause) => {
+  ])("that ends for the reason %s reports it", async (finishReason, cause) => {
     server.script(say("", { reasoning: "hm", finishReason }), say("", { finishReason }));
     const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
     expect(expectFailure(error, "model_empty").message).toContain(cause);
   });
 
-  test("twice is a failure", async () => {
+  test("is a failure the second time", async () => {
     server.script(say(""), say(" \n"), say("Too late."));
     const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
     expectFailure(error, "model_empty");
     expect(server.requests).toHaveLength(2);
   });
 
-  test("after a tool call asks for that step only, and does not run the tool again", async () => {
+  test("after a tool call repeats only that step and does not rerun the tool", async () => {
     let runs = 0;
     const count: EngineTool = {
       name: "count",
@@ -592,7 +592,7 @@ describe("an empty answer", () => {
 });
 
 describe("a busy server", () => {
-  test("is asked again after the time that it names", async () => {
+  test("is asked again after the time that it requests", async () => {
     server.script(refuse(429, "slow down", { headers: { "retry-after-ms": "120" } }), say("Now."));
     const began = performance.now();
     const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
@@ -601,7 +601,7 @@ describe("a busy server", () => {
   });
 
   test.each(["120ms", "120 milliseconds"])(
-    "is asked again after the time in its message, which is not about a quota for its link to a page about billing: %s",
+    "is asked again after the time in its message, where a link to a billing page does not mean a quota: %s",
     async (wait) => {
       const limit = `Rate limit reached on tokens per min. Please try again in ${wait}. Add a payment method at https://llm.example/account/billing.`;
       server.script(refuse(429, limit), say("Now."));
@@ -612,7 +612,7 @@ describe("a busy server", () => {
     },
   );
 
-  test("that asks for too long a wait is given up for the next model at once", async () => {
+  test("that requests too long a wait is skipped for the next model at once", async () => {
     server.script(refuse(429, "slow down", { headers: { "retry-after": "3600" } }));
     other.script(say("Here."));
     const { text } = await collect(openEngine().engine.run(turnOf("hi", { providers, fallbacks: ["spare/big"] }), never));

@@ -37,8 +37,8 @@ function ask(media: readonly Media[], more: Partial<EngineTurn> = {}) {
 
 const asked = () => server.requests.at(-1)?.body.messages.at(-1)?.content;
 
-describe("files of a message reach the model", () => {
-  test("images, sound and PDFs as parts, texts as quoted lines", async () => {
+describe("files of a message for the model", () => {
+  test("include images, audio and PDFs as parts, and texts as quoted lines", async () => {
     await ask([
       file("a", "image", { kind: "image", mimeType: "image/png" }),
       file("b", "sound", { kind: "voice", mimeType: "audio/wav" }),
@@ -55,7 +55,7 @@ describe("files of a message reach the model", () => {
     ]);
   });
 
-  test("what a chat completion cannot take, what is gone and what has words already stays a note", async () => {
+  test("stay notes if they are unsupported, missing or already described", async () => {
     await ask([
       file("a", "film", { kind: "video", mimeType: "video/mp4" }),
       file("b", "voice", { kind: "voice", mimeType: "audio/ogg" }),
@@ -67,7 +67,7 @@ describe("files of a message reach the model", () => {
     expect(asked()).toBe("look");
   });
 
-  test("no more of them than a request can carry, and of a text its beginning", async () => {
+  test("are limited to what a request can carry, and a text is shortened to its start", async () => {
     const large = Buffer.alloc(11 * 1024 * 1024);
     await ask([
       file("a", large, { kind: "image", mimeType: "image/png" }),
@@ -80,7 +80,7 @@ describe("files of a message reach the model", () => {
   });
 });
 
-describe("a model that refuses files", () => {
+describe("a model that rejects files", () => {
   test.each([
     [400, "image input is not supported"],
     [500, "image input is not supported - hint: if this is unexpected, you may need to provide the mmproj"],
@@ -93,14 +93,14 @@ describe("a model that refuses files", () => {
     expect(JSON.stringify(asked())).not.toContain("base64");
   });
 
-  test("for another reason is told as ever, once", async () => {
+  test("for another reason gives the usual failure once", async () => {
     server.script(refuse(400, "no"), refuse(400, "no"));
     const { error } = await ask([file("a", "image", { kind: "image", mimeType: "image/png" })]);
     expect(error).toMatchObject({ reason: "model_refused" });
     expect(server.requests).toHaveLength(2);
   });
 
-  test("describes nothing: it is not asked to make words up", async () => {
+  test("gives no description, and is not asked to invent one", async () => {
     const image = file("a", "image", { mimeType: "image/webp" });
     const by = { model: "local/small", fallbacks: [], providers: { local: { api: "openai-compatible", baseUrl: server.url } } } as const;
     const describing = (answer: ReturnType<typeof say>) => {

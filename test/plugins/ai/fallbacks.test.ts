@@ -53,7 +53,7 @@ const quota = refuse(429, "You exceeded your current quota");
 const reasonOf = (error: unknown) => (error instanceof EngineError ? error.reason : error);
 const standing = (events: readonly TurnEvent[]) => events.filter((event) => event.type === "model");
 
-describe("a model that did not answer is not asked by the next turns", () => {
+describe("a model that did not answer is skipped by the next turns", () => {
   const pauses: readonly [string, Answer, string, number, "warn" | "error"][] = [
     ["its quota is used up: 10 min", quota, "model_quota", 10, "warn"],
     ["its key is refused: an hour", refuse(401, "no"), "model_unauthorized", 60, "error"],
@@ -89,7 +89,7 @@ describe("a model that did not answer is not asked by the next turns", () => {
     expect(warnings.length + errors.length).toBe(1);
   });
 
-  test("its server says nothing: nobody waits for it a second time, and each further failure doubles the pause", async () => {
+  test("a silent server is not waited for twice, and each further failure doubles the pause", async () => {
     const { ask, sleep } = open({ firstChunkMs: 500 });
     first.script(hang(), refuse(503, "not yet"), say("Here I am."));
     expect((await ask()).asked).toEqual([1, 1, 0]);
@@ -107,7 +107,7 @@ describe("a model that did not answer is not asked by the next turns", () => {
     expect((await ask()).asked).toEqual([1, 0, 0]);
   });
 
-  test("it falls silent in the middle of an answer: the next model answers, and the next turn begins with that one", async () => {
+  test("a model that stalls in an answer is replaced by the next model, also in the next turn", async () => {
     const { ask } = open({ chunkMs: 200 });
     first.script(stall("one two"));
     second.script(say("Here."));
@@ -115,7 +115,7 @@ describe("a model that did not answer is not asked by the next turns", () => {
     expect((await ask()).asked).toEqual([0, 1, 0]);
   });
 
-  test("unless its provider has another key or another address by then", async () => {
+  test("unless its provider has a new key or address by then", async () => {
     const { ask } = open();
     first.script(refuse(401, "no"));
     await ask();
@@ -123,7 +123,7 @@ describe("a model that did not answer is not asked by the next turns", () => {
     expect((await ask({ providers: { ...providers, first: { ...providers.first, apiKey: "new" } } })).asked).toEqual([1, 0, 0]);
   });
 
-  test("and neither are the other models of a provider whose key is refused; a quota concerns one model", async () => {
+  test("as are all models of a provider whose key is rejected; a quota affects only one model", async () => {
     const { ask } = open();
     const models = { model: "first/a", fallbacks: ["first/b", "second/c"] };
     first.script(quota);
@@ -133,7 +133,7 @@ describe("a model that did not answer is not asked by the next turns", () => {
     expect((await ask(models)).asked).toEqual([0, 1, 0]);
   });
 
-  test("after a pause one turn asks it, and the turns beside that one do not wait", async () => {
+  test("until one turn tries it after the pause, while parallel turns do not wait", async () => {
     const { ask, sleep, engine } = open();
     first.script(quota);
     await ask();
@@ -154,7 +154,7 @@ describe("a model that did not answer is not asked by the next turns", () => {
     expect((await ask()).asked).toEqual([1, 0, 0]);
   });
 
-  test("a turn that is stopped while it asks leaves the question to the next one", async () => {
+  test("a stopped trial leaves the next attempt to the following turn", async () => {
     const { ask, sleep, engine } = open();
     first.script(quota, hang());
     await ask();
@@ -168,7 +168,7 @@ describe("a model that did not answer is not asked by the next turns", () => {
   });
 });
 
-describe("where every model is paused", () => {
+describe("when every model is paused", () => {
   test("the one whose pause ends first is asked once, and the failure names the others", async () => {
     const { ask } = open({ retries: 2 });
     const broken = refuse(503, "overloaded");
@@ -186,7 +186,7 @@ describe("where every model is paused", () => {
     expect(standing(answered.events)).toMatchObject([{ model: "second/b", skipped: [{ model: "first/a", reason: "model_quota" }] }]);
   });
 
-  test("a model without fallbacks is asked each time, with its retries", async () => {
+  test("a model without fallbacks is asked every time, with its retries", async () => {
     const { ask } = open({ retries: 1 });
     first.script(refuse(503, "overloaded"), refuse(503, "overloaded"), refuse(503, "overloaded"));
     expect((await ask({ fallbacks: [] })).asked).toEqual([2, 0, 0]);
@@ -194,7 +194,7 @@ describe("where every model is paused", () => {
   });
 });
 
-describe("a conversation that is too long", () => {
+describe("a conversation that exceeds the context of a model", () => {
   const full = refuse(400, "This model's maximum context length is 4096 tokens");
   const messages = [
     { role: "user", text: "one" },
@@ -210,7 +210,7 @@ describe("a conversation that is too long", () => {
     },
   });
 
-  test("goes whole to the next model with more room, and the first one is asked again by the next turn", async () => {
+  test("goes complete to the next model with more context, and the next turn tries the first one again", async () => {
     const { ask } = open();
     first.script(full);
     const { asked, events } = await ask(sizes(4_096, 4_096, 200_000));
@@ -220,7 +220,7 @@ describe("a conversation that is too long", () => {
     expect((await ask(sizes(4_096, 4_096, 200_000))).asked).toEqual([1, 0, 0]);
   });
 
-  test("is shortened where no model has more room, and where that one does not answer", async () => {
+  test("is shortened if no model has more context or that model does not answer", async () => {
     const { ask } = open();
     first.script(full);
     expect((await ask(sizes(4_096, 4_096, 4_096))).asked).toEqual([2, 0, 0]);
@@ -232,10 +232,10 @@ describe("a conversation that is too long", () => {
   });
 });
 
-describe("a model that lacks something", () => {
+describe("a model without a required ability", () => {
   const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => "seen" };
 
-  test("is passed over where the turn needs it, and answers as well as it can where there is no other", async () => {
+  test("is skipped if the turn needs that ability, unless no other model remains", async () => {
     const { ask } = open();
     const without = { ...providers, first: { ...providers.first, models: { a: { tools: false } } } };
     const passed = await ask({ providers: without, tools: [look] });
@@ -248,7 +248,7 @@ describe("a model that lacks something", () => {
     expect((await ask({ providers: without, tools: [look], fallbacks: ["second/b"] })).asked).toEqual([1, 1, 0]);
   });
 
-  test("is passed over for an image, as a fallback too", async () => {
+  test("is skipped for an image, even as a fallback", async () => {
     const { ask } = open();
     const blind = { ...providers, second: { ...providers.second, models: { b: { images: false } } } };
     const media = [{ kind: "image" as const, ref: "x", path: new URL("./engine.ts", import.meta.url).pathname, mimeType: "image/png" }];
@@ -258,7 +258,7 @@ describe("a model that lacks something", () => {
   });
 });
 
-test("a refusal of the budget asks no other model and pauses none", async () => {
+test("a budget refusal asks no other model and pauses none", async () => {
   const contestants = ["first/a", "second/b"].map((name) => ({ name, facts: {}, target: () => findTarget(name, providers) }));
   const cooldowns = createCooldowns({ now: () => 0 });
   const asked: number[] = [];
@@ -277,7 +277,7 @@ test("a refusal of the budget asks no other model and pauses none", async () => 
   expect(skippedModels({ ...chain, providers }, cooldowns)).toEqual([]);
 });
 
-test("what would be passed over is known without a turn", async () => {
+test("skipped models can be predicted without a turn", async () => {
   const { ask, engine, sleep } = open();
   first.script(quota);
   await ask();

@@ -14,13 +14,13 @@ async function batchesOf(parts: AsyncIterable<ModelPart> | Iterable<ModelPart>):
   return batches;
 }
 
-test("a text of 10,000 pieces is one", async () => {
+test("a text of 10,000 pieces is passed on as one", async () => {
   const batches = await batchesOf(Array.from({ length: 10_000 }, (_, number) => text(`${number},`)));
   expect(batches).toHaveLength(1);
   expect(batches[0]).toEqual([text(Array.from({ length: 10_000 }, (_, number) => `${number},`).join(""))]);
 });
 
-test("texts of their own, other parts and the metadata of a piece stay where they are", async () => {
+test("separate texts, other parts and the metadata of a piece keep their places", async () => {
   const signed: ModelPart = { type: "reasoning-delta", id: "1", delta: "b", providerMetadata: { a: { signature: "s" } } };
   const thought: ModelPart = { type: "reasoning-delta", id: "1", delta: "a" };
   const parts = [thought, signed, text("a"), text("b"), text("c", "2"), { type: "text-end", id: "2" } as const, text("d", "2")];
@@ -30,7 +30,7 @@ test("texts of their own, other parts and the metadata of a piece stay where the
   ]);
 });
 
-test("a piece that is followed by a pause is handed on before it", async () => {
+test("a piece before a pause is passed on before the pause", async () => {
   const seen: string[] = [];
   async function* slow() {
     yield text("a");
@@ -44,7 +44,7 @@ test("a piece that is followed by a pause is handed on before it", async () => {
   expect(await gathering.batch()).toEqual([text("b")]);
 });
 
-test("what arrives before a connection breaks is handed on, and then the error", async () => {
+test("what arrives before a connection breaks is passed on, followed by the error", async () => {
   async function* broken() {
     yield text("a");
     throw new Error("broken");
@@ -54,7 +54,7 @@ test("what arrives before a connection breaks is handed on, and then the error",
   await expect(gathering.batch()).rejects.toThrow("broken");
 });
 
-test("a text in pieces is what was added", () => {
+test("a text collected from pieces equals their sum", () => {
   const pieces = new Pieces();
   expect([pieces.isEmpty, pieces.isBlank, pieces.text]).toEqual([true, true, ""]);
   let all = "";

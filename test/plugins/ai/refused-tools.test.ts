@@ -94,7 +94,7 @@ const named: readonly [string, Answer][] = [
   ["a server that says it in the stream", inStream("Invalid schema for function 'srv__badtype': 'any' is not a type")],
 ];
 
-describe("a server that names the tool is asked without it, now and in later turns:", () => {
+describe("a server that names the rejected tool is asked without it, now and in later turns:", () => {
   test.each(named)("%s", async (_, answer) => {
     server.script(answer, say("Here."));
     const { engine } = openEngine();
@@ -125,10 +125,10 @@ function refusing(words: string, isBad: (parameters: string) => boolean): Answer
   };
 }
 
-describe("a server that says only that a schema is at fault", () => {
+describe("a server that reports only a faulty schema", () => {
   const words = 'JSON schema conversion failed:\nUnrecognized schema: {"type":"any"}';
 
-  test("is asked with fewer tools until it is found, in few requests", async () => {
+  test("is asked with fewer tools until the faulty one is found, in few requests", async () => {
     server.script(...Array.from({ length: 20 }, () => refusing(words, (text) => text.includes("any"))));
     const { engine } = openEngine();
     const { text, events } = await collect(engine.run(turnOf("hi", { providers, tools: fifteen }), never));
@@ -138,14 +138,14 @@ describe("a server that says only that a schema is at fault", () => {
     for (const { body } of server.requests.slice(1, -1)) expect(body.messages).toEqual([{ role: "user", content: "Say OK." }]);
   });
 
-  test("of two tools: both are found", async () => {
+  test("finds both of two faulty tools", async () => {
     server.script(...Array.from({ length: 40 }, () => refusing(words, (text) => text.includes("any"))));
     const tools = fifteen.map((one, index) => (index === 2 ? tool("srv__other", "any") : one));
     const { text, events } = await collect(openEngine().engine.run(turnOf("hi", { providers, tools }), never));
     expect({ text, refused: refusedIn(events).sort() }).toEqual({ text: "Here.", refused: ["srv__badtype", "srv__other"] });
   });
 
-  test("of every tool: all are left out, within a bounded number of requests", async () => {
+  test("is asked without all faulty tools, even if it is every one, in a bounded number of requests", async () => {
     server.script(...Array.from({ length: 80 }, () => refusing(words, () => true)));
     const { text, events } = await collect(openEngine().engine.run(turnOf("hi", { providers, tools: fifteen }), never));
     expect(text).toBe("Here.");
@@ -154,8 +154,8 @@ describe("a server that says only that a schema is at fault", () => {
   });
 });
 
-describe("refusals that are not about the person's words", () => {
-  test("too many tools: as many as the server names are kept", async () => {
+describe("refusals unrelated to the person's words", () => {
+  test("about too many tools reduce them to the number that the server allows", async () => {
     server.script(
       refuse(400, "Invalid 'tools': array too long. Expected an array with maximum length 10, but got an array with length 15 instead."),
     );
@@ -170,7 +170,7 @@ describe("refusals that are not about the person's words", () => {
     '"auto" tool choice requires --enable-auto-tool-choice and --tool-call-parser to be set',
     "tools param requires --jinja flag",
     "Tool calling is not supported with this model",
-  ])("no tools at all: %s", async (words) => {
+  ])("about any tools lead to a retry without tools: %s", async (words) => {
     server.script(refuse(400, words));
     const { engine } = openEngine();
     const { text } = await collect(engine.run(turnOf("hi", { providers, tools: fifteen }), never));
@@ -179,7 +179,7 @@ describe("refusals that are not about the person's words", () => {
     expect(server.requests).toHaveLength(3);
   });
 
-  test("no tools at all, and another model that calls them: that one answers", async () => {
+  test("about any tools lead to another model that supports them", async () => {
     const other = await createOpenAiServer({ answer: () => say("With tools.") });
     try {
       providers.spare = { api: "openai-compatible", baseUrl: other.url };
@@ -197,7 +197,7 @@ describe("refusals that are not about the person's words", () => {
   test.each([
     ["stream_options", "Unknown parameter: 'stream_options'."],
     ["tool_choice", "body.tool_choice: Extra inputs are not permitted"],
-  ])("an unknown field, %s, is left out", async (field, words) => {
+  ])("about an unknown field, %s, lead to a retry without it", async (field, words) => {
     server.script(refuse(400, words));
     const { engine } = openEngine();
     expect((await collect(engine.run(turnOf("hi", { providers, tools: fifteen }), never))).text).toBe("hi");
@@ -205,7 +205,7 @@ describe("refusals that are not about the person's words", () => {
     expect(offered(1)).toHaveLength(15);
   });
 
-  test("a tool that is named and was not at fault is offered again", async () => {
+  test("that blame a faultless tool leave it available", async () => {
     const words = "Invalid arguments in a message for function 'srv__tool3'";
     server.script(refuse(400, words), refuse(400, words));
     const { engine } = openEngine();
@@ -215,7 +215,7 @@ describe("refusals that are not about the person's words", () => {
     expect(offered(2)).toContain("srv__tool3");
   });
 
-  test("a break after that does not ask for the tool again", async () => {
+  test("are remembered after a broken connection, so the tool is not offered again", async () => {
     const text = `one ${"two ".repeat(80)}`;
     server.script(refuse(400, "Invalid schema for function 'srv__badtype'"), cut(text), say("Here."));
     const { events, text: said } = await collect(openEngine().engine.run(turnOf("hi", { providers, tools: fifteen }), never));
@@ -227,7 +227,7 @@ describe("refusals that are not about the person's words", () => {
     "The response was filtered due to the prompt triggering Azure OpenAI's content management policy.",
     "Invalid prompt: your prompt was flagged as potentially violating our usage policy.",
     "Output blocked by content filtering policy",
-  ])("those that are have a code of their own: %s", async (words) => {
+  ])("do not include those about content, which have their own code: %s", async (words) => {
     server.script(refuse(400, words));
     const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers, tools: fifteen }), never));
     expect(error).toMatchObject({ reason: "model_content_refused" });

@@ -33,7 +33,7 @@ const breaks: readonly [string, (text: string) => Answer, string][] = [
 ];
 
 describe.each(breaks)("%s in the middle of an answer", (_, answer, reason) => {
-  test("is repeated: the text of the second request is the answer", async () => {
+  test("is retried, and the text of the second request is the answer", async () => {
     first.script(answer(beginning), say("It is 42."));
     const { text, events, error } = await collect(openEngine().engine.run(turnOf("hi", { providers, ...chain }), never));
     expect({ text, error, asked: asked() }).toEqual({ text: "It is 42.", error: undefined, asked: [2, 0] });
@@ -41,7 +41,7 @@ describe.each(breaks)("%s in the middle of an answer", (_, answer, reason) => {
     expect(events.at(-1)).toEqual({ type: "done" });
   });
 
-  test("again and again goes to the next model, which the events name with the reason", async () => {
+  test("repeated several times leads to the next model, which the events name with the reason", async () => {
     first.script(...Array.from({ length: 3 }, () => answer(beginning)));
     second.script(say("Here."));
     const { text, events } = await collect(openEngine().engine.run(turnOf("hi", { providers, ...chain }), never));
@@ -52,7 +52,7 @@ describe.each(breaks)("%s in the middle of an answer", (_, answer, reason) => {
     });
   });
 
-  test("fails with its own code where no other model is left", async () => {
+  test("fails with its own code if no other model remains", async () => {
     first.script(...Array.from({ length: 3 }, () => answer(beginning)));
     const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
     expect(error).toBeInstanceOf(EngineError);
@@ -61,21 +61,21 @@ describe.each(breaks)("%s in the middle of an answer", (_, answer, reason) => {
   });
 });
 
-test("a beginning that was never shown needs no restart", async () => {
+test("a beginning that was never shown requires no restart", async () => {
   first.script(cut("one two"), say("It is 42."));
   const { text, events } = await collect(openEngine().engine.run(turnOf("hi", { providers }), never));
   expect(text).toBe("It is 42.");
   expect(restartsOf(events)).toEqual([]);
 });
 
-test("a model that stalls is not waited for again while another one is left", async () => {
+test("a stalled model is not waited for again if another one remains", async () => {
   first.script(stall(beginning));
   second.script(say("Here."));
   const { text } = await collect(openEngine({ chunkMs: 60 }).engine.run(turnOf("hi", { providers, ...chain }), never));
   expect({ text, asked: asked() }).toEqual({ text: "Here.", asked: [1, 1] });
 });
 
-describe("with tools", () => {
+describe("a restart with tools", () => {
   function counted(): { readonly tool: EngineTool; readonly runs: unknown[] } {
     const runs: unknown[] = [];
     const tool: EngineTool = {
@@ -90,7 +90,7 @@ describe("with tools", () => {
     return { tool, runs };
   }
 
-  test("a call runs once, the next model gets its result, and what was said before it stays", async () => {
+  test("runs a call once, passes its result to the next model, and keeps the text before it", async () => {
     const { tool, runs } = counted();
     first.script(callTools([{ name: "note", args: { text: "milk" } }], { text: "I note it." }), ...Array(3).fill(cut(beginning)));
     second.script(say("It is noted."));
@@ -107,7 +107,7 @@ describe("with tools", () => {
   test.each<[string, Answer]>([
     ["is cut", cutTools("note", '{"text":"milk"}', { how: "destroy" })],
     ["ends without a reason", cutTools("note", '{"text":"milk"}', { how: "end" })],
-  ])("a call in an answer that %s does not run before the answer is complete", async (_, answer) => {
+  ])("runs no call from an answer that %s until an answer is complete", async (_, answer) => {
     const { tool, runs } = counted();
     first.script(answer, callTools([{ name: "note", args: { text: "bread" } }]), say("It is noted."));
     const { text } = await collect(openEngine().engine.run(turnOf("note milk", { providers, tools: [tool] }), never));
@@ -115,7 +115,7 @@ describe("with tools", () => {
   });
 });
 
-test("a stop while the request waits to be repeated ends the turn", async () => {
+test("a stop while the retry is pending ends the turn", async () => {
   first.script(cut(beginning));
   const stopper = new AbortController();
   const reason = new Error("stopped");
@@ -128,7 +128,7 @@ test("a stop while the request waits to be repeated ends the turn", async () => 
   expect(asked()).toEqual([1, 0]);
 });
 
-test("usage of the calls that broke off is estimated for the budget, each request once", async () => {
+test("usage of interrupted calls is estimated for the budget, once per request", async () => {
   first.script(cut(beginning), say("It is 42."));
   const begun: string[] = [];
   const ended: unknown[] = [];
@@ -149,18 +149,18 @@ test("usage of the calls that broke off is estimated for the budget, each reques
   ]);
 });
 
-test("a refusal in place of the repeated answer ends the turn, without a second beginning", async () => {
+test("a refusal of the retried answer ends the turn without a second beginning", async () => {
   first.script(cut(beginning), refuse(400, "no"));
   const { error } = await collect(openEngine().engine.run(turnOf("hi", { providers, ...chain }), never));
   expect((error as EngineError).reason).toBe("model_refused");
   expect(asked()).toEqual([2, 0]);
 });
 
-describe("a model whose texts begin with reasoning and a closing mark alone", () => {
+describe("a model that starts with reasoning and only a closing mark", () => {
   const thought = "The person seems annoyed, so I am kind. ".repeat(10);
   const answer = `${thought}\n</think>\n\nIt is 42.`;
 
-  test("shows it the first time until the mark comes, and then never again", async () => {
+  test("shows the reasoning until the mark the first time, and never again", async () => {
     // What comes at once is judged at once, and nothing of it needs to be taken back.
     first.script(say(answer, { delayMs: 5 }), say(answer));
     const { engine } = openEngine();
@@ -174,7 +174,7 @@ describe("a model whose texts begin with reasoning and a closing mark alone", ()
     expect(restartsOf(two.events)).toEqual([]);
   });
 
-  test("that answers without reasoning later is read as it is", async () => {
+  test("is read normally when it later answers without reasoning", async () => {
     const plain = "An answer without thoughts. ".repeat(12).trim();
     first.script(say(answer), say(plain), say(plain));
     const { engine } = openEngine();
@@ -185,7 +185,7 @@ describe("a model whose texts begin with reasoning and a closing mark alone", ()
     }
   });
 
-  test("the reasoning is in no later request of the turn", async () => {
+  test("does not repeat the reasoning in later requests of the turn", async () => {
     const look: EngineTool = { name: "look", description: "Looks.", parameters: { type: "object" }, run: async () => "seen" };
     first.script(callTools([{ name: "look", args: {} }], { text: `${thought}\n</think>\n\nI look.` }), say("Seen."));
     const { text } = await collect(openEngine().engine.run(turnOf("look", { providers, tools: [look] }), never));
@@ -196,7 +196,7 @@ describe("a model whose texts begin with reasoning and a closing mark alone", ()
   test.each([
     ["stops", stall("A short beginning")],
     ["comes slowly", say("one two three ".repeat(12), { delayMs: 400 })],
-  ])("a text that %s within 200 characters is shown after two seconds", async (_, answer) => {
+  ])("shows a text that %s within 200 characters after two seconds", async (_, answer) => {
     first.script(answer);
     const stopper = new AbortController();
     const began = performance.now();

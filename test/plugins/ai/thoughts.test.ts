@@ -71,7 +71,7 @@ const whole: readonly [string, string][] = [
   ["leading blanks", "  \n indented"],
 ];
 
-describe("reasoning at the beginning of a text is separated, wherever the text is cut:", () => {
+describe("reasoning at the start of a text is separated, wherever the text is split:", () => {
   const cases: readonly [string, string, { text: string; reasoning: string }][] = [
     ...separated.map(([name, written, reasoning, text]) => [name, written, { reasoning, text }] as const),
     ...whole.map(([name, written]) => [`whole: ${name}`, written, { reasoning: "", text: written }] as const),

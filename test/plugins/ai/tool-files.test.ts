@@ -22,7 +22,7 @@ const tool = (name: string, result: Awaited<ReturnType<EngineTool["run"]>>): Eng
   run: async () => result,
 });
 
-test("an image in a result follows the results as a message of the user, and never as text", async () => {
+test("an image in a tool result follows the results as a user message and is never sent as text", async () => {
   server.script(callTools([{ name: "screen", args: {} }]), say("A red pixel."));
   const tools = [tool("screen", { text: "Taken.", media: [image, { mimeType: "application/zip", data: "WklQ" }] })];
   const { text } = await collect(openEngine().engine.run(turnOf("look", { providers: providers(), tools }), never));
@@ -44,7 +44,7 @@ test("an image in a result follows the results as a message of the user, and nev
   expect(JSON.stringify(messages).split("UE5H")).toHaveLength(2);
 });
 
-test("a model that takes no images reads that there is one it cannot see", async () => {
+test("a model without image support is informed of the image that it cannot see", async () => {
   server.script(callTools([{ name: "screen", args: {} }]), refuse(400, "this model does not support image input"), say("I cannot see it."));
   const tools = [tool("screen", { media: [image] })];
   const { text } = await collect(openEngine().engine.run(turnOf("look", { providers: providers(), tools }), never));
@@ -53,7 +53,7 @@ test("a model that takes no images reads that there is one it cannot see", async
   expect(JSON.stringify(server.requests.at(-1)?.body.messages)).not.toContain("UE5H");
 });
 
-test("a hundred tools reach the model server, in their order", async () => {
+test("a hundred tools reach the model server in order", async () => {
   server.script(say("Many."));
   const names = Array.from({ length: 100 }, (_, index) => `files__tool-${99 - index}`);
   const tools = names.map((name) => tool(name, "done"));

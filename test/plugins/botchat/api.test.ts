@@ -55,8 +55,8 @@ const json = (status: number, body: unknown) => (_request: IncomingMessage, resp
 const refusal = (code: number, description: string, parameters?: object) =>
   json(code, { ok: false, error_code: code, description, ...(parameters && { parameters }) });
 
-describe("before the request went out, a send surely did not happen", () => {
-  test("connection refused", async () => {
+describe("before the request is sent, a send certainly did not happen", () => {
+  test("when the connection is refused", async () => {
     const server = createServer();
     const port = await listen(server);
     await new Promise<void>((resolve) => void server.close(() => resolve()));
@@ -64,30 +64,30 @@ describe("before the request went out, a send surely did not happen", () => {
     expect(await failure(say(api))).toMatchObject({ reason: "network", fate: "not-sent", retryable: true });
   });
 
-  test("a name that does not resolve", async () => {
+  test("when a name does not resolve", async () => {
     const api = await apiAt("http://nowhere.invalid");
     expect(await failure(say(api))).toMatchObject({ reason: "network", fate: "not-sent", retryable: true });
   });
 
-  test("a TLS handshake that fails", async () => {
+  test("when a TLS handshake fails", async () => {
     const port = await listen(createServer((socket) => socket.end("this is no TLS")));
     const api = await apiAt(`https://127.0.0.1:${port}`);
     expect(await failure(say(api))).toMatchObject({ reason: "network", fate: "not-sent" });
   });
 
-  test("stopped before it began", async () => {
+  test("when it is stopped before it starts", async () => {
     const api = await answering(json(200, { ok: true, result: {} }));
     expect(await failure(say(api, AbortSignal.abort()))).toMatchObject({ reason: "aborted", fate: "not-sent" });
   });
 
-  test("a proxy that is not there", async () => {
+  test("when the proxy is missing", async () => {
     const api = await apiAt("http://127.0.0.1:9", { proxy: "http://127.0.0.1:9" });
     expect(await failure(say(api))).toMatchObject({ reason: "network", fate: "not-sent" });
   });
 });
 
-describe("after the request went out, nobody knows", () => {
-  test("the connection is reset", async () => {
+describe("after the request is sent, the fate is unknown", () => {
+  test("when the connection is reset", async () => {
     const port = await listen(createServer((socket) => socket.once("data", () => socket.resetAndDestroy())));
     expect(await failure(say(await apiAt(`http://127.0.0.1:${port}`)))).toMatchObject({
       reason: "network",
@@ -96,39 +96,39 @@ describe("after the request went out, nobody knows", () => {
     });
   });
 
-  test("the connection is closed without an answer", async () => {
+  test("when the connection closes without a response", async () => {
     const port = await listen(createServer((socket) => socket.once("data", () => socket.end())));
     expect(await failure(say(await apiAt(`http://127.0.0.1:${port}`)))).toMatchObject({ reason: "network", fate: "unknown" });
   });
 
-  test("the answer breaks off in the middle", async () => {
+  test("when the response breaks off halfway", async () => {
     const port = await listen(
       createServer((socket) => socket.once("data", () => socket.end('HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\n{"ok":'))),
     );
     expect(await failure(say(await apiAt(`http://127.0.0.1:${port}`)))).toMatchObject({ fate: "unknown" });
   });
 
-  test("no answer in time", async () => {
+  test("when no response arrives in time", async () => {
     const port = await listen(createServer(() => {}));
     const api = await apiAt(`http://127.0.0.1:${port}`, { timeoutMs: 200 });
     expect(await failure(say(api))).toMatchObject({ reason: "timeout", fate: "unknown", retryable: true });
   });
 
-  test("stopped while it waits", async () => {
+  test("when it is stopped while waiting", async () => {
     const api = await answering(() => {});
     const stop = new AbortController();
     setTimeout(() => stop.abort(), 100);
     expect(await failure(say(api, stop.signal))).toMatchObject({ reason: "aborted", fate: "unknown" });
   });
 
-  test("an answer with a success status that is not the platform's", async () => {
+  test("when a success response does not come from the platform", async () => {
     expect(await failure(say(await answering(json(200, "<html>hello</html>"))))).toMatchObject({ reason: "bad_answer", fate: "unknown" });
     expect(await failure(say(await answering(json(200, "[1]"))))).toMatchObject({ reason: "bad_answer", fate: "unknown" });
     expect(await failure(say(await answering(json(200, { ok: true }))))).toMatchObject({ reason: "bad_answer", fate: "unknown" });
   });
 });
 
-describe("what the platform refuses did not happen", () => {
+describe("an error response", () => {
   test.each([
     [400, 'Bad Request: can\'t parse entities: Unsupported start tag "x" at byte offset 0', "parse_entities", false],
     [400, "Bad Request: can't find end of the entity starting at byte offset 3", "parse_entities", false],
@@ -155,11 +155,11 @@ describe("what the platform refuses did not happen", () => {
     [409, "Conflict: terminated by other getUpdates request", "conflict", false],
     [500, "Internal Server Error", "platform_error", true],
     [502, "Bad Gateway", "platform_error", true],
-  ])("%i %s", async (code, description, reason, retryable) => {
+  ])("%i %s means that the call did not happen", async (code, description, reason, retryable) => {
     expect(await failure(say(await answering(refusal(code, description))))).toMatchObject({ reason, retryable, fate: "not-sent" });
   });
 
-  test("after a time-out of a server in between, the platform may have performed the call", async () => {
+  test("after a timeout of an intermediate server leaves the fate unknown", async () => {
     const answers = [
       refusal(504, "Gateway Timeout"),
       json(504, "<html>504 Gateway Time-out</html>"),
@@ -169,7 +169,7 @@ describe("what the platform refuses did not happen", () => {
       expect(await failure(say(await answering(answer)))).toMatchObject({ reason: "platform_error", retryable: true, fate: "unknown" });
   });
 
-  test("a proxy that refuses a large file says so by its status", async () => {
+  test("of a proxy that rejects a large file is recognized by its status", async () => {
     expect(await failure(say(await answering(json(413, "<html>413 Request Entity Too Large</html>"))))).toMatchObject({
       reason: "too_large",
       retryable: false,
@@ -177,18 +177,18 @@ describe("what the platform refuses did not happen", () => {
     });
   });
 
-  test("a 404 of getMe is about the bot, whatever else is said; that of another method is not", async () => {
+  test("with 404 means a wrong bot for getMe, but not for another method", async () => {
     const api = await answering(refusal(404, "Not Found: nothing of the kind"));
     expect(await failure(api.call("getMe", {}))).toMatchObject({ reason: "unauthorized" });
     expect(await failure(api.call("getUpdates", {}))).toMatchObject({ reason: "method_unknown", retryable: false, fate: "not-sent" });
   });
 
-  test("429 carries the wait in full", async () => {
+  test("with 429 contains the full wait", async () => {
     const api = await answering(refusal(429, "Too Many Requests: retry after 95", { retry_after: 95 }));
     expect(await failure(say(api))).toMatchObject({ reason: "flood_wait", retryable: true, retryAfterMs: 95_000, fate: "not-sent" });
   });
 
-  test("a page of a proxy in place of an answer", async () => {
+  test("that is a page of a proxy counts as a platform error", async () => {
     expect(await failure(say(await answering(json(502, "<html>bad gateway</html>"))))).toMatchObject({
       reason: "platform_error",
       retryable: true,
@@ -201,14 +201,14 @@ describe("what the platform refuses did not happen", () => {
     });
   });
 
-  test("a description that repeats the address does not give the token away", async () => {
+  test("that repeats the address does not reveal the token", async () => {
     const error = await failure(say(await answering(refusal(400, `Bad Request: /bot${token}/sendMessage`))));
     expect(error.message).toContain("[token]");
   });
 });
 
 describe("connections", () => {
-  test("are kept: many calls use few of them", async () => {
+  test("are reused, so many calls use few of them", async () => {
     const ports = new Set<number | undefined>();
     const api = await answering((request, response) => {
       ports.add(request.socket.remotePort);
@@ -218,7 +218,7 @@ describe("connections", () => {
     expect(ports.size).toBeLessThanOrEqual(2);
   });
 
-  test("an http proxy is asked for everything", async () => {
+  test("always go through an http proxy", async () => {
     const asked: string[] = [];
     const proxy = createHttpServer((request, response) => {
       asked.push(new URL(request.url ?? "").host);
@@ -230,7 +230,7 @@ describe("connections", () => {
     expect(asked).toEqual(["bot.invalid:8081"]);
   });
 
-  test("a socks5 proxy is asked for everything", async () => {
+  test("always go through a socks5 proxy", async () => {
     const target = createHttpServer(json(200, { ok: true, result: { message_id: 1 } }));
     const targetPort = await listen(target);
     let asked = "";
@@ -254,7 +254,7 @@ describe("connections", () => {
     expect(asked).toBe("bot.invalid");
   });
 
-  test("a socks4 proxy is asked for everything, by name", async () => {
+  test("always go through a socks4 proxy, by host name", async () => {
     const target = createHttpServer(json(200, { ok: true, result: { message_id: 1 } }));
     const targetPort = await listen(target);
     const asked: string[] = [];
@@ -277,7 +277,7 @@ describe("connections", () => {
     expect(asked).toEqual(["4 1 8081 me bot.invalid"]);
   });
 
-  test("made anew, what was in flight fails and the next call works", async () => {
+  test("fail pending calls when they are reset, and the next call works", async () => {
     let calls = 0;
     const api = await answering((request, response) => {
       calls += 1;
@@ -291,7 +291,7 @@ describe("connections", () => {
   });
 });
 
-test("updates are fetched while a hundred sends wait for their answers: the poll has a connection of its own", async () => {
+test("updates arrive while a hundred sends wait, because the poll has its own connection", async () => {
   const waiting: ServerResponse[] = [];
   const api = await answering(
     (request, response) => {

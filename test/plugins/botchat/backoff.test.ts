@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createBackoff, pause } from "../../../plugins/botchat/wire/backoff.ts";
 
-test("waits grow by 1.8 up to the longest, with up to a quarter more, and begin anew after a success", () => {
+test("waits grow by 1.8 up to the maximum, plus up to a quarter, and restart after a success", () => {
   const backoff = createBackoff({ minMs: 2_000, maxMs: 30_000 });
   const wanted = [2_000, 3_600, 6_480, 11_664, 20_995, 30_000, 30_000];
   for (const least of wanted) {
@@ -13,13 +13,13 @@ test("waits grow by 1.8 up to the longest, with up to a quarter more, and begin 
   expect(backoff.next()).toBeLessThanOrEqual(2_500);
 });
 
-test("many that fail at once do not come back at once", () => {
+test("many simultaneous failures do not retry at the same moment", () => {
   const waits = new Set(Array.from({ length: 50 }, () => createBackoff({ minMs: 2_000, maxMs: 30_000 }).next()));
   expect(waits.size).toBeGreaterThan(10);
   expect(createBackoff({ minMs: 2_000, maxMs: 30_000, jitter: 0 }).next()).toBe(2_000);
 });
 
-test("a pause ends at once with its signal", async () => {
+test("a pause ends at once when its signal aborts", async () => {
   const stop = new AbortController();
   const paused = pause(60_000, stop.signal);
   stop.abort();

@@ -14,15 +14,15 @@ const chunks = (markdown: string, limit: number, mode: "length" | "newline" = "l
     return html;
   });
 
-describe("where a text is cut", () => {
-  test("a text that fits is one message, its count is that of UTF-16 units after entities", () => {
+describe("splitting a text", () => {
+  test("leaves a text that fits as one message, counted in UTF-16 units after entity decoding", () => {
     expect(chunks(`**${"x".repeat(100)}**`, 100)).toHaveLength(1);
     expect(chunks("&lt;".repeat(100), 100)).toHaveLength(1);
     expect(chunks("😀".repeat(50), 100)).toHaveLength(1);
     expect(chunks("😀".repeat(51), 100)).toHaveLength(2);
   });
 
-  test("at a paragraph if there is one, else a line, a sentence, a word", () => {
+  test("prefers the end of a paragraph, then of a line, a sentence and a word", () => {
     expect(chunks("one one one\n\ntwo two two", 20)).toEqual(["one one one", "two two two"]);
     expect(chunks("one one one\ntwo two two", 20)).toEqual(["one one one", "two two two"]);
     expect(chunks("One one one. Two two two", 20)).toEqual(["One one one.", "Two two two"]);
@@ -30,13 +30,13 @@ describe("where a text is cut", () => {
     expect(chunks("x".repeat(45), 20)).toEqual(["x".repeat(20), "x".repeat(20), "x".repeat(5)]);
   });
 
-  test("never inside a surrogate pair or a character of several", () => {
+  test("never happens inside a surrogate pair or a combined character", () => {
     expect(chunks("a😀😀😀", 4)).toEqual(["a😀", "😀😀"]);
     expect(chunks("👩‍👩‍👧👩‍👩‍👧", 10)).toEqual(["👩‍👩‍👧", "👩‍👩‍👧"]);
     expect(chunks("éé".normalize("NFD"), 3).map((each) => each.normalize("NFC"))).toEqual(["é", "é"]);
   });
 
-  test("styles, links and quotes go on in the next message", () => {
+  test("continues styles, links and quotes in the next message", () => {
     expect(chunks(`**${"word ".repeat(8).trim()}**`, 20)).toEqual(["<b>word word word word</b>", "<b>word word word word</b>"]);
     expect(chunks(`[${"word ".repeat(8).trim()}](https://x.y)`, 20)[1]).toBe('<a href="https://x.y">word word word word</a>');
     expect(chunks("> one one one\n> two two two", 20)).toEqual([
@@ -45,25 +45,25 @@ describe("where a text is cut", () => {
     ]);
   });
 
-  test("code keeps its language and its indentation in each message", () => {
+  test("keeps the language and indentation of code in each message", () => {
     expect(chunks("```ts\nif (a) {\n    let b = 1;\n}\n```", 16)).toEqual([
       '<pre><code class="language-ts">if (a) {</code></pre>',
       '<pre><code class="language-ts">    let b = 1;\n}</code></pre>',
     ]);
   });
 
-  test("a table stays whole when one message can hold it", () => {
+  test("keeps a table whole if one message can contain it", () => {
     const table = "| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |";
     const parts = chunks(`${"before ".repeat(4)}\n\n${table}\n\nafter`, 45);
     expect(parts.filter((part) => part.includes("<pre>"))).toHaveLength(1);
     expect(parts.join("|")).toContain("<pre>a | b\n--+--\n1 | 2\n3 | 4</pre>");
   });
 
-  test("newline: a message for each paragraph, however short; code is not a paragraph's end", () => {
+  test("by newline makes a message of each paragraph, however short, but does not divide code", () => {
     expect(chunks("a\n\nb\n\n```\nc\n\nd\n```\n\ne", 100, "newline")).toEqual(["a", "b", "<pre>c\n\nd</pre>", "e"]);
   });
 
-  test("the first message may hold less, and what nobody would see is not the first", () => {
+  test("allows a shorter first message, which is never invisible", () => {
     const texts = (markdown: string, mode: "length" | "newline" = "length") =>
       chunkText(parseMarkdown(markdown), { limit: 40, firstLimit: 12, mode }).map(({ text }) => text);
     expect(texts("a caption")).toEqual(["a caption"]);
@@ -76,7 +76,7 @@ describe("where a text is cut", () => {
     expect(texts("head\n\n| a | b |\n|---|---|\n| 1 | 2 |\n| 3 | 4 |")).toEqual(["head", "a | b\n--+--\n1 | 2\n3 | 4"]);
   });
 
-  test("a message has no more styles than the platform shows, counted as they are sent", () => {
+  test("limits the styles of a message to what the platform shows, counted as sent", () => {
     const tags = (markdown: string) => chunks(markdown, 4_000).map((html) => html.match(/<[a-z]/g)?.length);
     expect(tags("**b** ".repeat(100))).toEqual([100]);
     expect(tags("**b** ".repeat(250))).toEqual([100, 100, 50]);
@@ -88,14 +88,14 @@ describe("where a text is cut", () => {
     expect(tags(`${"word ".repeat(20)}**b**\n\n`.repeat(150)).reduce<number>((sum, count) => sum + (count ?? 0), 0)).toBe(150);
   });
 
-  test("nothing that nobody would see is sent", () => {
+  test("never sends an invisible message", () => {
     expect(chunks("\u200b\n\n&nbsp;\n\n\u3164", 100)).toEqual([]);
     expect(chunks("", 100)).toEqual([]);
   });
 });
 
-describe("whatever the model writes", () => {
-  test("every word of a text without markup is in the result", () => {
+describe("splitting any text from a model", () => {
+  test("keeps every word of a text without markup", () => {
     fc.assert(
       fc.property(
         fc.array(fc.stringMatching(/^[a-z]{1,12}$/), { minLength: 1, maxLength: 60 }),
@@ -108,7 +108,7 @@ describe("whatever the model writes", () => {
     );
   });
 
-  test("a long document is cut quickly", async () => {
+  test("is fast for a long document", async () => {
     const long = "A **sentence** with `code` and [a link](https://x.y). ".repeat(10_000);
     const cut = () => expect(chunks(long, 4000).length).toBeGreaterThan(80);
     expect(await leastCostOf(cut, { below: 5_000 })).toBeLessThan(5_000);

@@ -25,8 +25,8 @@ async function startedWithAda(options: object = {}, more: object = {}) {
   return started;
 }
 
-describe("text", () => {
-  test("what a person writes arrives, and what is sent is what the person reads", async () => {
+describe("texts in both directions", () => {
+  test("a person's text arrives, and a sent text is what the person reads", async () => {
     const { platform, account, connection } = await startedWithAda();
     const [first] = account.received;
     expect(first).toMatchObject({ lane: "botchat:default:1001", identity: "7000000001" });
@@ -42,7 +42,7 @@ describe("text", () => {
     expect(message?.entities?.map((entity) => entity.type)).toEqual(["bold", "code"]);
   });
 
-  test("every construct of Markdown is taken by the strict platform", async () => {
+  test("the strict platform accepts every Markdown construct", async () => {
     const { platform, connection } = await startedWithAda();
     const markdown =
       "# T\n\n> q **b** `c`\n> > n\n\n- a\n  - [x] b\n\n1. *i* ~~s~~ ||p `c`||\n\n```js\n<b>&amp;\n```\n\n| a | b |\n|---|--:|\n| [l](https://x.y) | **2** |\n\n---\n[`l`](tg://user?id=1001) README.md <u>x</u> **a `b` c**";
@@ -50,14 +50,14 @@ describe("text", () => {
     expect(callsOf(platform, "sendMessage").map(({ status }) => status)).toEqual([200]);
   });
 
-  test("a long text goes out in order, each message within the limit", async () => {
+  test("a long text is sent in order, with each message within the limit", async () => {
     const { platform, connection } = await startedWithAda({ textChunkLimit: 100 });
     const receipts = await sendAll(connection, reply(Array.from({ length: 60 }, (_, index) => `word${index}`).join(" ")));
     expect(receipts.length).toBeGreaterThan(4);
     expect(receipts.map(({ messageId }) => messageIn(platform, messageId)?.text).join(" ")).toMatch(/^word0 word1 .* word59$/);
   });
 
-  test("markup that the platform refuses goes out once more as plain text", async () => {
+  test("a text with rejected markup is sent once more as plain text", async () => {
     const { platform, connection } = await startedWithAda();
     platform.faults.add({
       method: "sendMessage",
@@ -70,27 +70,27 @@ describe("text", () => {
     expect(callsOf(platform, "sendMessage").map(({ params }) => params.parse_mode)).toEqual(["HTML", undefined]);
   });
 
-  test("a plain text that is refused as well is not tried for ever", async () => {
+  test("a plain text that is rejected too is not retried forever", async () => {
     const { platform, connection } = await startedWithAda();
     platform.faults.add({ method: "sendMessage", times: 5, kind: "refuse", description: "Bad Request: can't parse entities: x" });
     await expect(sendAll(connection, reply("a"))).rejects.toMatchObject({ reason: "parse_entities" });
     expect(callsOf(platform, "sendMessage")).toHaveLength(2);
   });
 
-  test("previews of links can be turned off", async () => {
+  test("link previews can be turned off", async () => {
     const off = openConnection(createTestAccount({ botToken: token, linkPreview: false }));
     expect(bodyOf(off.render(reply("x"), direct)[0]).payload.link_preview_options).toEqual({ is_disabled: true });
     const on = openConnection(createTestAccount({ botToken: token }));
     expect(bodyOf(on.render(reply("x"), direct)[0]).payload).not.toHaveProperty("link_preview_options");
   });
 
-  test("a person who blocked the bot is a reason of its own", async () => {
+  test("a person who blocked the bot is a separate failure reason", async () => {
     const { platform, connection } = await startedWithAda();
     platform.act.block(ada, true);
     await expect(sendAll(connection, reply("x"))).rejects.toMatchObject({ reason: "blocked_by_user", retryable: false });
   });
 
-  test("a reset after the write is of unknown fate, a flood wait is told in full", async () => {
+  test("a reset after the write has an unknown fate, and a flood wait is reported in full", async () => {
     const { platform, connection } = await startedWithAda();
     platform.faults.add({ method: "sendMessage", times: 1, kind: "reset-after" });
     await expect(sendAll(connection, reply("x"))).rejects.toMatchObject({ fate: "unknown", retryable: true });
@@ -107,7 +107,7 @@ describe("replies", () => {
     ["off", "5", ["5", undefined]],
     ["first", "5", ["5", undefined]],
     ["all", "5", ["5", "5"]],
-  ] as const)("mode %s, the agent names %s: the parts reply to %j", (replyToMode, replyTo, targets) => {
+  ] as const)("with mode %s and the agent's target %s, the parts reply to %j", (replyToMode, replyTo, targets) => {
     const { render } = openConnection(createTestAccount({ botToken: token, replyToMode, textChunkLimit: 10 }));
     const parts = render(reply("one two three four", replyTo === undefined ? {} : { replyTo }), direct, { trigger: "9" });
     expect(parts.map((part) => part.replyTo)).toEqual(targets);
@@ -116,7 +116,7 @@ describe("replies", () => {
     expect(render(reply("one two three four"), direct).every((part) => part.replyTo === undefined)).toBe(true);
   });
 
-  test("a reply target that is gone is no reason to lose the answer", async () => {
+  test("are still sent if the target message is deleted", async () => {
     const { platform, connection } = await startedWithAda();
     const [receipt] = await sendAll(connection, reply("x", { replyTo: "4000" }));
     expect(messageIn(platform, receipt?.messageId)?.text).toBe("x");
@@ -125,8 +125,8 @@ describe("replies", () => {
   });
 });
 
-describe("an edit in place", () => {
-  test("replaces the message, and keeps its id", async () => {
+describe("an edit of a message", () => {
+  test("replaces it and keeps its id", async () => {
     const { platform, connection } = await startedWithAda();
     const [receipt] = await sendAll(connection, reply("draft"));
     const [part] = connection.render(reply("final **text**", { replyTo: "1" }), direct);
@@ -134,7 +134,7 @@ describe("an edit in place", () => {
     expect(messageIn(platform, receipt?.messageId)?.text).toBe("final text");
   });
 
-  test("that changes nothing counts as done, one of a message that is gone sends it anew", async () => {
+  test("is done if nothing changes, and sends a deleted message again", async () => {
     const { platform, connection } = await startedWithAda();
     const [receipt] = await sendAll(connection, reply("same"));
     const [part] = connection.render(reply("same"), direct);
@@ -149,7 +149,7 @@ describe("an edit in place", () => {
 });
 
 describe("threads", () => {
-  test("General takes no thread in a send, and one in typing", async () => {
+  test("General is omitted in a send and included in typing", async () => {
     const { platform, connection } = await startedWithAda();
     await sendAll(connection, reply("x"), topic("1"));
     await connection.typing?.(topic("1"));
@@ -157,7 +157,7 @@ describe("threads", () => {
     expect(Number(callsOf(platform, "sendChatAction").at(-1)?.params.message_thread_id)).toBe(1);
   });
 
-  test("an answer goes to its topic; a topic that is gone fails the send, never into General", async () => {
+  test("an answer goes to its topic; if the topic is deleted, the send fails instead of going to General", async () => {
     const { platform, connection } = await startedWithAda();
     const thread = platform.act.createTopic(ada, forum, "Plans");
     const [receipt] = await sendAll(connection, reply("x"), topic(String(thread)));
@@ -177,7 +177,7 @@ describe("buttons", () => {
     [{ text: "Long", value: "ä".repeat(33) }],
   ];
 
-  test("stand on the last text part; what the platform would refuse is left out", () => {
+  test("are on the last text part, and invalid ones are omitted", () => {
     const connection = openConnection(createTestAccount({ botToken: token, textChunkLimit: 10 }));
     const parts = connection.render(reply("one two three four", { buttons }), direct);
     expect(parts.map((part) => bodyOf(part).payload.reply_markup)).toEqual([
@@ -190,7 +190,7 @@ describe("buttons", () => {
     ]);
   });
 
-  test("a press is answered at once, and arrives as what was pressed", async () => {
+  test("send an immediate acknowledgement and an event with the pressed value", async () => {
     const { platform, account, connection } = await startedWithAda();
     const [receipt] = await sendAll(connection, reply("choose", { buttons }));
     platform.act.press(ada, ada, Number(receipt?.messageId), "y");
@@ -202,7 +202,7 @@ describe("buttons", () => {
     });
   });
 
-  test("a press is answered with the gate's notice when it is refused, and not at all when nobody can tell", async () => {
+  test("show the access notice if a press is refused, and no response if the check fails", async () => {
     const { platform, account, connection } = await startedWithAda();
     const [receipt] = await sendAll(connection, reply("choose", { buttons }));
     account.onCheck = async () => {
@@ -222,7 +222,7 @@ describe("files", () => {
   // The smallest PNG: one transparent pixel.
   const png = Buffer.from("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNkYPhfDwAChwGA60e6kgAAAABJRU5ErkJggg==", "base64");
 
-  test("go out by what they are, the text as caption of the first when it fits", async () => {
+  test("are sent in their own type, with the text as caption of the first if it fits", async () => {
     const { platform, connection } = await startedWithAda();
     const directory = mkdtempSync(join(tmpdir(), "botchat-"));
     const picture = join(directory, "dot.png");
@@ -241,8 +241,8 @@ describe("files", () => {
   });
 });
 
-describe("reaction, typing, names, probe", () => {
-  test("a reaction is set and taken away", async () => {
+describe("reactions, typing, names and the probe", () => {
+  test("a reaction can be set and removed", async () => {
     const { platform, connection } = await startedWithAda();
     await connection.react?.("1", "👀", direct);
     await connection.react?.("1", null, direct);
@@ -250,7 +250,7 @@ describe("reaction, typing, names, probe", () => {
     await expect(connection.react?.("1", "not an emoji", direct)).rejects.toMatchObject({ reason: "reaction_invalid" });
   });
 
-  test("a numeric id is what it is, with a prefix too; a name is asked for", async () => {
+  test("a numeric id is used as it is, even with a prefix, and a name is looked up", async () => {
     const { connection } = await startedWithAda();
     expect(await connection.resolve?.("tg:1001")).toBe("1001");
     expect(await connection.resolve?.("-100123")).toBe("-100123");
@@ -260,7 +260,7 @@ describe("reaction, typing, names, probe", () => {
     await expect(connection.resolve?.("somebody")).rejects.toMatchObject({ reason: "chat_not_found" });
   });
 
-  test("the probe says who the bot is and how it is reached, or why not", async () => {
+  test("the probe reports the bot and its connection, or the reason for a failure", async () => {
     const { platform, connection } = await startedWithAda();
     expect(await connection.probe?.()).toMatchObject({ ok: true, detail: expect.stringContaining("@house_bot (7000000001), polling") });
     platform.faults.add({ method: "getMe", times: 1, kind: "refuse", status: 401, description: "Unauthorized" });
@@ -274,7 +274,7 @@ describe("reaction, typing, names, probe", () => {
 describe("the menu", () => {
   const commands = [{ name: "help", summary: "Shows help." }];
 
-  test("is registered once, and again only when it changed", async () => {
+  test("is registered once, and again only after a change", async () => {
     const { platform, connection } = await start({ customCommands: [{ command: "/Brew", description: "Tea" }] }, { commands });
     await until(() => callsOf(platform, "setMyCommands").length === 1, "the menu");
     await connection.menu?.(commands);
@@ -283,7 +283,7 @@ describe("the menu", () => {
     expect(callsOf(platform, "setMyCommands").at(-1)?.params.commands).toEqual([{ command: "brew", description: "Tea" }]);
   });
 
-  test("follows an edit of the configuration, and the poll goes on", async () => {
+  test("follows an edit of the configuration while polling continues", async () => {
     const { platform, connection, account } = await start({ polling: { ...quick, timeoutSeconds: 30 } }, { commands });
     await until(() => callsOf(platform, "setMyCommands").length === 1, "the menu");
     const polls = callsOf(platform, "getUpdates").length;
@@ -294,7 +294,7 @@ describe("the menu", () => {
     expect(callsOf(platform, "getUpdates")).toHaveLength(polls);
   });
 
-  test("entries that cannot be used are told of and left out", async () => {
+  test("reports unusable entries and omits them", async () => {
     const customCommands = ["help", "ok", "ok", "no-dash", "empty"].map((command) => ({
       command,
       description: command === "empty" ? " " : "x",
@@ -312,7 +312,7 @@ describe("the menu", () => {
     ]);
   });
 
-  test("a failure is logged with the remedy, and tried again until it is there", async () => {
+  test("logs a failure with a remedy and retries until it is registered", async () => {
     const platform = await openPlatform();
     platform.faults.add({ method: "setMyCommands", times: 1, kind: "reset-before" });
     const { account } = await start({}, { platform, commands });
@@ -320,7 +320,7 @@ describe("the menu", () => {
     await until(() => callsOf(platform, "setMyCommands").some(({ status }) => status === 200), "the menu");
   });
 
-  test("is set where a server cannot say what it has; a server without menus is asked once", async () => {
+  test("is set if a server cannot list its menu, and a server without menus is asked only once", async () => {
     const platform = await openPlatform();
     const unknown = { kind: "refuse", status: 404, description: "Not Found: method not found" } as const;
     platform.faults.add({ method: "getMyCommands", times: 3, ...unknown });
@@ -336,7 +336,7 @@ describe("the menu", () => {
     expect(callsOf(platform, "setMyCommands")).toHaveLength(asked);
   });
 
-  test("is put right again when another program changed it", async () => {
+  test("is restored when another program changes it", async () => {
     const { platform, connection } = await start({}, { commands });
     await until(() => callsOf(platform, "setMyCommands").length === 1, "the menu");
     await fetch(`${platform.url}/bot${token}/deleteMyCommands`, { method: "POST" });
@@ -344,7 +344,7 @@ describe("the menu", () => {
     expect(callsOf(platform, "setMyCommands")).toHaveLength(2);
   });
 
-  test("holds a hundred entries; what is left out is told", async () => {
+  test("contains at most a hundred entries, and the omitted ones are reported", async () => {
     const customCommands = Array.from({ length: 102 }, (_, index) => ({ command: `c${index}`, description: "x" }));
     const { platform, account } = await start({ customCommands }, { commands });
     await until(() => callsOf(platform, "setMyCommands").length === 1, "the menu");
@@ -353,7 +353,7 @@ describe("the menu", () => {
   });
 });
 
-test("close leaves nothing open, and may be called twice", async () => {
+test("close leaves no open resources and can be called twice", async () => {
   const platform = await openPlatform();
   const account = createTestAccount({ botToken: token, apiRoot: platform.url, polling: { ...quick, timeoutSeconds: 50 } });
   const connection = openConnection(account);

@@ -46,19 +46,19 @@ const fields = fieldsOfMessage();
 const exampled = new Set(Object.keys(examples).map((name) => name.split(":")[0]));
 
 describe("every field of a message in the reference types", () => {
-  test("is an attribute, has an example, or is named as a service message", () => {
+  test("is an attribute, has an example, or is listed as a service message", () => {
     expect(fields.length).toBeGreaterThan(100);
     expect(fields.filter((name) => !attributes.has(name) && !exampled.has(name) && !serviceFields.includes(name))).toEqual([]);
   });
 
-  test("is only one of them, and nothing is named that is none", () => {
+  test("belongs to only one of these groups, and every listed name exists", () => {
     const names = [...attributes, ...exampled, ...serviceFields];
     expect(names.filter((name, index) => names.indexOf(String(name)) !== index)).toEqual([]);
     expect([...names, ...Object.keys(contentKinds)].filter((name) => !fields.includes(String(name)))).toEqual([]);
   });
 });
 
-describe("what people send becomes text, and files beside it", () => {
+describe("content from people becomes text with files beside it", () => {
   test.each(Object.entries(examples))("%s", (name, { fields: given, text, media = [] }) => {
     const plain = text.replaceAll("**", "");
     expect(parseContent({ ...base, ...given } as unknown as Fields)).toEqual({
@@ -70,7 +70,7 @@ describe("what people send becomes text, and files beside it", () => {
   });
 
   test.each(Object.entries(examples))(
-    "%s says the same where it is replied to, with its files",
+    "%s is the same when it is quoted in a reply, with its files",
     (_name, { fields: given, text, media }) => {
       const content = { text, ...(media && { media }) };
       const answering = (fields: object) =>
@@ -86,25 +86,25 @@ describe("what people send becomes text, and files beside it", () => {
   );
 });
 
-describe("what the platform tells in the form of a message", () => {
-  test.each(serviceFields)("%s is left out by its name", (name) => {
+describe("service messages of the platform", () => {
+  test.each(serviceFields)("%s is silent under its own name", (name) => {
     expect(parseContent({ ...base, [name]: {} } as unknown as Fields)).toEqual({ silent: `service_${name}` });
   });
 
-  test("an update of it says the reason, and one with content is a message", () => {
+  test("give the reason in their update, while an update with content is a message", () => {
     const update = (more: object) => parseUpdate({ update_id: 1, message: { ...base, ...more } } as unknown as Json, bot);
     expect(update({ new_chat_title: "House" })).toEqual({ silent: "service_new_chat_title" });
     expect(update(examples.photo?.fields ?? {})).toMatchObject({ kind: "message", text: "<media:image>", media: examples.photo?.media });
   });
 
-  test("a kind that nobody knows yet is left out with a reason in a group, and marked in a direct chat", () => {
+  test("of an unknown type are silent with a reason in a group, and marked in a direct chat", () => {
     expect(parseContent({ hologram: { file_id: "a" } } as Fields)).toEqual({ silent: "content_unknown" });
     const inChat = (chat: object) => parseUpdate({ update_id: 1, message: { ...base, chat, hologram: {} } } as unknown as Json, bot);
     expect(inChat({ id: -100123, type: "supergroup", title: "House" })).toEqual({ silent: "content_unknown" });
     expect(inChat({ id: 1001, type: "private" })).toMatchObject({ kind: "message", text: "", media: [], unreadable: true });
   });
 
-  test("a poll with its votes, its end, the right answer and why", () => {
+  test("a poll has its votes, its end, the correct answer and the explanation", () => {
     const options = [
       { text: "Tea", voter_count: 3 },
       { text: "Coffee", voter_count: 1 },
@@ -123,7 +123,7 @@ describe("what the platform tells in the form of a message", () => {
     });
   });
 
-  test("a contact with the person's id and the rest of the card", () => {
+  test("a contact has the person's id and the rest of the card", () => {
     const vcard = [
       "BEGIN:VCARD",
       "VERSION:3.0",
@@ -160,7 +160,7 @@ describe("a rich message names the bot", () => {
   ])("%s", (_name, span, named) => expect(mention(span)).toBe(named));
 });
 
-test("a date in a rich message has its time behind the text", () => {
+test("a date in a rich message is followed by its time", () => {
   const words = ["call me ", { type: "date_time", text: "tomorrow", unix_time: 1_647_531_900, date_time_format: "wDT" }];
   expect(parseContent({ rich_message: { blocks: [{ type: "paragraph", text: words }] } } as Fields)).toMatchObject({
     text: "call me tomorrow (Thu 2022-03-17 15:45 UTC)",
@@ -168,7 +168,7 @@ test("a date in a rich message has its time behind the text", () => {
 });
 
 describe("junk in a rich message", () => {
-  test("thousands of levels of blocks, and text in text without end, come to an end", async () => {
+  test("thousands of nested blocks and endlessly nested texts are parsed in bounded time", async () => {
     let blocks: Json = [{ type: "paragraph", text: "x" }];
     let text: Json = "x";
     for (let level = 0; level < 2_000; level += 1) {
@@ -183,7 +183,7 @@ describe("junk in a rich message", () => {
     expect(await leastCostOf(parse, { below: 2_000 })).toBeLessThan(2_000);
   });
 
-  test("whatever replaces any part of any example, nothing throws", () => {
+  test("parsing never throws when any part of an example is replaced", () => {
     const all = Object.values(examples).map((example) => example.fields as unknown as Json);
     const paths = all.flatMap((example, index) => {
       const found: { readonly index: number; readonly path: readonly string[] }[] = [];

@@ -13,13 +13,13 @@ function spelling(html: string): string {
 const rawHtml = /<(?:[a-z/!?](?![^>\s]*[:@])|bar>)/i;
 
 describe("each example of the CommonMark specification", () => {
-  test("is parsed into the tree that the specification draws, where it has no HTML in it", () => {
+  test("is parsed into the tree of the specification if it contains no HTML", () => {
     const examples = commonmark.filter(({ markdown }) => !rawHtml.test(markdown));
     expect(examples.length).toBeGreaterThan(560);
     for (const { markdown, html } of examples) expect(spelling(markdownParser().render(markdown)), markdown).toBe(spelling(html));
   });
 
-  test.each([16, 64, 4096])("goes out whole and well-formed in messages of %i units", (limit) => {
+  test.each([16, 64, 4096])("is sent completely and well-formed in messages of %i units", (limit) => {
     expect(commonmark.length).toBeGreaterThan(640);
     for (const { markdown } of commonmark) {
       expect(faultOf(markdown, { limit, mode: "length" }), markdown).toBeUndefined();
@@ -28,7 +28,7 @@ describe("each example of the CommonMark specification", () => {
   });
 });
 
-test("a text that is not that of its tree is told from one that is", () => {
+test("the comparison detects a text that differs from its tree", () => {
   expect(differenceFromTree("**a** b", "a b")).toBeUndefined();
   expect(differenceFromTree("**a** b", "a")).toBeDefined();
   expect(differenceFromTree("**a** b", "a b c")).toBeDefined();

@@ -12,21 +12,21 @@ const at = (source: string, type: string, text: string, more: object = {}) => ({
   ...more,
 });
 
-describe("a date, of which apps show the time and not the text", () => {
+describe("a date, which apps show as a time instead of its text,", () => {
   const source = "call me tomorrow";
   const said = (unix_time: unknown) =>
     entitiesToMarkdown(source, [at(source, "date_time", "tomorrow", { unix_time, date_time_format: "wDT" })]);
 
-  test("has its time behind the text", () => {
+  test("is followed by its time", () => {
     expect(said(1_647_531_900)).toBe("call me tomorrow (Thu 2022-03-17 15:45 UTC)");
   });
 
-  test.each([undefined, "1647531900", -1, 1e12])("of %s is text", (time) => {
+  test.each([undefined, "1647531900", -1, 1e12])("of %s stays text", (time) => {
     expect(said(time)).toBe(source);
   });
 });
 
-describe("entities become Markdown", () => {
+describe("converting entities to Markdown", () => {
   test.each([
     ["bold", "a word b", [["bold", "word"]], "a **word** b"],
     ["italic", "a word b", [["italic", "word"]], "a *word* b"],
@@ -80,7 +80,7 @@ describe("entities become Markdown", () => {
     ).toBe(expected);
   });
 
-  test("a link keeps its destination, whatever is in it", () => {
+  test("keeps any destination of a link", () => {
     const source = "see here";
     expect(entitiesToMarkdown(source, [at(source, "text_link", "here", { url: "https://x.y/(a) b" })])).toBe(
       "see [here](https://x.y/%28a%29%20b)",
@@ -88,12 +88,12 @@ describe("entities become Markdown", () => {
     expect(entitiesToMarkdown(source, [at(source, "text_mention", "here", { user: { id: 5 } })])).toBe("see [here](tg://user?id=5)");
   });
 
-  test("code keeps its language", () => {
+  test("keeps the language of code", () => {
     expect(entitiesToMarkdown("a", [{ type: "pre", offset: 0, length: 1, language: "c++" }])).toBe("```c++\na\n```");
     expect(entitiesToMarkdown("a", [{ type: "pre", offset: 0, length: 1, language: "x\n`" }])).toBe("```\na\n```");
   });
 
-  test("crossing entities still nest", () => {
+  test("nests overlapping entities", () => {
     expect(
       entitiesToMarkdown("abcd", [
         { type: "bold", offset: 0, length: 3 },
@@ -110,9 +110,9 @@ describe("entities become Markdown", () => {
     [[null, 7, "x", {}, []]],
     ["junk"],
     [{ 0: {} }],
-  ])("junk is left out: %j", (raw) => expect(entitiesToMarkdown("ab", raw as never)).toBe("ab"));
+  ])("omits junk: %j", (raw) => expect(entitiesToMarkdown("ab", raw as never)).toBe("ab"));
 
-  test("what is seen stays the same, and nothing throws", () => {
+  test("preserves the visible text and never throws", () => {
     const kinds = ["bold", "italic", "underline", "strikethrough", "spoiler", "code", "pre", "blockquote", "text_link", "unknown"];
     const entity = fc.record({
       type: fc.constantFrom(...kinds),
@@ -130,7 +130,7 @@ describe("entities become Markdown", () => {
     );
   });
 
-  test("what a person formatted comes back as it was when it is echoed", () => {
+  test("preserves a person's formatting when the text is echoed", () => {
     const source = "Bold and italic and code and link";
     const entities = [
       at(source, "bold", "Bold"),

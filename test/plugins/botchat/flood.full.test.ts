@@ -21,7 +21,7 @@ async function sendInTurn(connection: ChannelConnection, text: string, address: 
   return ids;
 }
 
-test.concurrent("answers in several chats and topics at once keep to the limits: none is refused, each is there once, in order", async () => {
+test.concurrent("simultaneous answers in several chats and topics respect the limits and arrive once and in order", async () => {
   const platform = await openPlatform({ limits });
   const { connection } = await start({ limits, textChunkLimit: 12 }, { platform });
   const people = [...platform.world.people.keys()].slice(0, 3);
@@ -38,7 +38,7 @@ test.concurrent("answers in several chats and topics at once keep to the limits:
   expect(calls.map(({ status }) => status)).toEqual(calls.map(() => 200));
 });
 
-test.concurrent("a 429 holds its chat: nothing is even tried there until it is over, and other chats go on", async () => {
+test.concurrent("a 429 blocks its chat without further attempts until it ends, and other chats continue", async () => {
   const { platform, connection } = await start();
   platform.act.say(ada, ada, "hello");
   platform.faults.add({ method: "sendMessage", times: 1, kind: "flood", retryAfter: 1 });
@@ -63,7 +63,7 @@ test.concurrent("a 429 holds its chat: nothing is even tried there until it is o
 });
 
 test.concurrent.each(["after a restart", "on another node that takes over"])(
-  "a long wait that the platform demanded holds its chat also %s, and another bot's does not",
+  "a long wait imposed by the platform still blocks its chat %s, but not that of another bot",
   async (where) => {
     const { platform, account, connection } = await start();
     platform.act.say(ada, ada, "hello");
@@ -86,7 +86,7 @@ test.concurrent.each(["after a restart", "on another node that takes over"])(
   },
 );
 
-test.concurrent("a 429 for a removal or a reaction holds its chat as one for a message does, and neither makes a message wait", async () => {
+test.concurrent("a 429 for a removal or a reaction blocks its chat like one for a message, and neither delays a message", async () => {
   const platform = await openPlatform({ limits });
   const { connection } = await start({ limits }, { platform });
   platform.act.say(ada, ada, "hello");
@@ -103,7 +103,7 @@ test.concurrent("a 429 for a removal or a reaction holds its chat as one for a m
   expect(callsOf(platform, "deleteMessage")).toHaveLength(2);
 });
 
-test.concurrent("a change of unknown fate surely may be made again; a message that is gone is not sent anew where it was to be changed", async () => {
+test.concurrent("an edit of unknown fate can be repeated; an edit of a deleted message sends no new one", async () => {
   const { platform, connection } = await start();
   platform.act.say(ada, ada, "hello");
   const [messageId = ""] = await sendInTurn(connection, "before", direct);
@@ -120,7 +120,7 @@ test.concurrent("a change of unknown fate surely may be made again; a message th
   expect(callsOf(platform, "sendMessage")).toHaveLength(1);
 });
 
-test.concurrent("what is too long for its markup goes out once, without it", async () => {
+test.concurrent("a text that its markup makes too long is sent once without markup", async () => {
   const { platform, connection } = await start();
   platform.act.say(ada, ada, "hello");
   platform.faults.add({ method: "sendMessage", times: 1, kind: "refuse", description: "Bad Request: message is too long" });
@@ -131,7 +131,7 @@ test.concurrent("what is too long for its markup goes out once, without it", asy
   await expect(sendInTurn(connection, "**bold** words", direct)).rejects.toMatchObject({ reason: "too_long" });
 });
 
-test("a reaction waits as long as the platform asked for, also where its timer ends early", async () => {
+test("a reaction waits as long as the platform requires, even if its timer fires early", async () => {
   const { platform, connection } = await start();
   platform.act.say(ada, ada, "hello");
   platform.faults.add({ method: "sendMessage", times: 1, kind: "flood", retryAfter: 1 });

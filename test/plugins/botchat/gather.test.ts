@@ -23,14 +23,14 @@ async function gatherer({ now = () => 1_000, ...options }: { readonly debounceMs
 
 const long = "x".repeat(4_096);
 
-describe("what belongs together", () => {
-  test("a message stands under its own id, starts at once, and its edit stands with it", async () => {
+describe("grouping related messages", () => {
+  test("a message has its own id as key and starts at once, and its edit has the same key", async () => {
     const { place } = await gatherer();
     expect(place(update(1, { message_id: 7, text: "a" }))).toEqual({ lane: "botchat:default:-5", gather: { key: "m:-5:7", due: 0 } });
     expect(place(update(2, { message_id: 7, text: "b" }, "edited_message")).gather).toEqual({ key: "m:-5:7", due: 0 });
   });
 
-  test("an edit, a repetition and a quick message wait no longer than usual when the clock was set back since the message", async () => {
+  test("an edit, a repeated update and a quick message wait no longer when the clock is set back", async () => {
     const clock = { now: 7_200_000 };
     const { place } = await gatherer({ now: () => clock.now, debounceMs: 800 });
     place(update(1, { message_id: 7, text: long }));
@@ -40,7 +40,7 @@ describe("what belongs together", () => {
     expect(place(update(3, { message_id: 9, text: "and?" })).gather).toEqual({ key: "m:-5:9", due: 1_800, extend: true });
   });
 
-  test("a press, a reaction and what is no message stand alone", async () => {
+  test("a press, a reaction and an update without a message stay separate", async () => {
     const { place } = await gatherer();
     expect(
       place({ update_id: 1, callback_query: { id: "1", from: ada, data: "x", message: { message_id: 7, chat: group } } } as Json),
@@ -58,7 +58,7 @@ describe("what belongs together", () => {
     ["a command", { text: "/stop" }],
     ["a forwarded message", { forward_origin: { type: "hidden_user", sender_user_name: "Eve", date: 1 } }],
     ["another topic", { message_thread_id: 4, is_topic_message: true }],
-  ])("a long text does not go on with %s", async (_name, more) => {
+  ])("a long text is not continued by %s", async (_name, more) => {
     const { place } = await gatherer();
     expect(place(update(1, { message_id: 7, text: long })).gather).toEqual({ key: "m:-5:7", due: 2_500, extend: true });
     expect(place(update(2, { message_id: 8, text: "end", ...more })).gather?.key).not.toBe("m:-5:7");
@@ -69,7 +69,7 @@ describe("what belongs together", () => {
     ["a path", "/usr/lib/node"],
     ["the name of a skill", "/digest the following"],
     ["a command", "/new"],
-  ])("a long text that begins with %s is cut as any other, also where a later part begins so", async (_name, begin) => {
+  ])("a long text that starts with %s is split like any other, even if a later part starts the same way", async (_name, begin) => {
     const { place } = await gatherer();
     const part = begin.padEnd(4_050, " x");
     for (const id of [7, 8, 9])
@@ -84,7 +84,7 @@ describe("what belongs together", () => {
     ["/model: small", false],
     ["/status@house_bot", false],
     ["@house_bot /new", false],
-  ])("%s goes with a quick message before it: %s", async (text, together) => {
+  ])("%s joins the quick message before it: %s", async (text, together) => {
     const { place } = await gatherer({ debounceMs: 500 });
     place(update(1, { message_id: 7, text: "look into" }));
     expect(place(update(2, { message_id: 8, text })).gather?.key === "m:-5:7").toBe(together);
@@ -97,13 +97,13 @@ describe("what belongs together", () => {
     ["of another person", forwardOf(bela, 5_001), false],
     ["of somebody who is hidden", { forward_origin: { type: "hidden_user", sender_user_name: "Ada", date: 5_001 } }, false],
     ["of nobody, but written by the one who forwards", {}, false],
-  ])("a long text that was forwarded goes on with the next one %s: %s", async (_name, more, goesOn) => {
+  ])("a forwarded long text is continued by the next one %s: %s", async (_name, more, goesOn) => {
     const { place } = await gatherer();
     place(update(1, { message_id: 7, text: long, ...forwardOf(ada, 5_000) }));
     expect(place(update(2, { message_id: 8, text: "end", ...more })).gather?.key === "m:-5:7").toBe(goesOn);
   });
 
-  test("a long text goes on with the next id, and the last part, being shorter, waits for nothing more", async () => {
+  test("a long text is continued by the next id, and a shorter last part ends the wait", async () => {
     const { place } = await gatherer();
     place(update(1, { message_id: 7, text: long }));
     expect(place(update(2, { message_id: 8, text: long })).gather).toEqual({ key: "m:-5:7", due: 2_500, extend: true });
@@ -112,7 +112,7 @@ describe("what belongs together", () => {
     expect(place(update(5, { message_id: 9, text: "END" }, "edited_message")).gather?.key).toBe("m:-5:7");
   });
 
-  test("another process goes on where the former ended", async () => {
+  test("another process continues where the previous one ended", async () => {
     const { account } = createTestAccount({ botToken: "7:token" });
     const first = await createGatherer({ ...account, now: () => 1_000 });
     first.place(update(1, { message_id: 7, text: long }));
@@ -123,7 +123,7 @@ describe("what belongs together", () => {
     expect(second.place(update(4, { message_id: 8, text: "other" }, "edited_message")).gather?.key).toBe("m:-5:7");
   });
 
-  test("parts that come again long after, because the process died before they were stored, wait for each other anew", async () => {
+  test("parts that return long after a crash before they were stored wait for each other again", async () => {
     const { account } = createTestAccount({ botToken: "7:token" });
     const first = await createGatherer({ ...account, now: () => 1_000 });
     const parts = [
@@ -138,7 +138,7 @@ describe("what belongs together", () => {
     expect(again).toEqual([61_500, 61_500, 60_000].map((due) => ({ key: "m:-5:7", due, extend: true })));
   });
 
-  test("an update that comes again, because it could not be stored, is judged as before", async () => {
+  test("an update that returns because it could not be stored is grouped as before", async () => {
     const { place } = await gatherer({ debounceMs: 100 });
     const all = [
       update(1, { message_id: 7, text: "a" }),
@@ -153,8 +153,8 @@ describe("what belongs together", () => {
   });
 });
 
-describe("what is made of them", () => {
-  test("joined at any cut, a text and its styles are what they were", () => {
+describe("the merged message", () => {
+  test("has the original text and styles, however it was split", () => {
     const styles = fc.constantFrom("bold", "italic", "code", "strikethrough");
     fc.assert(
       fc.property(
@@ -187,7 +187,7 @@ describe("what is made of them", () => {
     );
   });
 
-  test("a mention, a reply or a forward in any part counts for all", () => {
+  test("has a mention, reply or forward if any part has one", () => {
     const parts = [
       update(1, { message_id: 7, text: "please" }),
       update(2, { message_id: 8, text: "@house_bot help", entities: [{ type: "mention", offset: 0, length: 10 }] }),
@@ -200,7 +200,7 @@ describe("what is made of them", () => {
     });
   });
 
-  test("edits alone are one edit, as the message stands now; junk among the parts is left out", () => {
+  test("is one edit with the latest content if all parts are edits; junk among them is ignored", () => {
     const edits = [1, 2].map((n) => update(n, { message_id: 7, text: `v${n}`, edit_date: 1_700_000_000 + n }, "edited_message"));
     expect(parseUpdate(edits[0] ?? null, bot, [...edits.slice(1), null, 5, { message: {} }])).toMatchObject({
       kind: "edit",

@@ -40,11 +40,11 @@ const lines = fc
   )
   .map((each) => each.join("\n"));
 
-describe("at each length", () => {
+describe("a growing text renders as the complete text would", () => {
   test.each([
     ["with more marks than are read as Markdown", `${"A **word** and _another_ one.\n\n- [x](y)\n\n".repeat(1_500)}**end**`],
     ["with one line of more marks than are read as Markdown", `Before.\n\n${"**a** ".repeat(4_000)} _b_\n\n**end**`],
-  ])("of a text %s, as soon as it is read", (_, text) => {
+  ])("for a text %s, whenever it is rendered", (_, text) => {
     const settings: Settings = { textChunkLimit: 4_000, chunkMode: "length", linkPreview: true };
     const messagesOf = createGrowingText(settings);
     let read = 0;
@@ -61,7 +61,7 @@ describe("at each length", () => {
     expect(JSON.stringify(last)).toContain("**end**");
   });
 
-  test.each([16, 4_000])("of the examples of the CommonMark specification, one behind the other, in messages of %i units", (limit) => {
+  test.each([16, 4_000])("for consecutive CommonMark examples, in messages of %i units", (limit) => {
     for (let from = 0; from < commonmark.length; from += 4) {
       const examples = commonmark.slice(from, from + 4).map(({ markdown }) => markdown);
       const chunkMode = from % 8 === 0 ? "length" : "newline";
@@ -70,7 +70,7 @@ describe("at each length", () => {
     }
   });
 
-  test("of random documents", () => {
+  test("for random documents", () => {
     const texts = fc.array(fc.oneof(documents, lines), { minLength: 1, maxLength: 3 }).map((each) => each.join("\n\n"));
     const steps = fc.array(fc.integer({ min: 1, max: 25 }), { minLength: 5, maxLength: 20 });
     const settings = fc.record({
@@ -98,19 +98,19 @@ describe("at each length", () => {
     ["line ends of Windows, and characters that are left out", "one\r\n\r\ntwo\u0000 \ud83d\ude00\r\n\r\n\r\nthree\r\rfour\r\n\r\nend"],
     ["a reference that is explained at the end", `see [it]\n\n${"more\n\n".repeat(20)}[it]: https://x.y\n\nand [it] again`],
     ["a text that is nested beyond sense", `one **two**\n\nthree\n\n${"> ".repeat(60)}four\n\n**five**`],
-  ])("of %s", (_name, text) => {
+  ])("for %s", (_name, text) => {
     for (const chunkMode of ["length", "newline"] as const)
       for (const textChunkLimit of [16, 4_000])
         expect(firstWrong(growing(text, [1]), { textChunkLimit, chunkMode, linkPreview: true })).toBeUndefined();
   });
 });
 
-test("another text, and one that became shorter, are shown as they are", () => {
+test("a different or shortened text is rendered correctly", () => {
   const begun = "some **words**\n\n".repeat(30);
   expect(firstWrong([begun, `${begun}and more`, "something _else_", begun, begun.slice(0, 50)], short)).toBeUndefined();
 });
 
-test("messages that cannot change any more are kept, not made again", () => {
+test("messages that can no longer change are reused", () => {
   const messagesOf = createGrowingText(short);
   const text = Array.from({ length: 40 }, (_, index) => `paragraph **${index}**\n\n`).join("");
   const [before, after] = [messagesOf(text), messagesOf(`${text}and more`)];
@@ -119,7 +119,7 @@ test("messages that cannot change any more are kept, not made again", () => {
   expect(kept).toBeGreaterThanOrEqual(before.length - 6);
 });
 
-test("of a block that is very long, messages are made again when it is twice as long", () => {
+test("messages of a very long block are rendered again when the block doubles in length", () => {
   const messagesOf = createGrowingText({ ...short, textChunkLimit: 4_000 });
   const long = { ...short, textChunkLimit: 4_000 };
   const word = "some *words* ";

@@ -14,7 +14,7 @@ const grow = (text: string) => {
 };
 
 // Every fourth family: each costs a dozen renderings.
-describe("the cost of a preview that is edited again and again grows with the length of the reply", () => {
+describe("the cost of a repeatedly edited preview grows linearly with the length of the reply", () => {
   test.each(families.filter((_, index) => index % 4 === 0))("%s", async (_name, make) => {
     await expectLinear(grow, make, { size: 15_000, times: 100 });
   });

@@ -8,7 +8,7 @@ const styles = ["bold", "italic", "underline", "strikethrough", "spoiler"];
 const over = (text: string, count: number) =>
   Array.from({ length: count }, (_, index) => ({ type: styles[index % styles.length] ?? "", offset: index, length: text.length - index }));
 
-test("five styles over lines of one letter each cost what their length does", async () => {
+test("five styles over one-letter lines cost as much as their length", async () => {
   await expectLinear(
     (text) => entitiesToMarkdown(text, over(text, styles.length)),
     (length) => "a\n".repeat(length / 2),
@@ -16,7 +16,7 @@ test("five styles over lines of one letter each cost what their length does", as
   );
 });
 
-test("a hundred styles within each other cost no more than one of each kind", async () => {
+test("a hundred nested styles cost no more than one of each type", async () => {
   const text = "a\n".repeat(2_048);
   const marked = () => entitiesToMarkdown(text, over(text, 100));
   expect(marked()).toBe(entitiesToMarkdown(text, over(text, styles.length)));

@@ -8,7 +8,7 @@ const buttons = [[{ text: "Yes", value: "yes" }]];
 const shown = [[{ text: "Yes", callback_data: "yes" }]];
 const changed = (part: Part | undefined, messageId: string): Part => ({ ...(part as Part), replaces: messageId, inPlace: true });
 
-test("a message that is changed keeps its buttons, until others are given or none", async () => {
+test("an edited message keeps its buttons until it gets others or none", async () => {
   const { platform, connection } = await start();
   platform.act.say(ada, ada, "hello");
   const [first] = connection.render(reply("Tea?", { buttons }), direct);
@@ -27,7 +27,7 @@ test("a message that is changed keeps its buttons, until others are given or non
   expect((await edit("Really nothing.")).rows ?? []).toEqual([]);
 });
 
-test("the words below a file can be changed; a message that is gone fails, and nothing new is sent", async () => {
+test("the caption of a file can be edited; an edit of a deleted message fails and sends nothing new", async () => {
   const { platform, account, connection } = await start();
   platform.act.say(ada, ada, "hello");
   const path = join(account.account.directory, "list.txt");

@@ -18,8 +18,8 @@ function ask(limits: Limits, chat: string, went: (readonly [string, number])[], 
   else void wait.then(go);
 }
 
-describe("messages", () => {
-  test("of one chat go a second apart, in the order of asking; other chats do not wait for them", async () => {
+describe("the limits for messages", () => {
+  test("space messages of one chat a second apart, in order, without delaying other chats", async () => {
     const limits = createLimits({ now, limits: usual });
     const went: (readonly [string, number])[] = [];
     for (const name of ["one", "two", "three"]) ask(limits, "7", went, { name });
@@ -35,7 +35,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("and edits share the second of their chat, and a call that took long counts when it ended", async () => {
+  test("count edits with the messages of their chat, and a slow call from its end", async () => {
     const limits = createLimits({ now, limits: usual });
     const went: (readonly [string, number])[] = [];
     ask(limits, "7", went);
@@ -50,7 +50,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("an album counts with all it holds", async () => {
+  test("count every item of an album", async () => {
     const limits = createLimits({ now, limits: { ...usual, perChatPerSecond: 0 } });
     const went: (readonly [string, number])[] = [];
     for (const name of ["one", "two", "three"]) ask(limits, "-7", went, { messages: 8, name });
@@ -62,7 +62,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("no limits: nobody waits, and a flood wait is kept all the same", async () => {
+  test("can be disabled, but a flood wait still applies", async () => {
     const limits = createLimits({ now, limits: { perBotPerSecond: 0, perChatPerSecond: 0, perGroupPerMinute: 0 } });
     const went: (readonly [string, number])[] = [];
     for (let count = 0; count < 100; count += 1) ask(limits, "-7", went);
@@ -77,7 +77,7 @@ describe("messages", () => {
     expect(limits.held("-7")).toBe(0);
   });
 
-  test("a flood wait holds its chat and whoever waits there; two chats at once hold the bot", async () => {
+  test("apply a flood wait to its chat and its waiting messages, and two chats at once to the whole bot", async () => {
     const limits = createLimits({ now, limits: usual });
     const went: (readonly [string, number])[] = [];
     ask(limits, "7", went);
@@ -95,7 +95,7 @@ describe("messages", () => {
     ]);
   });
 
-  test("whoever is called away leaves the row, and nobody waits for a closed account", async () => {
+  test("remove an aborted message from the queue and let no message wait for a closed account", async () => {
     const limits = createLimits({ now, limits: usual });
     const went: (readonly [string, number])[] = [];
     const away = new AbortController();
@@ -113,8 +113,8 @@ describe("messages", () => {
   });
 });
 
-describe("previews and typing", () => {
-  test("give way to messages that wait, and leave five of a group's twenty to answers", async () => {
+describe("previews and typing indicators", () => {
+  test("yield to waiting messages and leave five of a group's twenty sends to answers", async () => {
     const limits = createLimits({ now, limits: usual });
     expect(limits.delay("-7")).toBe(0);
     for (let count = 0; count < 15; count += 1) {
@@ -129,7 +129,7 @@ describe("previews and typing", () => {
     expect(limits.delay("-7")).toBeGreaterThan(40_000);
   });
 
-  test("count in their chat: what comes after one waits for the second", async () => {
+  test("count in their chat, so the next message waits for its second", async () => {
     const limits = createLimits({ now, limits: usual });
     const went: (readonly [string, number])[] = [];
     const ended = limits.used("7", 1_000, 1);
@@ -142,7 +142,7 @@ describe("previews and typing", () => {
   });
 });
 
-describe("the bot's limit", () => {
+describe("the limit of the bot", () => {
   /** Both hold the platform's limits; a call arrives somewhere on its way, and is answered after as long again. */
   function openBot() {
     const limits = createLimits({ now, limits: usual });
@@ -156,7 +156,7 @@ describe("the bot's limit", () => {
     return { limits, call };
   }
 
-  test("is shared by the edits of many previews: the platform refuses none, and a message waits for one place only", async () => {
+  test("is shared by the edits of many previews without a refusal, and a message waits for one slot only", async () => {
     const { limits, call } = openBot();
     const edits: Promise<void>[] = [];
     const preview = (chat: string) => {
@@ -177,7 +177,7 @@ describe("the bot's limit", () => {
     expect(edits.length).toBeGreaterThan(20 * 24);
   });
 
-  test("counts what arrives: thirty calls that were slow, and thirty that were fast a second later, none comes too soon", async () => {
+  test("counts arrivals: thirty slow calls and thirty fast ones a second later all keep the interval", async () => {
     const { limits, call } = openBot();
     const calls: Promise<void>[] = [];
     for (let chat = 1; chat <= 60; chat += 1) {
@@ -193,7 +193,7 @@ describe("the bot's limit", () => {
   });
 });
 
-test("ten thousand messages to people and groups: the platform refuses none, and the bot is as fast as it may be", async () => {
+test("ten thousand messages to people and groups are sent at the maximum rate without a refusal", async () => {
   const limits = createLimits({ now, limits: usual });
   const limiter = createLimiter(usual, now);
   let sent = 0;

@@ -10,7 +10,7 @@ const html = (markdown: string) => {
   return result;
 };
 
-describe("inline", () => {
+describe("inline elements", () => {
   test.each([
     ["**a** __b__", "<b>a</b> <b>b</b>"],
     ["*a* _b_", "<i>a</i> <i>b</i>"],
@@ -67,7 +67,7 @@ describe("links", () => {
   ])("%s", (markdown, expected) => expect(html(markdown)).toBe(expected));
 });
 
-describe("names of files are no addresses", () => {
+describe("file names do not become links", () => {
   test.each([
     ["see README.md.", "see <code>README.md</code>."],
     ["run src/tools/setup.py, then a.sh", "run <code>src/tools/setup.py</code>, then <code>a.sh</code>"],
@@ -120,17 +120,17 @@ describe("blocks", () => {
     [" \n\t\n", ""],
   ])("%j", (markdown, expected) => expect(html(markdown)).toBe(expected));
 
-  test("a quote of many lines is shown folded", () => {
+  test("a quote with many lines is collapsed", () => {
     expect(html(Array.from({ length: 30 }, (_, line) => `> line ${line}`).join("\n"))).toMatch(/^<blockquote expandable>line 0\n/);
   });
 
-  test("what is nested absurdly deep is sent as it is, not dropped", () => {
+  test("an absurdly nested text is sent as it is rather than dropped", () => {
     const deep = `${"> ".repeat(200)}treasure`;
     expect(html(deep)).toContain("treasure");
   });
 });
 
-describe("what the Markdown of code hosts adds", () => {
+describe("Markdown extensions of code hosts", () => {
   test.each([
     ["| left | right |\n| --- | --- |\n| one | two |", "<pre>left | right\n-----+------\none  | two</pre>"],
     ["| x | long name |\n:-: | --------:\none | two", "<pre> x  | long name\n----+----------\none |       two</pre>"],
@@ -172,7 +172,7 @@ describe("what the Markdown of code hosts adds", () => {
   ])("tildes %j", (markdown, expected) => expect(html(markdown)).toBe(expected));
 });
 
-describe("text in mid-stream still renders", () => {
+describe("an unfinished text still renders", () => {
   test.each([
     "**bo",
     "`co",
@@ -194,18 +194,18 @@ describe("text in mid-stream still renders", () => {
     expect(() => html(markdown)).not.toThrow();
   });
 
-  test("every beginning of a document parses", () => {
+  test("every prefix of a document parses", () => {
     const document =
       "# T **b**\n\n1. a `c`\n   - ||x||\n\n```js\nlet a = '<b>';\n```\n\n| a | b |\n|---|--:|\n| 1 | 2 |\n\n> q [l](https://x.y) _i_ ~~s~~ \\* &amp; 👩‍👩‍👧\n";
     for (let end = 0; end <= document.length; end += 1) expect(() => html(document.slice(0, end))).not.toThrow();
   });
 });
 
-test("characters that nobody sees and halves of pairs do not reach the platform", () => {
+test("invisible characters and unpaired surrogates do not reach the platform", () => {
   expect(html("a\u0000b\u0007c\u{1F600}\uD83Dd\r\ne")).toBe("abc😀\uFFFDd\ne");
 });
 
-test("a line of plain words says the same whether the parser sees it or not", () => {
+test("a plain line renders the same with or without the parser", () => {
   const characters = fc.constantFrom(..."abcXYZäßжあ09 ,;!?\"'.".split(""), " ", "e\u0301");
   fc.assert(
     fc.property(fc.array(characters, { maxLength: 60 }), (pieces) => {
@@ -217,7 +217,7 @@ test("a line of plain words says the same whether the parser sees it or not", ()
   );
 });
 
-test("styles that no Markdown makes nest and are escaped as well", () => {
+test("styles that Markdown cannot produce are also nested and escaped", () => {
   const link = { kind: "link", url: 'https://x.y/?a="><b>&c', start: 0, end: 2 } as const;
   const result = renderHtml({ text: "abcd", spans: [link, { kind: "bold", start: 1, end: 4 }], wholes: [] });
   expect(result).toBe('<a href="https://x.y/?a=&quot;&gt;&lt;b&gt;&amp;c">a<b>b</b></a><b>cd</b>');

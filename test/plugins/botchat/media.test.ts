@@ -45,7 +45,7 @@ async function failure(promise: Promise<unknown>): Promise<WireError> {
 }
 
 describe("a download", () => {
-  test("streams to a private file, and hands back its beginning", async () => {
+  test("is streamed to a private file and returns its beginning", async () => {
     const content = Buffer.alloc(3 * megabyte, "abc");
     const url = await serve((_request, response) => response.end(content));
     const to = join(folder(), "file");
@@ -59,7 +59,7 @@ describe("a download", () => {
   test.each([
     ["says it is too large", { "content-length": 2 * megabyte }],
     ["turns out to be too large", {}],
-  ])("that %s is cut off, and leaves nothing", async (_name, headers) => {
+  ])("that %s is aborted and leaves no file", async (_name, headers) => {
     const url = await serve((_request, response) => {
       response.writeHead(200, headers);
       response.write(Buffer.alloc(megabyte + 1));
@@ -92,7 +92,7 @@ describe("a download", () => {
     ["is missing", "STATUS_404", (_request, response) => response.writeHead(404).end("no")],
     ["is somewhere else", "STATUS_302", (_request, response) => response.writeHead(302, { location: "http://127.0.0.1:1/" }).end()],
     ["is empty", "EMPTY", (_request, response) => response.end()],
-  ])("that %s fails, and leaves nothing", async (_name, code, listener) => {
+  ])("that %s fails and leaves no file", async (_name, code, listener) => {
     const url = await serve(listener);
     const directory = folder();
     const error = await failure(wire().download(`${url}/secret`, { to: join(directory, "file"), maxBytes: megabyte, timeoutMs: 300 }));
@@ -101,7 +101,7 @@ describe("a download", () => {
     expect(readdirSync(directory)).toEqual([]);
   });
 
-  test("writes over nothing: what lies there stays, a link is not followed", async () => {
+  test("overwrites no existing file and follows no symbolic link", async () => {
     const url = await serve((_request, response) => response.end("new"));
     const directory = folder();
     symlinkSync(join(directory, "elsewhere"), join(directory, "link"));
@@ -111,7 +111,7 @@ describe("a download", () => {
     expect(existsSync(join(directory, "elsewhere"))).toBe(false);
   });
 
-  test("goes by the proxy, as every call does", async () => {
+  test("uses the proxy like every call", async () => {
     const asked: string[] = [];
     const proxy = await serve((request, response) => {
       asked.push(new URL(request.url ?? "").host);
@@ -123,7 +123,7 @@ describe("a download", () => {
     expect(asked).toEqual(["files.invalid:8081"]);
   });
 
-  test("ends with its signal", async () => {
+  test("ends when its signal aborts", async () => {
     const url = await serve((_request, response) => response.write("x"));
     const stop = new AbortController();
     const directory = folder();
@@ -147,7 +147,7 @@ describe("a file of a message", () => {
     return { ...started, media, fetchMedia };
   }
 
-  test("lies in the account's directory under a random name, with the type of its content", async () => {
+  test("is stored in the account's directory under a random name, with the type of its content", async () => {
     const { fetchMedia, media, account } = await sent(png);
     const [one, two] = [await fetchMedia(media, how), await fetchMedia(media, how)];
     expect(one).toMatchObject({ mimeType: "image/png", size: png.length });
@@ -158,13 +158,13 @@ describe("a file of a message", () => {
     expect(statSync(join(account.account.directory, "media")).mode & 0o777).toBe(0o700);
   });
 
-  test("that the platform says is too large is not even asked for", async () => {
+  test("that the platform reports as too large is not requested", async () => {
     const { fetchMedia, media, platform } = await sent(png);
     await expect(fetchMedia({ ...media, size: 7 * megabyte }, how)).rejects.toThrow("the file is too large: 7.0 MB, at most 5.0 MB");
     expect(callsOf(platform, "getFile")).toEqual([]);
   });
 
-  test("that turns out to be too large is not kept", async () => {
+  test("that turns out to be too large is not stored", async () => {
     const { fetchMedia, media, account } = await sent(png);
     await expect(fetchMedia(media, { ...how, maxBytes: 100 })).rejects.toThrow(/too large/);
     expect(readdirSync(account.account.directory).includes("media") ? readdirSync(join(account.account.directory, "media")) : []).toEqual(
@@ -172,7 +172,7 @@ describe("a file of a message", () => {
     );
   });
 
-  test("is asked for again after a failure that may pass, and not after one that may not", async () => {
+  test("is requested again after a temporary failure, but not after a permanent one", async () => {
     const { fetchMedia, media, platform } = await sent(png);
     platform.faults.add({ method: "getFile", times: 1, kind: "status", status: 502 });
     expect((await fetchMedia(media, how)).mimeType).toBe("image/png");
@@ -181,7 +181,7 @@ describe("a file of a message", () => {
     expect(callsOf(platform, "getFile")).toHaveLength(3);
   });
 
-  test("that never comes fails in time, and what it says names no token", async () => {
+  test("that never arrives fails in time with an error that contains no token", async () => {
     const { fetchMedia, media, platform } = await sent(png, {
       timeoutSeconds: 1,
       retry: { attempts: 1, minDelayMs: 1, maxDelayMs: 1, jitter: 0 },

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { createMemory } from "../../../plugins/botchat/intake/memory.ts";
 
-test("what was set lately is there as it was set last, and what was deleted is not", () => {
+test("a recent entry has its latest value, and a deleted one is absent", () => {
   const steps = fc.array(fc.tuple(fc.integer({ min: 0, max: 30 }), fc.constantFrom("set", "delete")), { maxLength: 200 });
   fc.assert(
     fc.property(steps, fc.integer({ min: 1, max: 10 }), (all, least) => {

@@ -84,7 +84,7 @@ async function closedPort(): Promise<number> {
 describe.each([undefined, true, false])("autoSelectFamily %s", (autoSelectFamily) => {
   const chosen = autoSelectFamily === undefined ? {} : { autoSelectFamily };
 
-  test("a server whose IPv6 address does not connect is reached by IPv4, by calls and by files", async () => {
+  test("a server with an unreachable IPv6 address is reached by IPv4, for calls and files", async () => {
     const port = await listen(createHttpServer(answers));
     resolving({ "both.invalid": [six, four] });
     const { api, transport } = await open(`http://both.invalid:${port}`, chosen);
@@ -94,7 +94,7 @@ describe.each([undefined, true, false])("autoSelectFamily %s", (autoSelectFamily
     expect(readFileSync(to, "utf8")).toBe("a file");
   });
 
-  test("a file alone, with nothing before it", async () => {
+  test("a file is fetched by IPv4 even without an earlier call", async () => {
     const port = await listen(createHttpServer(answers));
     resolving({ "both.invalid": [six, four] });
     const { transport } = await open(`http://both.invalid:${port}`, chosen);
@@ -103,7 +103,7 @@ describe.each([undefined, true, false])("autoSelectFamily %s", (autoSelectFamily
     expect(size).toBe(6);
   });
 
-  test("a proxy whose IPv6 address does not connect", async () => {
+  test("a proxy with an unreachable IPv6 address is reached by IPv4", async () => {
     const port = await listen(createHttpServer(answers));
     const proxy = await httpProxy();
     resolving({ "proxy.invalid": [six, four] });
@@ -111,7 +111,7 @@ describe.each([undefined, true, false])("autoSelectFamily %s", (autoSelectFamily
     expect(await say(api)).toEqual({ message_id: 1 });
   });
 
-  test("no address connects: it is told, and surely nothing was sent", async () => {
+  test("a failure of all addresses is reported, with nothing sent", async () => {
     resolving({ "both.invalid": [six, four] });
     const { api } = await open(`http://both.invalid:${await closedPort()}`, chosen);
     const error = await failure(say(api));
@@ -120,7 +120,7 @@ describe.each([undefined, true, false])("autoSelectFamily %s", (autoSelectFamily
   });
 });
 
-test("once IPv4 has been found to work, IPv6 is not tried first again", async () => {
+test("once IPv4 works, IPv6 is no longer tried first", async () => {
   const port = await listen(
     createHttpServer((request, response) => {
       // So that each call needs a connection of its own.
@@ -135,8 +135,8 @@ test("once IPv4 has been found to work, IPv6 is not tried first again", async ()
   expect(asked.map(({ family }) => family === 4)).toEqual([false, true, true]);
 });
 
-describe("timeoutSeconds is for all of a call", () => {
-  test("an answer that drips", async () => {
+describe("timeoutSeconds limits the whole call", () => {
+  test("when the response arrives drop by drop", async () => {
     const port = await listen(
       createHttpServer((_request, response) => {
         const timer = setInterval(() => response.write(" "), 50);
@@ -147,13 +147,13 @@ describe("timeoutSeconds is for all of a call", () => {
     expect(await failure(say(api))).toMatchObject({ reason: "timeout", fate: "unknown", retryable: true });
   });
 
-  test("a handshake that does not end: surely nothing was sent", async () => {
+  test("when a handshake does not end, so nothing was sent", async () => {
     const port = await listen(createServer(() => {}));
     const { api } = await open(`https://127.0.0.1:${port}`, { timeoutMs: 200, connectTimeoutMs: 10_000 });
     expect(await failure(say(api))).toMatchObject({ reason: "timeout", fate: "not-sent", retryable: true });
   });
 
-  test("as an option of the account", async () => {
+  test("when it is set as an option of the account", async () => {
     const port = await listen(createServer(() => {}));
     const account = createTestAccount({ botToken: token, apiRoot: `http://127.0.0.1:${port}`, timeoutSeconds: 1 });
     const connection = openConnection(account);
@@ -167,7 +167,7 @@ describe("a blocked route", () => {
   const commands = [{ name: "help", summary: "What there is" }];
   const failed = /^setMyCommands failed: .*check the network, the proxy and apiRoot; it is retried$/;
 
-  test("the menu is told of with what to do, and registered when the route is open again", async () => {
+  test("is reported for the menu with a remedy, and the menu is registered when the route opens", async () => {
     const platform = await openPlatform();
     const blocked = new Set(["getMyCommands", "setMyCommands"]);
     const upstream = Number(new URL(platform.url).port);
@@ -198,7 +198,7 @@ describe("a blocked route", () => {
     ["swallows what is sent", async () => `http://127.0.0.1:${await listen(createServer(() => {}))}`, { timeoutSeconds: 1 }, /TIMEOUT/],
     ["has no name", async () => "http://nowhere.invalid", {}, /ENOTFOUND|EAI_AGAIN/],
     ["leads through a proxy that is down", async () => "http://bot.invalid", { proxy: "http://127.0.0.1:9" }, /ECONNREFUSED/],
-  ])("one that %s: the menu says so, with what to do", async (_what, createRoot, options, code) => {
+  ])("that %s is reported for the menu with a remedy", async (_what, createRoot, options, code) => {
     const account = createTestAccount({ botToken: token, apiRoot: await createRoot(), ...options });
     await openConnection(account).menu?.(commands);
     const lines = account.logs.filter(({ message }) => failed.test(message));
@@ -207,7 +207,7 @@ describe("a blocked route", () => {
     expect(JSON.stringify(account.logs)).not.toContain("connection-test");
   });
 
-  test("the account says in its state what to look at, and comes up when the route is open", async () => {
+  test("is reported in the account state, and the account connects when the route opens", async () => {
     const port = await closedPort();
     const account = createTestAccount({
       botToken: token,

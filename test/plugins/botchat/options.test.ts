@@ -6,8 +6,8 @@ import { accountOptions } from "../../../plugins/botchat/options.ts";
 
 const path = "channels.botchat";
 
-describe("the options of an account that sets nothing", () => {
-  test("of access are the safe ones", () => {
+describe("the default options of an account", () => {
+  test("are the safe ones for access", () => {
     expect(validateSection(accessSchema, {}, path).value).toEqual({
       enabled: true,
       dmPolicy: "pairing",
@@ -19,7 +19,7 @@ describe("the options of an account that sets nothing", () => {
     });
   });
 
-  test("of the channel are those of the documents", () => {
+  test("are the documented ones for the channel", () => {
     const { value, problems } = validateSection(accountOptions, {}, path);
     expect(problems).toEqual([]);
     expect(value).toMatchObject({
@@ -57,7 +57,7 @@ describe("the options of an account that sets nothing", () => {
     expect((value as { readonly network: object }).network).toEqual({});
   });
 
-  test("do not include sendReadReceipts: the platform has none, so the key is named as unknown", () => {
+  test("do not include sendReadReceipts, which is reported as unknown because the platform has no such feature", () => {
     const { problems } = validateSection(accountOptions, { sendReadReceipts: true }, path);
     expect(problems).toMatchObject([{ severity: "warning", path: `${path}.sendReadReceipts` }]);
   });

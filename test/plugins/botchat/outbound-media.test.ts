@@ -63,7 +63,7 @@ const methods = () => platform.calls.list().map(({ method }) => method);
 const kindsOf = (text: string, media: readonly OutboundMedia[], more: Partial<Reply> = {}) =>
   render(text, { media, ...more }).map(({ kind }) => kind);
 
-describe("as what a file is sent", () => {
+describe("the type in which a file is sent", () => {
   test.each([
     ["photo", "a.png", "image/png", {}],
     ["animation", "a.gif", "image/gif", {}],
@@ -76,7 +76,7 @@ describe("as what a file is sent", () => {
     ["sticker", "s.webp", "image/webp", { as: "sticker" }],
     ["document", "a.pdf", "application/pdf", {}],
     ["document", "a.tif", "image/tiff", {}],
-  ] as const)("%s: %s of type %s arrives whole, under its name and type", async (field, name, type, more) => {
+  ] as const)("%s: %s of type %s arrives complete, with its name and type", async (field, name, type, more) => {
     const [receipt] = await send("", { media: [file(name, type, more)] });
     const found = shown(receipt?.messageId)[field] as { file_id: string; file_name?: string } | { file_id: string }[];
     const sent = Array.isArray(found) ? found.at(-1) : found;
@@ -89,7 +89,7 @@ describe("as what a file is sent", () => {
     expect(Object.values(platform.calls.list()[0]?.params ?? {})).toContain(`${name} (${type.split(";")[0]}, ${bytes.length} bytes)`);
   });
 
-  test("what lies on the platform is sent by its handle", async () => {
+  test("a file that is already on the platform is sent by its handle", async () => {
     const [first] = await send("", { media: [file("s.webp", "image/webp", { as: "sticker" })] });
     const { file_id: ref } = shown(first?.messageId).sticker as { file_id: string };
     const [second] = await send("", { media: [{ ref, as: "sticker" }] });
@@ -102,7 +102,7 @@ describe("as what a file is sent", () => {
     ["with sides over 10,000", { width: 6_000, height: 4_001 }],
     ["twenty times as wide as high", { width: 2_100, height: 100 }],
     ["of sides that nobody could read", { width: undefined, height: undefined }],
-  ])("a picture %s is whole as a document", (_name, more) => {
+  ])("a picture %s is sent unchanged as a document", (_name, more) => {
     const { width: _w, height: _h, ...bare } = file("a.png", "image/png");
     const sides = Object.fromEntries(Object.entries({ width: 1, height: 1, ...more }).filter(([, value]) => value !== undefined));
     expect(kindsOf("", [{ ...bare, ...sides }])).toEqual(["document"]);
@@ -114,18 +114,18 @@ describe("as what a file is sent", () => {
     ["voice", "a.pdf", "application/pdf", "document", /not as voice/],
     ["round-video", "a.mov", "video/quicktime", "video", /not as round-video: that requires MP4/],
     ["sticker", "a.png", "image/png", "photo", /not as sticker/],
-  ] as const)("%s of what is none: sent as it is, and told (%s)", (as, name, type, kind, omitted) => {
+  ] as const)("the type %s is ignored for an unsuitable file, which is reported (%s)", (as, name, type, kind, omitted) => {
     const [part] = render("", { media: [file(name, type, { as })] });
     expect(part?.kind).toBe(kind);
     expect(part?.omitted?.join()).toMatch(omitted);
   });
 
-  test("a name goes by when no type is known", () => {
+  test("the name decides if the type is unknown", () => {
     const kinds = ["/x/a.png", "/x/a.mp4", "/x/a.flac", "/x/a"].map((path) => kindsOf("", [{ path }])[0]);
     expect(kinds).toEqual(["photo", "video", "audio", "document"]);
   });
 
-  test("a name that would break the upload is mended, and a long one keeps its ending", async () => {
+  test("a name that would break the upload is repaired, and a long one keeps its extension", async () => {
     const odd = file("a.pdf", "application/pdf", { fileName: `a"b;\r\nc/${"x".repeat(300)}.pdf` });
     const [receipt] = await send("", { media: [odd] });
     const { file_name: name } = shown(receipt?.messageId).document as { file_name: string };
@@ -135,7 +135,7 @@ describe("as what a file is sent", () => {
 });
 
 describe("albums", () => {
-  test("neighbours of one class are one album, the caption below its first; all ids are told", async () => {
+  test("adjacent files of one class form an album with the caption below the first, and all ids are returned", async () => {
     const media = [file("1.png", "image/png"), file("2.mp4", "video/mp4"), file("3.png", "image/png")];
     const [receipt] = await send("**our** garden", { media });
     expect(receipt?.messageIds).toHaveLength(3);
@@ -148,7 +148,7 @@ describe("albums", () => {
     expect(methods()).toEqual(["sendMediaGroup"]);
   });
 
-  test("sound and documents keep to themselves, what knows no album is alone, and no album has more than ten", () => {
+  test("audio and documents are grouped separately, other types stay single, and an album has at most ten items", () => {
     const photo = file("1.png", "image/png");
     const sound = file("1.mp3", "audio/mpeg");
     const paper = file("1.pdf", "application/pdf");
@@ -167,7 +167,7 @@ describe("albums", () => {
     expect(sizes).toEqual([10, 10, 1]);
   });
 
-  test("buttons stand below the text of an album, or below its last file when there is none", async () => {
+  test("buttons are attached to the text of an album, or to its last file if it has none", async () => {
     const media = [file("1.png", "image/png"), file("2.png", "image/png"), file("3.png", "image/png")];
     const buttons = [[{ text: "ok", value: "ok" }]];
     expect(kindsOf("which?", media, { buttons })).toEqual(["album", "text"]);
@@ -178,7 +178,7 @@ describe("albums", () => {
     }
   });
 
-  test("an album replies, and is silent, as any message", async () => {
+  test("an album can reply and be silent like any message", async () => {
     const [parent] = await send("first", {});
     const media = [file("1.png", "image/png"), file("2.png", "image/png")];
     await send("", { media, replyTo: parent?.messageId ?? "", silent: true });
@@ -192,14 +192,14 @@ describe("captions", () => {
   const textsOf = (count: number, media = photo()) =>
     render("x ".repeat(count).trim(), { media }).map(({ kind, chars }) => `${kind} ${chars}`);
 
-  test("hold 1,024 units; the rest follows as text", () => {
+  test("contain up to 1,024 units, and the rest follows as text", () => {
     expect(textsOf(512)).toEqual(["photo 1023"]);
     expect(render("x".repeat(1_024), { media: photo() }).map(({ chars }) => chars)).toEqual([1_024]);
     expect(render("x".repeat(1_025), { media: photo() }).map(({ chars }) => chars)).toEqual([1_024, 1]);
     expect(textsOf(2_500)).toEqual(["photo 1023", "text 3975"]);
   });
 
-  test("are formatted, and arrive with what follows in order", async () => {
+  test("are formatted and arrive in order with the text that follows", async () => {
     const text = `**bold** ${"word ".repeat(600)}the end`;
     const receipts = await send(text, { media: photo() });
     const messages = receipts.map(({ messageId }) => shown(messageId));
@@ -208,24 +208,24 @@ describe("captions", () => {
     expect(`${messages[0]?.caption} ${messages[1]?.text}`).toBe(text.replaceAll("**", ""));
   });
 
-  test("there are none below round videos and stickers: the text follows", () => {
+  test("are omitted for round videos and stickers, and the text follows", () => {
     expect(kindsOf("look", [file("n.mp4", "video/mp4", { as: "round-video" })])).toEqual(["round-video", "text"]);
     expect(kindsOf("look", [{ ref: "x", as: "sticker" }])).toEqual(["sticker", "text"]);
   });
 });
 
-describe("what the platform does not take", () => {
+describe("content that the platform rejects", () => {
   const refuse = (method: string, description: string) =>
     platform.faults.add({ method, times: 1, kind: "refuse", status: 400, description });
 
-  test("a caption that it cannot read is sent again without markup, the file with it", async () => {
+  test("a caption that it cannot parse is sent again without markup, with the file", async () => {
     refuse("sendPhoto", "Bad Request: can't parse entities: unexpected end tag");
     const [receipt] = await send("**look**", { media: [file("1.png", "image/png")] });
     expect(shown(receipt?.messageId)).toMatchObject({ caption: "look" });
     expect(shown(receipt?.messageId)).not.toHaveProperty("caption_entities");
   });
 
-  test("the same for the caption of an album", async () => {
+  test("an album caption that it cannot parse is sent again without markup", async () => {
     refuse("sendMediaGroup", "Bad Request: can't parse entities: unexpected end tag");
     const [receipt] = await send("**look**", { media: [file("1.png", "image/png"), file("2.png", "image/png")] });
     expect(receipt?.messageIds?.map((each) => shown(each).caption)).toEqual(["look", undefined]);
@@ -234,7 +234,7 @@ describe("what the platform does not take", () => {
   test.each([
     ["sendVoice", "sendAudio", "audio", file("v.mp3", "audio/mpeg", { as: "voice" })],
     ["sendVideoNote", "sendVideo", "video", file("n.mp4", "video/mp4", { as: "round-video" })],
-  ] as const)("%s to somebody who wants none becomes %s, once", async (method, other, field, media) => {
+  ] as const)("%s to a person who blocks it becomes %s, once", async (method, other, field, media) => {
     refuse(method, "Bad Request: VOICE_MESSAGES_FORBIDDEN");
     const [receipt] = await send("", { media: [media] });
     expect(shown(receipt?.messageId)).toHaveProperty(field);
@@ -244,21 +244,21 @@ describe("what the platform does not take", () => {
     await expect(send("", { media: [media] })).rejects.toMatchObject({ reason: "voice_forbidden", fate: "not-sent", retryable: false });
   });
 
-  test("a picture that it cannot show is sent as a document", async () => {
+  test("a picture that it cannot display is sent as a document", async () => {
     const broken = file("1.png", "image/jpeg");
     const [receipt] = await send("look", { media: [broken] });
     expect(shown(receipt?.messageId)).toMatchObject({ caption: "look", document: { file_name: "1.png" } });
     expect(methods()).toEqual(["sendPhoto", "sendDocument"]);
   });
 
-  test("an album with one it cannot show is an album of documents", async () => {
+  test("an album with a picture that it cannot display becomes an album of documents", async () => {
     const [receipt] = await send("look", { media: [file("1.png", "image/png"), file("2.png", "image/jpeg"), file("3.mp4", "video/mp4")] });
     const messages = receipt?.messageIds?.map(shown) ?? [];
     expect(messages.map(({ document }) => (document as { file_name: string }).file_name)).toEqual(["1.png", "2.png", "3.mp4"]);
     expect(messages[0]).toMatchObject({ caption: "look" });
   });
 
-  test("a file that is gone fails its part for good, before anything goes out", async () => {
+  test("a missing file fails its part for good before anything is sent", async () => {
     await expect(send("x", { media: [{ path: join(directory, "none.png"), mimeType: "image/png" }] })).rejects.toMatchObject({
       reason: "media_missing",
       fate: "not-sent",
@@ -268,7 +268,7 @@ describe("what the platform does not take", () => {
     expect(methods()).toEqual([]);
   });
 
-  describe("a text goes without the files that the platform refuses, where it may", () => {
+  describe("a text is sent without refused files", () => {
     const buttons = [[{ text: "ok", value: "ok" }]];
     const withText = (text: string, more: Partial<Reply>) =>
       render(text, more).map((part) => sender.send({ ...part, mayOmitFiles: true }, direct, never));
@@ -288,7 +288,7 @@ describe("what the platform does not take", () => {
       expect(receipt?.omitted).toEqual([`the file: sendPhoto: ${status} ${description}`]);
     });
 
-    test("that of an album, and of a file that is gone", async () => {
+    test("of an album, or without a missing file", async () => {
       refuse("sendMediaGroup", "Bad Request: not enough rights to send photos to the chat");
       const [album] = await Promise.all(withText("our garden", { media: [file("1.png", "image/png"), file("2.png", "image/png")] }));
       expect(shown(album?.messageId).text).toBe("our garden\n\n[2 files of this answer could not be sent.]");
@@ -300,20 +300,20 @@ describe("what the platform does not take", () => {
       ["without a text", "", "Bad Request: not enough rights to send photos to the chat"],
       ["where no text may be sent either", "look", "Bad Request: not enough rights to send text messages to the chat"],
       ["where it may come later", "look", "Too Many Requests: retry after 1", 429],
-    ])("not %s", async (_name, text, description, status = 400) => {
+    ])("but not %s", async (_name, text, description, status = 400) => {
       platform.faults.add({ method: "sendPhoto", times: 1, kind: "refuse", status, description });
       await expect(Promise.all(withText(text, { media: [file("1.png", "image/png")] }))).rejects.toMatchObject({ fate: "not-sent" });
       expect(methods()).toEqual(["sendPhoto"]);
     });
 
-    test("not where the message is sent complete or not at all", async () => {
+    test("but not if the message must be sent completely or not at all", async () => {
       refuse("sendPhoto", "Bad Request: not enough rights to send photos to the chat");
       await expect(send("look", { media: [file("1.png", "image/png")] })).rejects.toMatchObject({ reason: "no_rights" });
       expect(methods()).toEqual(["sendPhoto"]);
     });
   });
 
-  test("an address that nobody fetched is not handed on", async () => {
+  test("a URL that was not fetched is not passed to the platform", async () => {
     await expect(send("", { media: [{ url: "https://example.com/a.png" }] })).rejects.toMatchObject({ reason: "media_refused" });
     expect(methods()).toEqual([]);
   });

@@ -24,7 +24,7 @@ function said(raw: Json): ChannelInbound | undefined {
 }
 
 describe("a message", () => {
-  test("of a direct chat", () => {
+  test("is parsed in a direct chat", () => {
     expect(parse(message({ text: "hi" }))).toEqual({
       kind: "message",
       chat: { id: "1001", kind: "direct" },
@@ -37,7 +37,7 @@ describe("a message", () => {
     });
   });
 
-  test("an edit has its own kind and time", () => {
+  test("has its own kind and time if it is an edit", () => {
     expect(
       parse({ edited_message: { ...(message({ text: "hi" }) as never as { message: object }).message, edit_date: 1_700_000_009 } } as Json),
     ).toMatchObject({
@@ -46,11 +46,11 @@ describe("a message", () => {
     });
   });
 
-  test("of the bot itself is nothing to do", () => {
+  test("from the bot itself is ignored", () => {
     expect(parse(message({ from: botUser, text: "hi" }))).toEqual({ silent: "own_message" });
   });
 
-  test("of a channel is from the channel", () => {
+  test("in a channel has the channel as its sender", () => {
     const post = { message_id: 5, date: 1, chat: { id: -1009, type: "channel", title: "News" }, text: "x" };
     expect(parse({ channel_post: post })).toMatchObject({
       chat: { kind: "channel", id: "-1009" },
@@ -58,7 +58,7 @@ describe("a message", () => {
     });
   });
 
-  test("of somebody who writes as a chat is from that chat, never from the stand-in user", () => {
+  test("sent on behalf of a chat has that chat as its sender, never the placeholder user", () => {
     expect(
       parse(message({ chat: group, from: { id: 1087968824, is_bot: true, first_name: "Group" }, sender_chat: group, text: "x" })),
     ).toMatchObject({
@@ -66,11 +66,11 @@ describe("a message", () => {
     });
   });
 
-  test("of a person is from nobody anonymous", () => {
+  test("from a person is not anonymous", () => {
     expect(parse(message({ text: "x" }))).toMatchObject({ sender: expect.not.objectContaining({ anonymous: true }) });
   });
 
-  test("without anything that a person said is nothing to do", () => {
+  test("without any content from a person is ignored", () => {
     expect(parse(message({ chat: group, new_chat_members: [ada] }))).toEqual({ silent: "service_new_chat_members" });
   });
 
@@ -80,7 +80,7 @@ describe("a message", () => {
     [group, "member", "kicked", "bot_removed"],
     [privateChat, "member", "kicked", "bot_blocked"],
     [privateChat, "kicked", "member", "bot_unblocked"],
-  ])("that the bot itself came, went or changed is said with its reason: %o %s to %s", (chat, before, after, reason) => {
+  ])("about the bot's own membership is silent with its reason: %o %s to %s", (chat, before, after, reason) => {
     const change = { chat, from: ada, date: 1, old_chat_member: { status: before }, new_chat_member: { status: after } };
     expect(parse({ my_chat_member: change } as Json)).toEqual({ silent: reason });
   });
@@ -93,14 +93,14 @@ describe("a message", () => {
     ["General of a forum", { chat: forum }, "1"],
     ["a reply in General", { chat: forum, message_thread_id: 9 }, "1"],
     ["a topic of a forum", { chat: forum, message_thread_id: 12, is_topic_message: true }, "12"],
-  ])("thread and lane of %s", (_name, more, thread) => {
+  ])("has the thread and lane of %s", (_name, more, thread) => {
     const raw = message({ ...more, text: "x" });
     expect(said(raw)?.chat.thread).toBe(thread);
     expect(laneOf(raw, "work")).toBe(`botchat:work:${(more.chat as { id: number }).id}${thread === undefined ? "" : `:${thread}`}`);
   });
 });
 
-describe("a mention is an entity of this bot, never a piece of text", () => {
+describe("a mention is an entity of this bot, never just a piece of text", () => {
   const entity = (source: string, type: string, text: string, more: object = {}) => ({
     chat: group,
     text: source,
@@ -151,7 +151,7 @@ describe("a mention is an entity of this bot, never a piece of text", () => {
     ],
   ])("%s", (_name, more, expected) => expect(said(message(more))?.mention).toBe(expected));
 
-  test("in the question of a poll and in the title of a checklist", () => {
+  test("also in the question of a poll and in the title of a checklist", () => {
     const entities = [{ type: "mention", offset: 0, length: 10 }];
     const poll = { question: "@house_bot which?", question_entities: entities, options: [] };
     const checklist = { title: "@house_bot please", title_entities: entities, tasks: [] };
@@ -160,7 +160,7 @@ describe("a mention is an entity of this bot, never a piece of text", () => {
     expect(said(message({ chat: group, poll: { ...poll, question_entities: [] } }))?.mention).toBe(false);
   });
 
-  test("a command that names another bot is nothing to do in a group, unless it mentions this one as well", () => {
+  test("so a group command for another bot is ignored unless it also mentions this one", () => {
     const command = entity("/start@other_bot now", "bot_command", "/start@other_bot");
     expect(parse(message(command))).toMatchObject({ silent: "command_for_another_bot" });
     expect(parse(message({ ...command, chat: privateChat }))).toMatchObject({ text: "/start@other_bot now" });
@@ -170,13 +170,13 @@ describe("a mention is an entity of this bot, never a piece of text", () => {
     expect(parseUpdate(message(command), { id: bot.id })).toMatchObject({ mention: false });
   });
 
-  test("before the bot's name is known, only what needs no name counts", () => {
+  test("and before the bot's name is known, only mentions that need no name count", () => {
     const raw = message(entity("hey @house_bot", "mention", "@house_bot"));
     expect(parseUpdate(raw, { id: bot.id })).toMatchObject({ mention: false });
   });
 });
 
-describe("what else a message says", () => {
+describe("other content of a message", () => {
   test.each([
     [
       "photo",
@@ -240,7 +240,7 @@ describe("what else a message says", () => {
     ],
   ])("%s", (_name, more, text, media) => expect(parse(message(more))).toMatchObject({ text, media }));
 
-  test("reply, quote and forward", () => {
+  test("includes reply, quote and forward", () => {
     const reply = { message_id: 3, date: 1, chat: privateChat, from: ada, text: "before" };
     expect(said(message({ text: "x", reply_to_message: reply, quote: { text: "bef" } }))?.replyTo).toEqual({
       messageId: "3",
@@ -267,7 +267,7 @@ describe("what else a message says", () => {
   });
 });
 
-test("a poll is told with its description, and with what is shown beside it and its options", () => {
+test("a poll includes its description and the content shown with it and its options", () => {
   const poll = {
     question: "Which one?",
     description: "For the kitchen",
@@ -288,7 +288,7 @@ test("a poll is told with its description, and with what is shown beside it and 
   });
 });
 
-test("a reply to a task of a checklist, or to an option of a poll, quotes it", () => {
+test("a reply to a checklist task or a poll option quotes it", () => {
   const to = (reply: object) => ({ message_id: 3, date: 1, chat: privateChat, from: ada, ...reply });
   const checklist = to({
     checklist: {
@@ -316,7 +316,7 @@ test("a reply to a task of a checklist, or to an option of a poll, quotes it", (
 });
 
 describe("a button press and a reaction", () => {
-  test("a press is a mention, its message is the one with the button, never the id of the press", () => {
+  test("a press counts as a mention, and its message id is that of the message with the button", () => {
     const query = {
       id: "99",
       from: ada,
@@ -334,13 +334,13 @@ describe("a button press and a reaction", () => {
     expect(laneOf({ callback_query: query } as Json, "a")).toBe("botchat:a:-100123:4");
   });
 
-  test("a press without a message has nowhere to be answered", () => {
+  test("a press without a message cannot be answered", () => {
     expect(parse({ callback_query: { id: "99", from: ada, data: "go", inline_message_id: "x" } } as Json)).toEqual({
       silent: "press_without_chat",
     });
   });
 
-  test("a reaction names the emoji, who, and the message; what is taken away is no news", () => {
+  test("a reaction has the emoji, the sender and the message; a removal is silent", () => {
     const reaction = (before: string[], after: string[], more: object = {}): Json =>
       ({
         message_reaction: {
@@ -376,7 +376,7 @@ describe("a button press and a reaction", () => {
 });
 
 test.each(["secret", "", 7, null, undefined])(
-  "a chat of type %j is neither a direct chat nor a group: nothing is taken from it",
+  "updates of a chat of type %j, neither direct nor group, are ignored",
   (type) => {
     const chat = { id: 7, type } as unknown as Json;
     const from = { id: 7, is_bot: false, first_name: "Mallory" };
@@ -393,7 +393,7 @@ test.each(["secret", "", 7, null, undefined])(
   },
 );
 
-test("what people write to a channel is not taken for the talk of a group", () => {
+test("direct messages to a channel do not count as group messages", () => {
   const chat = { id: -1_009, type: "supergroup", title: "News", is_direct_messages: true };
   const message = { message_id: 7, date: 1, chat, from: { id: 1, first_name: "Ada" }, text: "hi", direct_messages_topic: { topic_id: 5 } };
   const press = { id: "1", from: message.from, data: "a", message };
@@ -414,11 +414,11 @@ describe("junk", () => {
     { message: { chat: {} } },
     { poll: {} },
     { update_id: 1, unknown: {} },
-  ] as Json[])("%j is not ours", (raw) => {
+  ] as Json[])("%j is not recognized", (raw) => {
     expect(parse(raw)).toBeUndefined();
   });
 
-  test("nothing throws, whatever replaces any part of an update", () => {
+  test("parsing never throws when any part of an update is replaced", () => {
     const full = message({
       text: "hey @house_bot",
       entities: [

@@ -15,9 +15,9 @@ aroundEach(inOwnTest);
 
 const lastStatus = (account: { statuses: readonly object[] }) => account.statuses.at(-1) as { state: string; detail?: string };
 
-describe("when the platform does not answer as it should", () => {
+describe("when the platform does not respond properly", () => {
   // Alone, because it measures how long it waits. Tried again: the machine may do something else in the last wait.
-  test("waits grow while it fails, and begin anew after a success", { retry: 3 }, async () => {
+  test("waits grow while it fails and are reset after a success", { retry: 3 }, async () => {
     const { platform, account } = await start({ polling: { ...quick, minDelayMs: 20, maxDelayMs: 2_000 } });
     const conflict = {
       method: "getUpdates",
@@ -48,7 +48,7 @@ describe("when the platform does not answer as it should", () => {
 });
 
 describe.concurrent("commit before confirm", () => {
-  test("an update is confirmed only after it was committed, by the offset of the next call", async () => {
+  test("an update is confirmed by the next call's offset only after it is committed", async () => {
     const { platform, account } = await start();
     let commit: () => void = () => {};
     account.onReceive = () =>
@@ -64,7 +64,7 @@ describe.concurrent("commit before confirm", () => {
     await until(() => platform.pending() === 0, "the update is confirmed");
   });
 
-  test("when the commit fails the same updates come again, and the status says so", async () => {
+  test("if the commit fails, the same updates return, and the status reports it", async () => {
     const { platform, account } = await start();
     let failures = 2;
     account.onReceive = async () => {
@@ -77,7 +77,7 @@ describe.concurrent("commit before confirm", () => {
     expect(account.received).toHaveLength(1);
   });
 
-  test("the first part of a long text is committed only after it is stored that more follows", async () => {
+  test("the first part of a long text is committed only after the pending continuation is stored", async () => {
     const { platform, account } = await start();
     const { promise: storing, resolve: stored } = Promise.withResolvers<void>();
     let asked = false;
@@ -93,7 +93,7 @@ describe.concurrent("commit before confirm", () => {
     await until(() => account.received.length === 2, "both parts");
   });
 
-  test("while the gateway has no room for more, a batch stays with the platform; an account that closes meanwhile takes nothing in", async () => {
+  test("a batch stays on the platform while the gateway is full; an account that closes meanwhile accepts nothing", async () => {
     const { platform, account, connection } = await start();
     const asked: (() => void)[] = [];
     account.onRoom = () => new Promise((resolve) => void asked.push(resolve));
@@ -111,7 +111,7 @@ describe.concurrent("commit before confirm", () => {
     expect([account.received.length, platform.pending()]).toEqual([1, 1]);
   });
 
-  test("room is asked for again within a batch; of one that is stored in part, the rest comes again", async () => {
+  test("capacity is checked again within a batch, and the rest of a partly stored one returns", async () => {
     const platform = await openPlatform();
     for (let index = 0; index < 60; index += 1) platform.act.say(ada, ada, `message ${index}`);
     const account = createTestAccount({ botToken: token, apiRoot: platform.url, polling: quick });
@@ -136,7 +136,7 @@ describe.concurrent("commit before confirm", () => {
     expect(ids.filter((id) => first.includes(id))).toEqual(first);
   });
 
-  test("a batch is handed in within one turn of the event loop, in order", async () => {
+  test("a batch is submitted in order within one turn of the event loop", async () => {
     const platform = await openPlatform();
     const account = createTestAccount({ botToken: token, apiRoot: platform.url, polling: quick });
     const turns = new Set<number>();
@@ -158,7 +158,7 @@ describe.concurrent("commit before confirm", () => {
     expect(turns.size).toBe(1);
   });
 
-  test("what an earlier process had not confirmed comes again under the same id", async () => {
+  test("an update that an earlier process did not confirm returns with the same id", async () => {
     const platform = await openPlatform();
     const first = createTestAccount({ botToken: token, apiRoot: platform.url, polling: quick });
     first.onReceive = () => new Promise(() => {});
@@ -172,15 +172,15 @@ describe.concurrent("commit before confirm", () => {
     expect(second.received[0]).toMatchObject({ id: "100000001", identity: "7000000001" });
   });
 
-  test("only the update kinds that are handled are asked for", async () => {
+  test("only the supported kinds of updates are requested", async () => {
     const { platform } = await start();
     await until(() => callsOf(platform, "getUpdates").length > 0, "a poll");
     expect(callsOf(platform, "getUpdates")[0]?.params.allowed_updates).toEqual([...updateKinds]);
   });
 });
 
-describe.concurrent("when the platform does not answer as it should", () => {
-  test("another poller: the status says so, and polling goes on when it is gone", async () => {
+describe.concurrent("when the platform does not respond properly", () => {
+  test("another poller is reported in the status, and polling resumes once it stops", async () => {
     const { platform, account } = await start();
     platform.faults.add({
       method: "getUpdates",
@@ -193,7 +193,7 @@ describe.concurrent("when the platform does not answer as it should", () => {
     await until(() => lastStatus(account).state === "connected", "the end of the conflict");
   });
 
-  test("a webhook that is set later is named as the cause, and removed", async () => {
+  test("a webhook that is set later is reported as the cause and removed", async () => {
     const { platform, account } = await start();
     platform.faults.add({
       method: "getUpdates",
@@ -206,7 +206,7 @@ describe.concurrent("when the platform does not answer as it should", () => {
     await until(() => callsOf(platform, "deleteWebhook").length === 1, "the removal");
   });
 
-  test("a webhook that an earlier setup left is removed before the first poll", async () => {
+  test("a webhook left from an earlier setup is removed before the first poll", async () => {
     const platform = await openPlatform();
     await fetch(`${platform.url}/bot${token}/setWebhook`, {
       method: "POST",
@@ -218,14 +218,14 @@ describe.concurrent("when the platform does not answer as it should", () => {
     await until(() => account.received.length === 1, "the update");
   });
 
-  test("401 at the start: the account fails with the remedy, and does not try again", async () => {
+  test("401 at startup fails the account with a remedy and without a retry", async () => {
     const platform = await openPlatform();
     const account = createTestAccount({ botToken: "7000000001:wrong", apiRoot: platform.url, polling: quick });
     await expect(openConnection(account).start()).rejects.toMatchObject({ reason: "unauthorized" });
     expect(lastStatus(account)).toMatchObject({ state: "failed", code: "unauthorized", detail: "the platform rejects the bot token" });
   });
 
-  test("404 at the start: the address is named before the token", async () => {
+  test("404 at startup blames the address before the token", async () => {
     const platform = await openPlatform();
     // As the platform answers an address that ends in /bot.
     platform.faults.add({ method: "getMe", times: 1, kind: "refuse", status: 404, description: "Not Found" });
@@ -238,7 +238,7 @@ describe.concurrent("when the platform does not answer as it should", () => {
     });
   });
 
-  test("401 later: the account stops with the remedy", async () => {
+  test("401 later stops the account with a remedy", async () => {
     const { platform, account } = await start();
     platform.faults.add({ method: "getUpdates", times: 1, kind: "refuse", status: 401, description: "Unauthorized" });
     await until(() => lastStatus(account).state === "failed", "the stop");
@@ -247,7 +247,7 @@ describe.concurrent("when the platform does not answer as it should", () => {
     expect(callsOf(platform, "getUpdates")).toHaveLength(calls);
   });
 
-  test.each(["reset-before", "reset-after", "garbage", "status"] as const)("%s: it waits, says so, and nothing is lost", async (kind) => {
+  test.each(["reset-before", "reset-after", "garbage", "status"] as const)("%s: the account waits, reports it, and loses nothing", async (kind) => {
     const { platform, account } = await start();
     platform.faults.add({ method: "getUpdates", times: 3, kind, ...(kind === "status" && { status: 502 }) });
     platform.act.say(ada, ada, "one");
@@ -257,7 +257,7 @@ describe.concurrent("when the platform does not answer as it should", () => {
     expect(account.statuses.some(({ state }) => state === "waiting")).toBe(true);
   });
 
-  test("not reachable at the start: it tries on, and connects when the platform is there", async () => {
+  test("an unreachable platform at startup is retried until it responds", async () => {
     const platform = await openPlatform();
     platform.faults.add({ method: "getMe", times: 3, kind: "reset-before" });
     const { account } = await start({}, { platform });
@@ -265,7 +265,7 @@ describe.concurrent("when the platform does not answer as it should", () => {
     expect(lastStatus(account)).toMatchObject({ state: "connected", identity: { id: "7000000001", username: "house_bot", name: "House" } });
   });
 
-  test("no completed getUpdates for the time of the watchdog: the connection is made anew", async () => {
+  test("the watchdog reconnects when no getUpdates completes in time", async () => {
     const { platform, account } = await start({ polling: { ...quick, stallSeconds: 0.4 } });
     platform.faults.add({ method: "getUpdates", times: 1, kind: "drop" });
     platform.act.say(ada, ada, "one");
@@ -273,7 +273,7 @@ describe.concurrent("when the platform does not answer as it should", () => {
     await until(() => account.received.length === 1 && platform.pending() === 0, "the update");
   });
 
-  test("an answer that drips a byte now and then, and never ends, is given up by the same watchdog", async () => {
+  test("the watchdog also ends a response that trickles in and never completes", async () => {
     let polls = 0;
     const drips: NodeJS.Timeout[] = [];
     const server = createServer((request, response) => {
@@ -300,7 +300,7 @@ describe.concurrent("when the platform does not answer as it should", () => {
     expect(account.statuses.some(({ detail }) => /getUpdates: no answer \(TIMEOUT/.test(detail ?? ""))).toBe(true);
   });
 
-  test("updates without an id are not asked for again without a pause", async () => {
+  test("updates without an id do not cause requests without a pause", async () => {
     let polls = 0;
     const server = createServer((request, response) => {
       request.resume();
@@ -319,7 +319,7 @@ describe.concurrent("when the platform does not answer as it should", () => {
     expect(polls).toBeLessThanOrEqual(1 + (performance.now() - began) / 150);
   });
 
-  test("a flood wait is kept in full", async () => {
+  test("a flood wait is respected in full", async () => {
     const { platform, account } = await start();
     platform.faults.add({ method: "getUpdates", times: 1, kind: "flood", retryAfter: 1 });
     await until(() => lastStatus(account).state === "waiting", "the wait");
@@ -332,12 +332,12 @@ describe.concurrent("when the platform does not answer as it should", () => {
 describe.concurrent("the token and the bot's name", () => {
   const openWith = (options: object) => openConnection(createTestAccount(options));
 
-  test("an account without a token, or with something that is none, does not open and says what to set", () => {
+  test("an account with a missing or invalid token does not open and reports what to set", () => {
     expect(() => openWith({})).toThrow(/there is no bot token/);
     expect(() => openWith({ botToken: "not/a token" })).toThrow(/the bot token is malformed/);
   });
 
-  test("the bot's name is known again at the next start, before the platform was asked", async () => {
+  test("the bot's name is known at the next start before the platform responds", async () => {
     const directory = mkdtempSync(join(tmpdir(), "botchat-"));
     mkdirSync(directory, { recursive: true });
     const platform = await openPlatform();
@@ -357,7 +357,7 @@ describe.concurrent("the token and the bot's name", () => {
     expect(again.parse(update)).toMatchObject({ mention: true });
   });
 
-  test("nothing that is logged or told holds the token", async () => {
+  test("neither logs nor errors contain the token", async () => {
     const { platform, account } = await start({ polling: { ...quick } });
     platform.faults.add({ method: "*", times: 4, kind: "reset-before" });
     await until(() => account.statuses.filter(({ state }) => state === "waiting").length >= 1, "a failure");

@@ -8,7 +8,7 @@ test.each([
   [["inlineButtons"], "all"],
   [[], "off"],
   [["other"], "off"],
-])("capabilities %j mean %s", (capabilities, scope) => expect(buttonScope(capabilities)).toBe(scope));
+])("capabilities %j set the button scope to %s", (capabilities, scope) => expect(buttonScope(capabilities)).toBe(scope));
 
 const press = (type: string) =>
   ({
@@ -23,7 +23,7 @@ test.each<[ButtonScope, string, boolean]>([
   ["group", "private", false],
   ["allowlist", "channel", true],
   ["off", "private", false],
-])("with scope %s a press in a chat of type %s counts: %s", (buttons, type, counts) => {
+])("with scope %s a press in a chat of type %s is accepted: %s", (buttons, type, counts) => {
   const parsed = parseUpdate(press(type), { id: "1" }, [], { buttons });
   if (counts) expect(parsed).toMatchObject({ kind: "press" });
   else expect(parsed).toMatchObject({ silent: "buttons_excluded", option: ["capabilities", "inlineButtons"] });

@@ -25,7 +25,7 @@ describe("a preview", () => {
   beforeEach(() => void vi.useFakeTimers({ now: 1_000_000 }));
   afterEach(() => void vi.useRealTimers());
 
-  test("sends nothing more when nobody knows whether its message arrived: one of two would stay for ever", async () => {
+  test("sends nothing more if its message may have arrived, so no duplicate remains", async () => {
     const room = openRoom();
     room.chat.fault = (method) => (method === "sendMessage" ? "reset-after" : undefined);
     const preview = openPreview(room);
@@ -37,7 +37,7 @@ describe("a preview", () => {
     expect(await preview.close()).toEqual([]);
   });
 
-  test("repeats an edit whatever became of it, and gives up after three failures in a row", async () => {
+  test("repeats an edit of any fate and gives up after three consecutive failures", async () => {
     const room = openRoom();
     const fates: (Fault | undefined)[] = [undefined, "reset-after", "refuse", undefined, "refuse", "reset-before", "refuse"];
     room.chat.fault = () => fates.shift();
@@ -50,7 +50,7 @@ describe("a preview", () => {
     expect(await preview.close()).toEqual(["1"]);
   });
 
-  test("keeps to one edit a second for all topics of a chat", async () => {
+  test("makes at most one edit a second for all topics of a chat", async () => {
     const room = openRoom({ latency: () => 300 });
     const previews = ["5", "6", "7"].map((thread) => openPreview(room, { thread }));
     for (let count = 10; count < 40; count += 1) {
@@ -63,7 +63,7 @@ describe("a preview", () => {
     expect(new Set([...room.chat.messages.values()].map(({ thread }) => thread))).toEqual(new Set(["5", "6", "7"]));
   });
 
-  test("is told with a sound by its first message only: the edit that makes it the answer has none", async () => {
+  test("makes a sound only for its first message, not for the edit that completes the answer", async () => {
     const room = openRoom({ settings: { textChunkLimit: 50 } });
     const preview = openPreview(room);
     preview.update(words(30));
@@ -75,7 +75,7 @@ describe("a preview", () => {
     ["off", [undefined, undefined]],
     ["first", [77, undefined]],
     ["all", [77, 77]],
-  ] as const)("with replyToMode %s its messages reply to the trigger as the answer's will: %j", async (replyToMode, replies) => {
+  ] as const)("with replyToMode %s replies to the same messages as the answer will: %j", async (replyToMode, replies) => {
     const room = openRoom({ settings: { replyToMode, textChunkLimit: 100 } });
     const preview = openPreview(room, { trigger: "77" });
     preview.update(words(20));
@@ -87,7 +87,7 @@ describe("a preview", () => {
     ["-1001", "1", undefined],
     ["-1001", "5", "5"],
     ["1001", "1", "1"],
-  ])("in chat %s, thread %s is sent with the thread %s: General has no number, and only groups have it", async (chat, thread, named) => {
+  ])("in chat %s with thread %s is sent with thread %s: General has no number, and only groups have one", async (chat, thread, named) => {
     const room = openRoom({ chat });
     const preview = openPreview(room, { thread });
     preview.update(words(10));
@@ -96,7 +96,7 @@ describe("a preview", () => {
     await preview.close();
   });
 
-  test("that hangs holds the answer up for five seconds", async () => {
+  test("that hangs delays the answer by at most five seconds", async () => {
     const room = openRoom();
     room.chat.fault = () => "hang";
     const preview = openPreview(room);
@@ -109,11 +109,11 @@ describe("a preview", () => {
 });
 
 /** The others, some of which are slow for hours, are run by `npm run soak -- --streams 200`. */
-describe("150 streams at their real rates", () => {
+describe("150 streams at realistic rates", () => {
   const atOnce = 15;
 
   test.each(Array.from({ length: 150 / atOnce }, (_, part) => part * atOnce + 1))(
-    "from seed %i: nothing is provoked, and the answer is there once",
+    "from seed %i never exceed a limit, and each answer arrives once",
     async (first) => {
       const clock = startClock();
       try {
@@ -126,7 +126,7 @@ describe("150 streams at their real rates", () => {
   );
 });
 
-describe("a stream is judged wrong", () => {
+describe("the judge reports violations of a stream", () => {
   const call = (at: number, more: Partial<Outcome["calls"][number]> = {}) =>
     ({ method: "editMessageText", at, by: "preview", fate: "done", messageId: "1", ...more }) as const;
   const good: Outcome = { calls: [call(1_000), call(2_000)], shown: ["a", "b"], wanted: ["a", "b"], failure: undefined, tookMs: 2_000 };

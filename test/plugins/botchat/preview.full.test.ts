@@ -36,9 +36,9 @@ async function startPreview(
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 const words = (count: number) => Array.from({ length: count }, (_, index) => `word${index}`).join(" ");
 
-describe("partial", () => {
+describe("partial previews", () => {
   // It compares times, hence nothing else runs beside it.
-  test("the message appears, grows at most once a second, and its id is told", async () => {
+  test("the message appears, grows at most once a second, and its id is reported", async () => {
     const { platform, preview, told, calls } = await startPreview();
     for (let count = 1; count <= 150; count += 1) {
       preview.update(words(count));
@@ -52,8 +52,8 @@ describe("partial", () => {
   });
 });
 
-describe.concurrent("partial", () => {
-  test("nothing is shown below 30 characters", async () => {
+describe.concurrent("partial previews", () => {
+  test("nothing appears below 30 characters", async () => {
     const { preview, calls } = await startPreview();
     preview.update("short text");
     await sleep(300);
@@ -61,14 +61,14 @@ describe.concurrent("partial", () => {
     expect(await preview.close()).toEqual([]);
   });
 
-  test("what an earlier process showed is handed to the answer, also when previews have been switched off since", async () => {
+  test("messages from an earlier process are passed to the answer, even if previews are now off", async () => {
     const { preview, calls } = await startPreview({ streamMode: "off" }, { resume: ["17"] });
     preview.update(words(20));
     expect(await preview.close()).toEqual(["17"]);
     expect(calls()).toEqual([]);
   });
 
-  test("unchanged text is never sent again, by the preview or as the answer; another text and a second answer are", async () => {
+  test("unchanged text is never sent again, but a changed text and a second answer are", async () => {
     const { connection, preview, told, calls } = await startPreview();
     preview.update(words(10));
     await until(() => told.length === 1, "the preview");
@@ -88,7 +88,7 @@ describe.concurrent("partial", () => {
     expect(calls()).toHaveLength(3);
   });
 
-  test("formatting is shown while it grows, broken markup included", async () => {
+  test("formatting is shown while it grows, even with incomplete markup", async () => {
     const { platform, preview, told } = await startPreview();
     preview.update("**bold** and then some `unfinished co");
     await until(() => told.length === 1, "the preview");
@@ -96,7 +96,7 @@ describe.concurrent("partial", () => {
     expect(messageIn(platform, told[0]?.[0])?.entities?.[0]?.type).toBe("bold");
   });
 
-  test("over the limit a second message goes on", async () => {
+  test("a second message continues beyond the limit", async () => {
     const { platform, preview, told } = await startPreview({ textChunkLimit: 100 });
     preview.update(words(25));
     await until(() => told.at(-1)?.length === 2, "the second message");
@@ -105,7 +105,7 @@ describe.concurrent("partial", () => {
     expect(await preview.close()).toEqual([first, second]);
   });
 
-  test("a flood wait is waited out, only the newest text is shown after it", async () => {
+  test("only the newest text is shown after a flood wait", async () => {
     const { platform, preview, told, calls } = await startPreview();
     preview.update(words(10));
     await until(() => told.length === 1, "the preview");
@@ -119,7 +119,7 @@ describe.concurrent("partial", () => {
     await until(() => messageIn(platform, told[0]?.[0])?.text === words(20), "the newest text");
   });
 
-  test("after three failures it gives up; close still names what is there", async () => {
+  test("the preview gives up after three failures, and close still returns the existing messages", async () => {
     const { platform, preview, told, calls } = await startPreview();
     preview.update(words(10));
     await until(() => told.length === 1, "the preview");
@@ -132,7 +132,7 @@ describe.concurrent("partial", () => {
     expect(await preview.close()).toEqual(told[0]);
   });
 
-  test("a message of unknown fate is reported, and no other preview begins before the platform answers again", async () => {
+  test("a message of unknown fate is reported, and no new preview starts before the platform responds", async () => {
     const { platform, preview, open, uncertain, told, calls } = await startPreview();
     platform.faults.add({ method: "getUpdates", times: 1_000, kind: "reset-before" });
     platform.faults.add({ method: "sendMessage", times: 1, kind: "reset-after" });
@@ -152,7 +152,7 @@ describe.concurrent("partial", () => {
     expect(sent).toHaveLength(2);
   });
 
-  test("close waits for the call in flight, and nothing is sent after it", async () => {
+  test("close waits for the call in progress, and nothing is sent afterwards", async () => {
     const { platform, preview, told, calls } = await startPreview();
     platform.faults.add({ method: "sendMessage", times: 1, kind: "delay", ms: 400 });
     preview.update(words(10));
@@ -167,7 +167,7 @@ describe.concurrent("partial", () => {
     expect(await preview.close()).toEqual(ids);
   });
 
-  test("messages that an earlier process left are taken up, not doubled", async () => {
+  test("messages from an earlier process are continued, not duplicated", async () => {
     const { platform, connection, preview, calls } = await startPreview();
     await preview.close();
     const [part] = connection.render(reply("left behind"), direct);
@@ -179,7 +179,7 @@ describe.concurrent("partial", () => {
     expect(await again?.close()).toEqual([left.messageId]);
   });
 
-  test("gives way to a real message of the chat", async () => {
+  test("a preview yields to a real message of the chat", async () => {
     const { platform, connection, preview, calls } = await startPreview();
     platform.faults.add({ method: "sendMessage", times: 1, kind: "delay", ms: 500 });
     const [part] = connection.render(reply("an answer"), direct);
@@ -190,7 +190,7 @@ describe.concurrent("partial", () => {
     expect(calls().map(({ params }) => params.text)).toEqual(["an answer", words(10)]);
   });
 
-  test("stays in its topic", async () => {
+  test("a preview stays in its topic", async () => {
     const { platform, preview, told } = await startPreview({}, { chat: forum, thread: "2" });
     preview.update(words(10));
     await until(() => told.length === 1, "the preview");
@@ -198,8 +198,8 @@ describe.concurrent("partial", () => {
   });
 });
 
-describe.concurrent("the other modes", () => {
-  test.each([{ streamMode: "off" }, { blockStreaming: true }])("%j: no preview", async (options) => {
+describe.concurrent("other preview modes", () => {
+  test.each([{ streamMode: "off" }, { blockStreaming: true }])("%j: shows no preview", async (options) => {
     const { platform, preview } = await startPreview(options);
     preview.update(words(50));
     await sleep(300);
@@ -215,7 +215,7 @@ describe.concurrent("the other modes", () => {
     expect(messageIn(platform, told[0]?.[0])?.text).toBe(`${paragraph}\n\n${paragraph}`);
   });
 
-  test("a block ends at the best place there is, and is never longer than it may be", () => {
+  test("a block ends at the best available break and never exceeds its maximum", () => {
     const draft = { minChars: 10, maxChars: 20, breakPreference: "paragraph" } as const;
     expect(blockEnd("short", 0, draft, 4_000)).toBe(0);
     expect(blockEnd("0123456789ab\n\ncd", 0, draft, 4_000)).toBe(14);
@@ -227,13 +227,13 @@ describe.concurrent("the other modes", () => {
   });
 });
 
-describe.concurrent("a text that begins anew, such as that of the next model", () => {
+describe.concurrent("a restarted text, such as that of the next model,", () => {
   const other = (count: number) => Array.from({ length: count }, (_, index) => `other${index}`).join(" ");
 
   test.each([
     ["partial", {}],
     ["block", { streamMode: "block", draftChunk: { minChars: 20, maxChars: 60 } }],
-  ])("%s: takes the place of the earlier one, and the other messages go first", async (_, options) => {
+  ])("in mode %s replaces the earlier one, after the other messages are removed", async (_, options) => {
     const { platform, preview, told } = await startPreview({ textChunkLimit: 100, ...options });
     preview.update(words(40));
     await until(() => told.at(-1)?.length === 3, "the third message");
@@ -250,7 +250,7 @@ describe.concurrent("a text that begins anew, such as that of the next model", (
     expect(await preview.close()).toEqual([first]);
   });
 
-  test("and grows again", async () => {
+  test("grows again", async () => {
     const { platform, preview, told } = await startPreview({ textChunkLimit: 100 });
     preview.update(words(40));
     await until(() => told.at(-1)?.length === 3, "the third message");

@@ -15,7 +15,7 @@ async function look(options: object = {}) {
 }
 
 describe("probe", () => {
-  test("asks without a start, and changes nothing at the platform", async () => {
+  test("works without a start and changes nothing on the platform", async () => {
     const { platform, connection } = await look();
     expect(await connection.probe?.()).toMatchObject({
       ok: true,
@@ -26,21 +26,21 @@ describe("probe", () => {
     expect(platform.calls.list().map(({ method }) => method)).toEqual(["getMe", "getWebhookInfo"]);
   });
 
-  test("a token that is refused still tells whose it is, and is not in the sentence", async () => {
+  test("names the bot of a refused token without showing the token", async () => {
     const { connection } = await look({ botToken: `${bot}:revoked` });
     const said = await connection.probe?.();
     expect(said).toMatchObject({ ok: false, identity: { id: String(bot) }, detail: expect.stringContaining("rejects the bot token") });
     expect(said?.detail).not.toContain("revoked");
   });
 
-  test("an account that polls finds a webhook that was left over, by its host alone", async () => {
+  test("reports a leftover webhook of a polling account by its host only", async () => {
     const { connection, names, setWebhook } = await look();
     await setWebhook("http://127.0.0.1:9/secret");
     expect(await names()).toEqual(["webhook left over"]);
     expect(JSON.stringify(await connection.probe?.())).not.toContain("secret");
   });
 
-  test("an account with a webhook finds that it is not set, is another one, or fails", async () => {
+  test("reports for a webhook account that the webhook is missing, different or failing", async () => {
     const webhookUrl = "http://127.0.0.1:9/hook";
     const { platform, names, setWebhook } = await look({ webhookUrl, webhookSecret: "secret-of-the-test" });
     expect(await names()).toEqual(["webhook not set"]);
@@ -52,7 +52,7 @@ describe("probe", () => {
     await expect.poll(names).toEqual(["webhook fails"]);
   });
 
-  test("many updates that wait are told", async () => {
+  test("reports many waiting updates", async () => {
     const { platform, names } = await look();
     for (let count = 0; count <= 100; count += 1) platform.act.say(1001, 1001, "hello");
     expect(await names()).toEqual(["updates wait"]);
@@ -60,7 +60,7 @@ describe("probe", () => {
 });
 
 describe("members", () => {
-  test("a member is well, an administrator is handed everything", async () => {
+  test("a member is fine, and an administrator receives all messages", async () => {
     const { platform, connection } = await look();
     expect(await connection.members?.(String(kitchen))).toEqual({ ok: true, detail: "member", seesAll: false });
     platform.act.setMember(forum, bot, "administrator");
@@ -68,7 +68,7 @@ describe("members", () => {
     expect(callsOf(platform, "getChatMember").length).toBe(2);
   });
 
-  test("left, removed, restricted, moved, unknown: each says what to do", async () => {
+  test("a bot that left, was removed, restricted, moved or is unknown gets a matching remedy", async () => {
     const { platform, connection } = await look();
     const detail = async (chat: number) => (await connection.members?.(String(chat)))?.detail;
     for (const [status, remedy] of [

@@ -77,7 +77,7 @@ async function failure(promise: Promise<unknown>): Promise<Error> {
 }
 
 describe.each(Object.entries(proxies))("a proxy by %s", (scheme, createProxy) => {
-  test.each(Object.entries(targets))("to a server that speaks %s: calls and files", async (kind, createTarget) => {
+  test.each(Object.entries(targets))("carries calls and files to a server that speaks %s", async (kind, createTarget) => {
     const apiRoot = await createTarget();
     const proxy = await createProxy();
     const { say, fetch } = await open(apiRoot, `${scheme}://127.0.0.1:${proxy.port}`);
@@ -89,7 +89,7 @@ describe.each(Object.entries(proxies))("a proxy by %s", (scheme, createProxy) =>
     else expect(new Set(proxy.asked)).toEqual(new Set([`${way} ${host}`]));
   });
 
-  test.each(Object.entries(targets))("with a user and a password, to a server that speaks %s", async (_kind, createTarget) => {
+  test.each(Object.entries(targets))("accepts a user and a password for a server that speaks %s", async (_kind, createTarget) => {
     const apiRoot = await createTarget();
     const proxy = await createProxy(account);
     const { say, fetch } = await open(apiRoot, `${scheme}://${credentials}127.0.0.1:${proxy.port}`);
@@ -97,7 +97,7 @@ describe.each(Object.entries(proxies))("a proxy by %s", (scheme, createProxy) =>
     expect(await fetch()).toBe("a file");
   });
 
-  test.each(Object.entries(targets))("that refuses the password, on the way to a server that speaks %s", async (_kind, createTarget) => {
+  test.each(Object.entries(targets))("reports a rejected password on the way to a server that speaks %s", async (_kind, createTarget) => {
     const apiRoot = await createTarget();
     const proxy = await createProxy(account);
     for (const given of ["us%20er:mistaken@", ""]) {
@@ -111,7 +111,7 @@ describe.each(Object.entries(proxies))("a proxy by %s", (scheme, createProxy) =>
     expect(proxy.asked.length).toBeGreaterThan(0);
   });
 
-  test("that cannot reach the server", async () => {
+  test("reports a server that it cannot reach", async () => {
     const proxy = await createProxy();
     const { say } = await open(`https://bot.invalid:${await freePort()}`, `${scheme}://127.0.0.1:${proxy.port}`);
     const error = await failure(say());
@@ -119,7 +119,7 @@ describe.each(Object.entries(proxies))("a proxy by %s", (scheme, createProxy) =>
     expect(error.message).toContain("PROXY_REFUSED");
   });
 
-  test("that is down", async () => {
+  test("is reported if it is down", async () => {
     const { say, fetch } = await open(await targets.plain(), `${scheme}://${credentials}127.0.0.1:${await freePort()}`);
     const error = await failure(say());
     expect(error).toMatchObject({ reason: "network", fate: "not-sent", retryable: true });
@@ -127,20 +127,20 @@ describe.each(Object.entries(proxies))("a proxy by %s", (scheme, createProxy) =>
     expect((await failure(fetch())).message).toBe("ECONNREFUSED");
   });
 
-  test("that takes the connection and says nothing is given up when connecting takes too long", async () => {
+  test("is abandoned after the connect timeout if it accepts the connection but stays silent", async () => {
     const silent = await listen(createServer(() => {}));
     const { say } = await open("https://bot.invalid:443", `${scheme}://127.0.0.1:${silent}`, 60_000);
     // Before the time of the whole call, which is longer than a test may take.
     expect(await failure(say())).toMatchObject({ fate: "not-sent", retryable: true });
   });
 
-  test("that hangs up in the middle of its greeting", async () => {
+  test("is reported if it disconnects during its greeting", async () => {
     const port = await listen(createServer((socket) => socket.once("data", () => socket.end())));
     const { say } = await open("https://bot.invalid:443", `${scheme}://127.0.0.1:${port}`);
     expect(await failure(say())).toMatchObject({ reason: "network", fate: "not-sent", retryable: true });
   });
 
-  test("in front of a server that nobody vouches for", async () => {
+  test("does not bypass the check of an untrusted server certificate", async () => {
     const proxy = await createProxy();
     const certificate = createCertificate("bot.invalid");
     const port = await listen(createHttpsServer(certificate, platform));

@@ -10,13 +10,13 @@ const settings = { textChunkLimit: 4_000, chunkMode: "newline", linkPreview: tru
 
 const render = (text: string) => chunkMarkdown(text, settings).map((chunk) => textPayload(chunk, settings));
 
-describe("the cost of a reply grows with its length", () => {
+describe("the cost of a reply grows linearly with its length", () => {
   test.each(families)("%s", async (_name, make) => {
     await expectLinear(render, make, { size: 12_000, times: 45 });
   });
 });
 
-describe("a reply of 200,000 characters does not stop other work for longer than 100 ms", () => {
+describe("a reply of 200,000 characters blocks other work for at most 100 ms", () => {
   test.each(families)("%s", async (_name, make) => {
     const text = make(200_000);
     const most = 100 * (await slowness());

@@ -25,15 +25,15 @@ test.each([
   ["love_you_by_bot", ["heart"]],
   ["rocket", []],
   ["  ", []],
-])("a search for %s finds %o, the best first", (query, expected) => {
+])("a search for %s finds %o, best match first", (query, expected) => {
   expect(found(query)).toEqual(expected);
 });
 
-test("a search finds no more than it is asked for", () => {
+test("a search returns no more results than requested", () => {
   expect(found("a", 2)).toEqual(["dog", "hat"]);
 });
 
-test("only stickers that this bot has a file id of are found, with their emoji and set", async () => {
+test("a search finds only stickers with a file id for this bot, with their emoji and set", async () => {
   const { account, connection } = await start();
   const stickers = {
     u1: { description: "a tea pot", emoji: "🫖", setName: "kitchen", fileIds: { "7000000001": "mine", "8": "other" } },

@@ -35,7 +35,7 @@ function asker(answer: string | undefined) {
   return ask;
 }
 
-test("a sticker is asked about once, for all accounts and over a restart", async () => {
+test("a sticker is described once, for all accounts and across restarts", async () => {
   const { open, stored } = room();
   const ask = asker("a cat");
   expect(await open().describe(sticker, ask)).toBe("a cat");
@@ -47,7 +47,7 @@ test("a sticker is asked about once, for all accounts and over a restart", async
   });
 });
 
-test("one that could not be described is found by emoji and set, and is not asked about again for an hour", async () => {
+test("a sticker without a description is found by emoji and set, and is retried after an hour", async () => {
   const { open, clock } = room();
   const stickers = open();
   const ask = asker(undefined);
@@ -60,7 +60,7 @@ test("one that could not be described is found by emoji and set, and is not aske
   expect(await stickers.describe(sticker, asker("a cat"))).toBe("a cat");
 });
 
-test("a file that is junk is begun anew, and leaves nothing beside it", async () => {
+test("an invalid cache file is replaced and leaves no other file behind", async () => {
   const { open, file, directory } = room();
   for (const junk of ["", "{", "[]", '{"stickers":[]}', '{"stickers":{"unique":{"description":5}}}', '{"stickers":{"unique":"x"}}']) {
     writeFileSync(file, junk);
@@ -69,7 +69,7 @@ test("a file that is junk is begun anew, and leaves nothing beside it", async ()
   }
 });
 
-test("names that every object has are stickers like any other", async () => {
+test("ids that match built-in property names are handled like any other", async () => {
   const { open } = room();
   const ask = asker("a cat");
   for (const uniqueId of ["__proto__", "constructor", "toString"]) {
@@ -78,7 +78,7 @@ test("names that every object has are stickers like any other", async () => {
   expect(ask.times).toBe(3);
 });
 
-test("a directory that cannot be written costs the cache, not the message", async () => {
+test("an unwritable directory loses the cache, not the message", async () => {
   const stickers = createStickers({ directory: "/nowhere/at/all", botId: "42", now: () => 0 });
   expect(await stickers.describe(sticker, asker("a cat"))).toBe("a cat");
 });

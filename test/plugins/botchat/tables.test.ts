@@ -14,8 +14,8 @@ const html = (markdown: string) => {
 const table = (...rows: readonly (readonly string[])[]) =>
   [rows[0], (rows[0] ?? []).map(() => "---"), ...rows.slice(1)].map((row) => `| ${(row ?? []).join(" | ")} |`).join("\n");
 
-describe("a table that a phone shows in one line", () => {
-  test("is aligned, by the columns that a fixed-width font needs", () => {
+describe("a table that fits a phone in one line", () => {
+  test("is aligned by the columns of a fixed-width font", () => {
     const { text } = parseStrictHtml(html("| Name | n |\n|:-----|--:|\n| 漢字 | 7 |\n| **b** `c` | 1234 |"));
     expect(text.split("\n")).toEqual(["Name |    n", "-----+-----", "漢字 |    7", "b c  | 1234"]);
     expect(html("| a | centre |\n|---|:-:|\n| 1 | x |")).toBe("<pre>a | centre\n--+-------\n1 |   x</pre>");
@@ -25,7 +25,7 @@ describe("a table that a phone shows in one line", () => {
     expect(html("| a |\n|---|\n| [x](https://y.z) |")).toBe("<pre>a\n---------------\nx (https://y.z)</pre>");
   });
 
-  test("may be ragged", () => {
+  test("can have rows of different lengths", () => {
     expect(html("| a | b |\n|---|---|\n| 1 |\n| 1 | 2 | 3 |")).toBe("<pre>a | b\n--+--\n1 |\n1 | 2</pre>");
   });
 
@@ -35,7 +35,7 @@ describe("a table that a phone shows in one line", () => {
     expect(html(table(["a", "b"], ["漢".repeat(9), "字".repeat(10)]))).not.toContain("<pre>");
   });
 
-  test("begins a line of its own behind a bullet, and goes on with the list", () => {
+  test("starts its own line after a bullet, and the list continues", () => {
     expect(html("- one\n\n  | a | b |\n  |---|---|\n  | 1 | 2 |\n- two")).toBe("• one\n\n<pre>a | b\n--+--\n1 | 2</pre>\n\n• two");
   });
 });
@@ -43,7 +43,7 @@ describe("a table that a phone shows in one line", () => {
 describe("a wider table", () => {
   const long = "a description that no phone shows in one line";
 
-  test("is a block for each row: its first column is the title, and each value stands behind the name of its column", () => {
+  test("becomes a block per row, with the first column as title and each value after its column name", () => {
     expect(html(table(["Model", "What it is", "Price"], ["**A** one", long, "3"], ["[B](https://b.c)", "see `x.md`", "4"]))).toBe(
       [
         "<b>Model: A one</b>",
@@ -57,18 +57,18 @@ describe("a wider table", () => {
     );
   });
 
-  test("leaves out what is empty, and names a column no more than it is named", () => {
+  test("omits empty cells and names each column as its header does", () => {
     expect(html(table(["", "Ready?", "In (€)", ""], ["A", long, "3", ""], ["", "", "", ""], ["", "yes", "", "really"]))).toBe(
       ["<b>A</b>", `<b>Ready?</b> ${long}`, "<b>In (€):</b> 3", "", "<b>Ready?</b> yes", "really"].join("\n"),
     );
   });
 
-  test("of one column is a list, and one without rows is its head", () => {
+  test("becomes a list with one column, and only its header without rows", () => {
     expect(html(table(["What to do"], [long], [""], ["**Rest**"]))).toBe(`<b>What to do</b>\n• ${long}\n• <b>Rest</b>`);
     expect(html(table([long, "Price"]))).toBe(`<b>${long}</b>\nPrice`);
   });
 
-  test("ends where its short rows would become far more cells than were written, and loses nothing", () => {
+  test("ends before short rows multiply its cells, without losing content", () => {
     const titles = Array.from({ length: 100 }, (_, at) => `t${at}`);
     const short = Array.from({ length: 1_200 }, (_, at) => `${at}`);
     const lines = [titles.join("|"), titles.map(() => "-").join("|"), ...short].join("\n");
@@ -84,13 +84,13 @@ describe("a wider table", () => {
     expect(parseMarkdown(full).text.split("\n").at(-1)).toMatch(/^599 \| +\|$/);
   });
 
-  test("is indented in a list and stays in a quote", () => {
+  test("is indented in a list and stays inside a quote", () => {
     const rows = table(["A", "B"], ["1", long]).split("\n");
     expect(html(`1. one\n\n${rows.map((row) => `   ${row}`).join("\n")}`)).toBe(`1. one\n\n   <b>A: 1</b>\n   <b>B:</b> ${long}`);
     expect(html(rows.map((row) => `> ${row}`).join("\n"))).toBe(`<blockquote><b>A: 1</b>\n<b>B:</b> ${long}</blockquote>`);
   });
 
-  test("stays in one message where one can hold it, and is cut between its rows where none can", () => {
+  test("stays in one message if it fits, and is otherwise split between rows", () => {
     const rows = table(["A", "B"], ...["1", "2", "3"].map((name) => [name, long]));
     const cut = (limit: number, mode: "length" | "newline") =>
       chunkText(parseMarkdown(`before\n\n${rows}\n\nafter`), { limit, mode }).map(({ text }) => text.replaceAll(long, "..."));
@@ -100,7 +100,7 @@ describe("a wider table", () => {
   });
 });
 
-test("columns of characters", () => {
+test("wide and combining characters have the correct column width", () => {
   expect(columnsOf("漢字")).toBe(4);
   expect(columnsOf("👩‍👩‍👧")).toBe(2);
   expect(columnsOf("é")).toBe(1);

@@ -12,7 +12,7 @@ describe("an update", () => {
     else expect(parsed).toMatchObject(becomes);
   });
 
-  test("of each kind that is asked for is among them, and of no other", () => {
+  test("of each requested kind is covered, and none of another kind", () => {
     const kinds = Object.values(updates).map(({ update }) => Object.keys(update).find((field) => field !== "update_id"));
     expect([...new Set(kinds)].sort()).toEqual([...updateKinds].sort());
     for (const name of Object.keys(updates)) expect(updateKinds).toContain(name.split(" ")[0]);

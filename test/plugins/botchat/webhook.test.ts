@@ -41,7 +41,7 @@ const update = JSON.stringify({
 test.each([
   ["of fewer than eight characters", "a", "webhook_secret_weak"],
   ["that is missing", undefined, "webhook_secret_missing"],
-])("with a secret %s nothing listens, and the platform is not told of the webhook", async (_, webhookSecret, code) => {
+])("with a secret %s, the account does not listen or register the webhook", async (_, webhookSecret, code) => {
   const platform = await openPlatform();
   const port = await freePort();
   const account = createTestAccount({
@@ -55,7 +55,7 @@ test.each([
   await expect(fetch(`http://127.0.0.1:${port}/healthz`)).rejects.toThrow();
 });
 
-describe("telling the platform", () => {
+describe("registering the webhook", () => {
   async function refused(fault: Parameters<Awaited<ReturnType<typeof openPlatform>>["faults"]["add"]>[0]) {
     const platform = await openPlatform();
     platform.faults.add(fault);
@@ -72,14 +72,14 @@ describe("telling the platform", () => {
     return { platform, account };
   }
 
-  test("is tried again, and the status says why it waits", async () => {
+  test("is retried, and the status reports why it waits", async () => {
     const { platform, account } = await refused({ method: "setWebhook", times: 3, kind: "reset-before" });
     await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
     expect(account.statuses.find(({ state }) => state === "waiting")?.detail).toMatch(/cannot be reached/);
     expect(callsOf(platform, "setWebhook").length).toBeGreaterThan(1);
   });
 
-  test("is tried again when the platform does not take the address, and what to change is the address, not the network", async () => {
+  test("is retried when the platform rejects the address, and the status blames the address instead of the network", async () => {
     const description = "Bad Request: bad webhook: Failed to resolve host: Name or service not known";
     const { account } = await refused({ method: "setWebhook", times: 2, kind: "refuse", status: 400, description });
     await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
@@ -92,7 +92,7 @@ describe("telling the platform", () => {
   test.each([
     ["deleteWebhook", "", /another program removed the webhook of this bot/],
     ["setWebhook", "?url=http://127.0.0.1:9/elsewhere", /another program set another webhook for this bot/],
-  ])("is done again when another program's %s took it away, and what comes then arrives", async (method, query, words) => {
+  ])("is repeated when another program's %s removed it, and later updates arrive", async (method, query, words) => {
     const { platform, account } = await listening({ ...quick, stallSeconds: 0.1 });
     await fetch(`${platform.url}/bot${token}/${method}${query}`, { method: "POST" });
     await until(() => account.statuses.some(({ detail = "" }) => words.test(detail)), "the word of it");
@@ -105,7 +105,7 @@ describe("telling the platform", () => {
     expect(callsOf(platform, "setWebhook").length).toBe(set);
   });
 
-  test("is called connected again only when the platform has answered", async () => {
+  test("counts as connected again only after the platform responds", async () => {
     const { platform, account } = await listening({ ...quick, stallSeconds: 0.1 });
     await until(() => callsOf(platform, "getWebhookInfo").length > 1, "a question that was answered");
     const away = { times: 6, kind: "reset-before" } as const;
@@ -118,14 +118,14 @@ describe("telling the platform", () => {
     await until(() => since().at(-1) === "connected", "the answer");
   });
 
-  test("waits as long as the platform asks", async () => {
+  test("waits as long as the platform requires", async () => {
     const began = performance.now();
     const { account } = await refused({ method: "setWebhook", times: 1, kind: "flood", retryAfter: 1 });
     await until(() => account.statuses.at(-1)?.state === "connected", "the registration");
     expect(performance.now() - began).toBeGreaterThan(950);
   });
 
-  test("ends with the remedy when the token is refused", async () => {
+  test("ends with a remedy when the token is rejected", async () => {
     const { account } = await refused({ method: "setWebhook", times: 1, kind: "refuse", status: 401, description: "Unauthorized" });
     await until(() => account.statuses.at(-1)?.state === "failed", "the end");
     expect(account.statuses.at(-1)).toMatchObject({ code: "unauthorized", detail: "the platform rejects the bot token" });
@@ -133,7 +133,7 @@ describe("telling the platform", () => {
 });
 
 describe("the listener", () => {
-  test("a message of a person arrives, and the platform keeps it until it was committed; the status says what keeps it there", async () => {
+  test("a message stays on the platform until it is committed, and the status reports what delays it", async () => {
     const { platform, account } = await listening();
     let failures = 1;
     account.onReceive = async () => {
@@ -147,7 +147,7 @@ describe("the listener", () => {
     expect(account.statuses.slice(-2)).toMatchObject([{ state: "waiting", detail: said }, { state: "connected" }]);
   });
 
-  test("what belongs together is gathered, also when a part comes again because it could not be stored", async () => {
+  test("related messages are grouped, even if a part returns because it could not be stored", async () => {
     const { platform, account } = await listening();
     let failures = 1;
     account.onReceive = async () => {
@@ -159,7 +159,7 @@ describe("the listener", () => {
     expect(account.received.map(({ gather }) => gather?.key)).toEqual([key, key]);
   });
 
-  test("the first part of a long text is committed only after it is stored that more follows", async () => {
+  test("the first part of a long text is committed only after the pending continuation is stored", async () => {
     const { platform, account } = await listening();
     const { promise: storing, resolve: stored } = Promise.withResolvers<void>();
     let asked = false;
@@ -175,7 +175,7 @@ describe("the listener", () => {
     await until(() => account.received.length === 2, "both parts");
   });
 
-  test("the platform is told the secret and the update kinds", async () => {
+  test("the platform receives the secret and the update kinds", async () => {
     const { platform } = await listening();
     expect(callsOf(platform, "setWebhook")[0]?.params).toMatchObject({
       secret_token: secret,
@@ -183,7 +183,7 @@ describe("the listener", () => {
     });
   });
 
-  test("health, path, method, secret, body, each with its status", async () => {
+  test("health, path, method, secret and body each have their own status", async () => {
     const { account, post } = await listening();
     expect(await post("/healthz", "", {}, "GET")).toBe(200);
     expect(await post("/", update)).toBe(404);
@@ -197,7 +197,7 @@ describe("the listener", () => {
     expect(account.received).toHaveLength(1);
   });
 
-  test("after 200 wrong secrets of a client the right one is not compared, but of a client that sent it in the last hour", async () => {
+  test("after 200 wrong secrets, a client is blocked unless it sent the correct one within the last hour", async () => {
     const { account, post } = await listening();
     account.clientOf = (request) => String(request.headers["x-client"]);
     account.clock.at = 1_000_000;
@@ -217,7 +217,7 @@ describe("the listener", () => {
     expect(account.received.map(({ id }) => id)).toEqual(["1", "3", "4"]);
   });
 
-  test("the secret is judged before the body is there", async () => {
+  test("the secret is checked before the body arrives", async () => {
     const { port } = await listening();
     const status = await new Promise((resolve, reject) => {
       const socket = connect(port, "127.0.0.1", () =>
@@ -229,7 +229,7 @@ describe("the listener", () => {
     expect(status).toBe("401");
   });
 
-  test("a body over a MiB is refused, said or not", async () => {
+  test("a body over one MiB is rejected, with or without a declared length", async () => {
     const { port, post } = await listening();
     expect(await post("/telegram-webhook", "x".repeat(1024 * 1024 + 1))).toBe(413);
     const status = await new Promise((resolve) => {
@@ -249,11 +249,11 @@ describe("the listener", () => {
   });
 });
 
-test("an address without a secret is refused before anything starts", () => {
+test("an address without a secret is rejected before anything starts", () => {
   expect(() => openConnection(createTestAccount({ botToken: token, webhookUrl: "https://x.y" }))).toThrow(/webhookSecret is not/);
 });
 
-test("a port that is taken is one clear sentence", async () => {
+test("a port in use is reported in one clear sentence", async () => {
   const { port, platform } = await listening();
   const second = createTestAccount({
     botToken: token,
@@ -266,7 +266,7 @@ test("a port that is taken is one clear sentence", async () => {
   await expect(openConnection(second).start()).rejects.toThrow(/the port is taken: set webhookPort/);
 });
 
-test("a listener on all addresses of the machine says so; one on this machine alone says nothing", async () => {
+test("a listener on all addresses logs a warning, and one on this machine only does not", async () => {
   const warned = async (more: object) => (await listening(quick, more)).account.logs.filter(({ level }) => level === "warn");
   expect(await warned({ webhookHost: "0.0.0.0" })).toMatchObject([
     { fields: { option: "webhookHost", host: "0.0.0.0" }, message: "the webhook listener listens on all addresses of this machine" },

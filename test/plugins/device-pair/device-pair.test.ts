@@ -10,8 +10,8 @@ import type { Asked, Devices } from "../../../plugins/device-pair/devices.ts";
 import { deviceRoutes } from "../../../plugins/device-pair/routes.ts";
 import { openRoom } from "./room.ts";
 
-describe("a device is paired", () => {
-  test("with a code of the owner's it asks, waits, is approved, and gets a token that opens the management routes", async () => {
+describe("pairing a device", () => {
+  test("takes an owner's code, a request and an approval, and gives a token for the management routes", async () => {
     const room = await openRoom();
     const answer = await room.say("/pair");
     expect(answer).toContain(`${room.gateway.url}/devices/pair`);
@@ -36,7 +36,7 @@ describe("a device is paired", () => {
     expect(await room.say("/pair status")).toMatch(/\*\*Paired\*\*\n- `Laptop` \(`[A-Z2-9]{8}`\), last used 20/);
   });
 
-  test("by its id, where several wait; without an id it is the latest", async () => {
+  test("approves by id if several wait, and the latest without an id", async () => {
     const room = await openRoom();
     const first = await room.ask(await room.code(), "Phone");
     const second = await room.ask(await room.code(), "Tablet");
@@ -48,7 +48,7 @@ describe("a device is paired", () => {
     expect(await room.say("/pair approve NOSUCHID")).toContain("No waiting device has this id");
   });
 
-  test("fetches its token again when the answer was lost, until it has used one", async () => {
+  test("lets a device fetch its token again after a lost response until it has used one", async () => {
     const room = await openRoom();
     const { body } = await room.ask(await room.code());
     await room.say("/pair approve");
@@ -60,7 +60,7 @@ describe("a device is paired", () => {
     expect(await room.describe(token)).toBe(200);
   });
 
-  test("stays paired when the gateway starts again", async () => {
+  test("survives a restart of the gateway", async () => {
     const room = await openRoom();
     const { token } = await room.pair();
     await room.gateway.close();
@@ -69,7 +69,7 @@ describe("a device is paired", () => {
   });
 });
 
-test("a device's token opens every management route, and none without it", async () => {
+test("a device token opens every management route, and none opens without it", async () => {
   const room = await openRoom();
   const { token } = await room.pair();
   const status = async (path: string, authorization: string) => {
@@ -88,7 +88,7 @@ test("a device's token opens every management route, and none without it", async
 });
 
 describe("a setup code", () => {
-  test("is good once, typed in any case and with dashes", async () => {
+  test("works once, typed in any case and with dashes", async () => {
     const room = await openRoom();
     const code = await room.code();
     const typed = `${code.slice(0, 4)}-${code.slice(4)}`.toLowerCase();
@@ -97,7 +97,7 @@ describe("a setup code", () => {
     expect(await room.ask(code)).toMatchObject({ status: 403, body: { ok: false, code: "code_invalid" } });
   });
 
-  test("is over after its time, as is a request that nobody approved", async () => {
+  test("expires after its time, and so does an unapproved request", async () => {
     const room = await openRoom({ plugin: { codeTtlSeconds: 60, requestTtlSeconds: 120 } });
     const code = await room.code();
     room.wait(61);
@@ -108,7 +108,7 @@ describe("a setup code", () => {
     expect(await room.say("/pair approve")).toContain("No device waits");
   });
 
-  test("is not given out in a group, and to no one but an owner", async () => {
+  test("is given only to an owner, and not in a group", async () => {
     const room = await openRoom();
     const inGroup = await room.say("/pair", { chat: "-100", group: true });
     expect(inGroup).toMatch(/direct chat/);
@@ -117,7 +117,7 @@ describe("a setup code", () => {
     expect(await room.say("/pair approve", { sender: "8" })).toContain("Only the owner");
   });
 
-  test("cannot be guessed: after ten wrong ones a client waits, and is told how long", async () => {
+  test("cannot be guessed: after ten wrong attempts a client must wait and learns how long", async () => {
     const room = await openRoom();
     const code = await room.code();
     for (let attempt = 0; attempt < 10; attempt += 1) expect((await room.ask("WRONG234")).status).toBe(403);
@@ -133,7 +133,7 @@ describe("a setup code", () => {
     expect((await room.ask(await room.code())).status).toBe(202);
   });
 
-  test("that are guessed lock out no device that polls with its right secret", async () => {
+  test("guessed wrong does not lock out a device that polls with its correct secret", async () => {
     const room = await openRoom();
     const { body } = await room.ask(await room.code());
     for (let attempt = 0; attempt < 15; attempt += 1) await room.ask("WRONG234");
@@ -144,7 +144,7 @@ describe("a setup code", () => {
     expect(await room.collect(body.id, body.secret)).toMatchObject({ status: 200, body: { status: "approved" } });
   });
 
-  test("are counted for an IPv6 network of a subscriber, not for each of its addresses", async () => {
+  test("guessed wrong counts for an IPv6 subscriber network rather than for each address", async () => {
     const room = await openRoom({ trustedProxies: ["127.0.0.1"] });
     const from = (network: number, host: number) => `2001:db8:0:${network}::${host}`;
     for (let host = 1; host <= 10; host += 1) expect((await room.ask("WRONG234", "Laptop", from(7, host))).status).toBe(403);
@@ -152,7 +152,7 @@ describe("a setup code", () => {
     expect((await room.ask("WRONG234", "Laptop", from(8, 1))).status).toBe(403);
   });
 
-  test("of the newest three alone is good", async () => {
+  test("is valid only among the newest three", async () => {
     const room = await openRoom();
     const codes = [];
     for (let count = 0; count < 4; count += 1) {
@@ -164,7 +164,7 @@ describe("a setup code", () => {
   });
 });
 
-test("approved on the command line, it may fetch its token for as long as the options say, which the command line does not know", async () => {
+test("a device approved on the command line can fetch its token for the time that the gateway's options set", async () => {
   const room = await openRoom({ plugin: { requestTtlSeconds: 86_400 } });
   const { body } = await room.ask(await room.code());
   const store = await openSqliteStore({ directory: room.gateway.stateDirectory, now: Date.now });
@@ -181,8 +181,8 @@ test("approved on the command line, it may fetch its token for as long as the op
   expect(await room.collect(body.id, body.secret)).toMatchObject({ status: 200 });
 });
 
-describe("a device is kept out", () => {
-  test("from the next request on, once it is revoked; its request can be turned down, too", async () => {
+describe("a device is locked out", () => {
+  test("from the next request after it is revoked, or when its request is denied", async () => {
     const room = await openRoom();
     const { id, token } = await room.pair();
     expect(await room.describe(token)).toBe(200);
@@ -204,7 +204,7 @@ describe("a device is kept out", () => {
     expect(await room.describe(body.secret)).toBe(401);
   });
 
-  test("when too many wait: the code stays good", async () => {
+  test("when too many devices wait, but the code stays valid", async () => {
     const room = await openRoom();
     for (let count = 0; count < 10; count += 1) expect((await room.ask(await room.code())).status).toBe(202);
     const code = await room.code();
@@ -214,13 +214,13 @@ describe("a device is kept out", () => {
   });
 });
 
-test("a name that a device gives itself is one line of plain text in the chat", async () => {
+test("a device's own name is shown as one line of plain text in the chat", async () => {
   const room = await openRoom();
   await room.ask(await room.code(), "`x`\n**Paired**\u202e");
   expect(await room.say("/pair status")).toContain("- `'x' **Paired**` (");
 });
 
-test("a request without a code or with a long name is refused before the code is looked at", async () => {
+test("a request without a code or with a long name is rejected before the code is checked", async () => {
   const room = await openRoom();
   const code = await room.code();
   expect(await room.ask(code, "n".repeat(65))).toMatchObject({ status: 400, body: { code: "invalid_payload" } });
@@ -228,23 +228,23 @@ test("a request without a code or with a long name is refused before the code is
   expect((await room.ask(code)).status).toBe(202);
 });
 
-test("the address is the configured one, and otherwise the owner is told when it is of this machine only", async () => {
+test("`/pair` shows the configured address; without one, it warns the owner if the address is local only", async () => {
   expect(await (await openRoom()).say("/pair")).toContain("plugins.entries.device-pair.options.address");
   const answer = await (await openRoom({ plugin: { address: "https://gateway.example.org/" } })).say("/pair");
   expect(answer).toContain("`https://gateway.example.org/devices/pair`");
   expect(answer).not.toContain("options.address");
 });
 
-test.each(["http://0.0.0.0:18789", "http://[::]:18789"])("%s is where it listens, and nothing that a device can open", async (address) => {
+test.each(["http://0.0.0.0:18789", "http://[::]:18789"])("%s is a listen address that a device cannot open, so the owner is warned", async (address) => {
   expect(await (await openRoom({ plugin: { address } })).say("/pair")).toContain("plugins.entries.device-pair.options.address");
 });
 
-test("`/pair` with other words says what it knows", async () => {
+test("`/pair` with unknown words shows its usage", async () => {
   const room = await openRoom();
   for (const text of ["/pair nonsense", "/pair approve A B", "/pair status now"]) expect(await room.say(text)).toContain("Use `/pair`");
 });
 
-test("neither a token nor a secret nor a code, nor the gateway's token, stands in a log, in the state or in the chat", async () => {
+test("no token, secret or code, nor the gateway token, appears in a log, the state or the chat", async () => {
   const room = await openRoom();
   const code = await room.code();
   const { body } = await room.ask(code);
@@ -267,7 +267,7 @@ test("neither a token nor a secret nor a code, nor the gateway's token, stands i
   }
 });
 
-test("the page loads nothing from elsewhere, and its policy allows its own script alone", async () => {
+test("the pairing page loads nothing external, and its policy allows only its own script", async () => {
   const room = await openRoom();
   const response = await fetch(`${room.gateway.url}/devices/pair`);
   const text = await response.text();
@@ -278,7 +278,7 @@ test("the page loads nothing from elsewhere, and its policy allows its own scrip
   expect(text).not.toMatch(/https?:/);
 });
 
-test("the page asks, waits for the approval and shows the token, also behind a proxy that serves the gateway below a path", async () => {
+test("the pairing page asks, waits for approval and shows the token, even behind a proxy with a path prefix", async () => {
   const room = await openRoom();
   const { url } = room.gateway;
   const html = await (await fetch(`${url}/devices/pair`)).text();
@@ -320,7 +320,7 @@ test("the page asks, waits for the approval and shows the token, also behind a p
   expect(button.disabled).toBe(false);
 });
 
-test("codes that arrive together are counted before the first is compared, as where the store is another machine", async () => {
+test("simultaneous setup codes are all counted before the first is compared, even with a slow remote store", async () => {
   let compared = 0;
   const ask = async (): Promise<Asked> => {
     compared += 1;

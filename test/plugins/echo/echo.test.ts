@@ -46,19 +46,19 @@ function textOf(events: readonly TurnEvent[]): string {
 const never = new AbortController().signal;
 const ask = (text: string, inbound?: Partial<Inbound>) => collect(openEngine().run(turnOf(text, inbound), never));
 
-describe("what it is told", () => {
+describe("the echoed input", () => {
   test.each(["hello", "  spaces\n\nand lines  ", "callback_data: yes", "<b>& *Markdown*", "👩‍👩‍👧", "show me the money"])(
-    "%j is said back unchanged",
+    "%j is returned unchanged",
     async (text) => {
       expect(await ask(text)).toEqual([{ type: "text", delta: text }, { type: "done" }]);
     },
   );
 
-  test("nothing is answered by a word, not by silence", async () => {
+  test("an empty text gets a reply in words rather than silence", async () => {
     expect(textOf(await ask(" "))).toBe("You sent no text.");
   });
 
-  test("files are said back by kind, type and size, or by what is wrong with them", async () => {
+  test("files are described by kind, type and size, or by their error", async () => {
     const media = [
       { kind: "image", ref: "a", path: "/state/a.png", mimeType: "image/png", size: 508 },
       { kind: "document", ref: "b", unavailable: "the file is gone" },
@@ -69,7 +69,7 @@ describe("what it is told", () => {
     );
   });
 
-  test("the same gets the same, each time", async () => {
+  test("the same input always gets the same answer", async () => {
     for (const show of shows.filter((one) => one.fails === undefined && one.waitMs === undefined)) {
       expect(await ask(`show ${show.name}`)).toEqual(await ask(`show ${show.name}`));
     }
@@ -77,13 +77,13 @@ describe("what it is told", () => {
 });
 
 describe("the pace", () => {
-  test("a word of some thousand letters, such as a token in a webhook, is a piece like any other, at once", () => {
+  test("a word of several thousand letters, such as a token in a webhook, is one piece and is handled at once", () => {
     const startedAt = performance.now();
     expect(pieces(`${"a".repeat(2_500)} b c d e${" ".repeat(2_500)}`)).toHaveLength(2);
     expect(performance.now() - startedAt).toBeLessThan(1_000);
   });
 
-  test("pieces are a few words each, and joined they are the text", () => {
+  test("pieces contain a few words each and join to the original text", () => {
     const text = "  One two three, four\n\nfive\tsix seven. ";
     expect(pieces(text).join("")).toBe(text);
     expect(pieces(text).length).toBeGreaterThan(2);
@@ -92,7 +92,7 @@ describe("the pace", () => {
     expect(pieces("a b c d e \n")).toEqual(["a b c", " d e \n"]);
   });
 
-  test("with a delay the text grows in order, piece by piece", async () => {
+  test("with a delay, the text grows in order, piece by piece", async () => {
     const text = "one two three four five six seven eight nine";
     const began = performance.now();
     const events = await collect(openEngine(10).run(turnOf(text), never));
@@ -101,7 +101,7 @@ describe("the pace", () => {
     expect(performance.now() - began).toBeGreaterThanOrEqual(20);
   });
 
-  test("three hundred characters take between one and two and a half seconds at the default", () => {
+  test("three hundred characters take between one and two and a half seconds by default", () => {
     const text = "A sentence with words of the usual length. ".repeat(7).slice(0, 300);
     const { delayMs } = (echo.options as unknown as { readonly properties: { readonly delayMs: { readonly default: number } } }).properties;
     const seconds = (pieces(text).length * delayMs.default) / 1_000;
@@ -110,7 +110,7 @@ describe("the pace", () => {
   });
 
   // Tried again: the machine may do something else in such a moment.
-  test("an abort ends it at once, by its reason", { retry: 5 }, async () => {
+  test("an abort ends the answer at once with its reason", { retry: 5 }, async () => {
     const stopper = new AbortController();
     const reason = new Error("stopped");
     const ends = collect(openEngine(5_000).run(turnOf("one two three four five six"), stopper.signal));
@@ -124,16 +124,16 @@ describe("the pace", () => {
 });
 
 describe("the fixed requests", () => {
-  test.each(["show", "Show.", "help", "help me", "HELP ME!"])("%j lists them all", async (text) => {
+  test.each(["show", "Show.", "help", "help me", "HELP ME!"])("%j lists all fixed requests", async (text) => {
     const list = textOf(await ask(text));
     for (const show of shows) expect(list).toContain(`\`show ${show.name}\``);
   });
 
-  test.each(["show table", "Show a table", "show me the table.", "SHOW TABLE"])("%j is understood", async (text) => {
+  test.each(["show table", "Show a table", "show me the table.", "SHOW TABLE"])("%j is recognized", async (text) => {
     expect(textOf(await ask(text))).toContain("| Planet |");
   });
 
-  test("show what channels must be able to show", async () => {
+  test("cover everything that channels must be able to display", async () => {
     expect(textOf(await ask("show markdown"))).toMatch(/\*\*Bold\*\*[\s\S]*- \[x\][\s\S]*> A quotation/);
     expect(textOf(await ask("show code"))).toContain("```ts\n");
     expect(textOf(await ask("show long")).length).toBeGreaterThan(2 * 4_096);
@@ -141,21 +141,21 @@ describe("the fixed requests", () => {
     expect(textOf(await ask("show silence"))).toBe("NO_REPLY");
   });
 
-  test("buttons come after the text, and fit into 64 bytes", async () => {
+  test("buttons follow the text and fit into 64 bytes", async () => {
     const events = await ask("show buttons");
     expect(events.map((event) => event.type)).toEqual(["text", "buttons", "done"]);
     const [buttons] = events.filter((event) => event.type === "buttons");
     for (const button of buttons?.buttons.flat() ?? []) expect(Buffer.byteLength(button.value)).toBeLessThanOrEqual(64);
   });
 
-  test("media is a real picture that needs no network", async () => {
+  test("media is a real picture that requires no network", async () => {
     const [event] = (await ask("show media")).filter((one) => one.type === "media");
     const bytes = Buffer.from(event?.media.data ?? "", "base64");
     expect([...bytes.subarray(0, 8)]).toEqual([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a]);
     expect(bytes.length).toBeLessThan(20_000);
   });
 
-  test("reasoning comes before the answer", async () => {
+  test("reasoning precedes the answer", async () => {
     const events = await ask("show reasoning");
     expect(events.map((event) => event.type)).toEqual(["reasoning", "text", "done"]);
     expect(textOf(events), "who does not see the thoughts reads how to").toContain("`/reasoning on`");
@@ -169,7 +169,7 @@ describe("the fixed requests", () => {
     });
   });
 
-  test("slow waits, and can be stopped while it waits", async () => {
+  test("slow waits and can be stopped while waiting", async () => {
     const stopper = new AbortController();
     const ends = collect(openEngine().run(turnOf("show slow"), stopper.signal));
     setTimeout(() => stopper.abort(new Error("stopped")), 20);
@@ -177,34 +177,34 @@ describe("the fixed requests", () => {
   });
 });
 
-describe("what no person wrote", () => {
+describe("input that no person wrote", () => {
   const heartbeat = (events: readonly string[]): Partial<Inbound> => ({
     authority: "hook",
     request: { heartbeat: { events, scheduled: events.length === 0 } },
   });
 
-  test("a heartbeat's events are named in the answer", async () => {
+  test("the answer names the events of a heartbeat", async () => {
     expect(textOf(await ask("prompt", heartbeat(["The build\nfailed."])))).toBe("Something happened: The build failed.");
     expect(textOf(await ask("prompt", heartbeat(["one", "two"])))).toBe("2 things happened:\n\n- one\n- two");
     expect(textOf(await ask("prompt", heartbeat(["x".repeat(5_000)]))).length).toBeLessThan(600);
   });
 
-  test("a heartbeat without events is acknowledged, and so not sent", async () => {
+  test("a heartbeat without events is acknowledged, so nothing is sent", async () => {
     expect(isHeartbeatAck(textOf(await ask("prompt", heartbeat([]))))).toBe(true);
   });
 
-  test("a hook run that went well is not told twice; one that failed is told", async () => {
+  test("a successful hook run is not reported again, and a failed one is", async () => {
     expect(textOf(await ask("prompt", heartbeat(["Hook Deploy: all green"])))).toBe("HEARTBEAT_OK");
     expect(textOf(await ask("prompt", heartbeat(["Hook Deploy: all green", "The bell rang."])))).toBe("Something happened: The bell rang.");
     expect(textOf(await ask("prompt", heartbeat(["Hook Deploy (turn_timeout): no reply"])))).toContain("turn_timeout");
   });
 
-  test("a hook's message is said without the marks around it", async () => {
+  test("a hook's message is echoed without the marks around it", async () => {
     const text = wrapExternal({ text: "Deploy finished.\n---\nAll green.", source: "webhook", id: "01ABC", metadata: { Hook: "Deploy" } });
     expect(textOf(await ask(text, { authority: "hook" }))).toBe("Deploy finished.\n---\nAll green.");
   });
 
-  test("a hook's message is never one of the fixed requests", async () => {
+  test("a hook's message is never treated as a fixed request", async () => {
     expect(textOf(await ask("show long", { authority: "hook" }))).toBe("show long");
   });
 });

@@ -40,7 +40,7 @@ const message = (text: string, tags = "") => `${tags}:ada!a@127.0.0.1 PRIVMSG bo
 const connected = (state: () => Promise<unknown>) => expect.poll(state).toMatchObject({ state: "connected" });
 
 describe.concurrent("signing in", () => {
-  test("with SASL sends the password once, encoded; the account is what identifies a sender", async () => {
+  test("with SASL sends the encoded password once, and senders are identified by account", async () => {
     const server = await serve();
     const { state } = await open(server, { saslPassword: "correct horse", dmPolicy: "allowlist", allowFrom: ["ADA"] });
     await connected(state);
@@ -59,7 +59,7 @@ describe.concurrent("signing in", () => {
     ["a wrong password", { password: "another" }, "SASL failed: SASL authentication failed"],
     ["a server without SASL", { caps: "server-time" }, "The server offers no SASL, and saslPassword is set"],
     ["a server without capabilities", { caps: "" }, "The server offers no SASL, and saslPassword is set"],
-  ])("with %s is final, and the operator reads why", async (_, options, detail) => {
+  ])("with %s fails for good, and the operator learns why", async (_, options, detail) => {
     const server = await serve(options);
     const { state } = await open(server, { saslPassword: "correct horse" });
     await expect.poll(state).toMatchObject({ state: "failed", detail: expect.stringContaining(detail) });
@@ -67,7 +67,7 @@ describe.concurrent("signing in", () => {
     expect(tries).toBe(1);
   });
 
-  test("with a nick that is taken takes another one, answers to both, and takes its own back", async () => {
+  test("with a nick in use takes another one, answers to both, and reclaims its own", async () => {
     const server = await serve();
     let isTaken = true;
     server.script = (line, socket) => {
@@ -91,7 +91,7 @@ describe.concurrent("signing in", () => {
   });
 });
 
-describe.concurrent("a nick that is taken, on a server that takes only short ones,", () => {
+describe.concurrent("a nick in use, on a server that allows only short ones,", () => {
   /** The server of the nick `breadbots`, which another has, and of names with at most `most` letters. */
   async function serveShort(most: number) {
     const server = await serve();
@@ -105,7 +105,7 @@ describe.concurrent("a nick that is taken, on a server that takes only short one
     return { server, ...(await open(server, { nick: "breadbots" })) };
   }
 
-  test("is replaced by one that is short enough", async () => {
+  test("is replaced by a shorter one", async () => {
     const { server, state } = await serveShort(9);
     await connected(state);
     expect(await state()).toMatchObject({ identity: { username: "bread_2" }, code: "name_taken" });
@@ -115,14 +115,14 @@ describe.concurrent("a nick that is taken, on a server that takes only short one
     await expect.poll(() => server.said.length).toBe(1);
   });
 
-  test("is waited for if no other is short enough: the account is not given up", async () => {
+  test("is waited for if no shorter one is available, and the account does not fail", async () => {
     const { state } = await serveShort(5);
     const detail = "The nick breadbots is taken, and the server does not take bread_3 instead: Nickname too long, max. 5 characters.";
     await expect.poll(state).toMatchObject({ state: "waiting", code: "sign_in_refused", detail: expect.stringContaining(detail) });
   });
 });
 
-test.concurrent("a server that is back before its services is tried again by a bot that had signed in, and never joined without", async () => {
+test.concurrent("a bot with SASL retries when services are not back yet, and never joins without signing in", async () => {
   const server = await serve();
   const { state } = await open(server, { saslPassword: "correct horse" });
   await connected(state);
@@ -139,7 +139,7 @@ test.concurrent("a server that is back before its services is tried again by a b
   });
 });
 
-test.concurrent("a channel that asks for a key is joined with it in any spelling of its name, the others without", async () => {
+test.concurrent("a channel with a key is joined with it in any spelling of its name, and other channels without one", async () => {
   const server = await serve();
   const { state } = await open(server, { channels: ["#bread", "#open", "#cake"], channelKeys: "#Cake=cr=am #bread=crust" });
   await connected(state);
@@ -147,7 +147,7 @@ test.concurrent("a channel that asks for a key is joined with it in any spelling
   await expect.poll(joins).toEqual(["JOIN #bread crust", "JOIN #open", "JOIN #cake cr=am"]);
 });
 
-test.concurrent("a channel that the bot is removed from is joined again, and the operator reads who removed it meanwhile", async () => {
+test.concurrent("the bot rejoins a channel that it was removed from, and the operator learns who removed it", async () => {
   const server = await serve();
   const { state } = await open(server, { channels: ["#Room"] });
   await connected(state);
@@ -159,7 +159,7 @@ test.concurrent("a channel that the bot is removed from is joined again, and the
   await expect.poll(state).not.toHaveProperty("detail");
 });
 
-describe.concurrent("who a sender is", () => {
+describe.concurrent("the identity of a sender", () => {
   /** A server that knows one account: of ada, where she is. */
   async function serveAccounts(place = "a 127.0.0.1") {
     const server = await serve({ caps: "server-time", isupport: "WHOX" });
@@ -173,7 +173,7 @@ describe.concurrent("who a sender is", () => {
     return server;
   }
 
-  test("is asked of a server that knows accounts by WHOX, before the message is taken in", async () => {
+  test("is queried by WHOX before the message is accepted if the server supports accounts", async () => {
     const server = await serveAccounts();
     const { state } = await open(server, { dmPolicy: "allowlist", allowFrom: ["ada", "~eve"] });
     await connected(state);
@@ -189,7 +189,7 @@ describe.concurrent("who a sender is", () => {
     ]);
   });
 
-  test("is not the account of another who has the nick when the server answers", async () => {
+  test("is not the account of another user who has the nick when the server replies", async () => {
     const server = await serveAccounts("ada example.org");
     const { state } = await open(server, { dmPolicy: "allowlist", allowFrom: ["ada"] });
     await connected(state);
@@ -198,7 +198,7 @@ describe.concurrent("who a sender is", () => {
     await expect.poll(() => server.said).toEqual([{ target: "ada", text: "heard: by ada" }]);
   });
 
-  test("cannot be feigned by a text that looks like a line of the server", async () => {
+  test("cannot be faked by a text that looks like a server line", async () => {
     const server = await serve();
     const { state } = await open(server, { saslPassword: "correct horse", dmPolicy: "allowlist", allowFrom: ["ada"] });
     await connected(state);
@@ -208,7 +208,7 @@ describe.concurrent("who a sender is", () => {
     await expect.poll(() => server.said).toEqual([{ target: "ada", text: "heard: the last one" }]);
   });
 
-  test("that changes nick is answered under the new one", async () => {
+  test("remains after a change of nick, and the reply goes to the new nick", async () => {
     const server = await serve();
     const { state } = await open(server, { saslPassword: "correct horse" });
     await connected(state);
@@ -229,7 +229,7 @@ describe.concurrent("who a sender is", () => {
   });
 });
 
-test.concurrent("a message that the server drops has not been sent: later for too many recipients, never for one who has to be asked", async () => {
+test.concurrent("a dropped message counts as not sent; it is retried after a rate limit, but not if its recipient must consent", async () => {
   const server = await serve();
   const { state, ends } = await open(server, { retry: { minDelayMs: 10, maxDelayMs: 50 } });
   await connected(state);
@@ -247,7 +247,7 @@ test.concurrent("a message that the server drops has not been sent: later for to
   await expect.poll(() => ends).toEqual(["answered", "irc_refused"]);
 });
 
-test.concurrent("formatting is left out, and an action is told as one", async () => {
+test.concurrent("formatting is removed, and an action is reported as an action", async () => {
   const server = await serve();
   const { state } = await open(server);
   await connected(state);
@@ -256,8 +256,8 @@ test.concurrent("formatting is left out, and an action is told as one", async ()
   await expect.poll(() => server.said.map(({ text }) => text)).toEqual(["heard: bold red and orange", "heard: * ada waves"]);
 });
 
-describe.concurrent("a server that misbehaves", () => {
-  test("by falling silent in mid-send costs nothing: the answer comes on the next connection", async () => {
+describe.concurrent("a faulty server", () => {
+  test("that falls silent during a send loses nothing, and the reply is sent on the next connection", async () => {
     const server = await serve();
     let cuts = 0;
     server.script = (line, socket) => {
@@ -273,7 +273,7 @@ describe.concurrent("a server that misbehaves", () => {
     expect(cuts).toBe(1);
   });
 
-  test("by a line without an end, and by junk, is left and tried again", async () => {
+  test("that sends an endless line or junk is disconnected and retried", async () => {
     const server = await serve();
     const { state } = await open(server);
     await connected(state);
@@ -290,8 +290,8 @@ describe.concurrent("a server that misbehaves", () => {
   });
 });
 
-describe.concurrent("what is sent", () => {
-  test("has no line of more than 512 bytes as the server hands it on, whatever the language; the first is addressed to who asked", async () => {
+describe.concurrent("outgoing text", () => {
+  test("has lines of at most 512 relayed bytes in any language, and the first is addressed to the asker", async () => {
     const server = await serve();
     const { state } = await open(server, { channels: ["#room"], groupPolicy: "open" });
     await connected(state);
@@ -304,7 +304,7 @@ describe.concurrent("what is sent", () => {
       expect(Buffer.byteLength(`${prefix}PRIVMSG ${target} :${text}\r\n`)).toBeLessThanOrEqual(512);
   });
 
-  test("keeps the server's pace", async () => {
+  test("respects the rate limit of the server", async () => {
     const server = await serve();
     const { state } = await open(server, { burst: 2, everyMs: 300 });
     await connected(state);
@@ -315,7 +315,7 @@ describe.concurrent("what is sent", () => {
     expect(performance.now() - began).toBeGreaterThan((server.said.length - 2) * 290);
   });
 
-  test("answers a CTCP query with a notice, at most one in ten seconds", async () => {
+  test("answers a CTCP query with a notice, at most once in ten seconds", async () => {
     const server = await serve();
     const { state } = await open(server);
     await connected(state);

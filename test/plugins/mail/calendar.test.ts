@@ -19,7 +19,7 @@ test.each<[name: string, lines: readonly string[], expected: object]>([
   expect(parseCalendar(event(...lines))).toEqual([expect.objectContaining(expected)]);
 });
 
-test("any text is read without an error, and at most five entries", () => {
+test("any text is parsed without an error, and at most five entries are read", () => {
   fc.assert(fc.property(fc.string({ unit: "binary", maxLength: 300 }), (text) => void parseCalendar(`BEGIN:VEVENT\n${text}`)));
   expect(parseCalendar(event("SUMMARY:x").repeat(50))).toHaveLength(5);
 });
@@ -29,6 +29,6 @@ test.each([
   ["colons and quotes", 'A":":"\n'],
   ["events in events", "BEGIN:VEVENT\n"],
   ["backslashes", "SUMMARY:\\\\\n"],
-])("the cost of %s grows with their number", async (_, piece) => {
+])("the cost of %s grows linearly with their number", async (_, piece) => {
   await expectLinear(parseCalendar, (length) => `BEGIN:VEVENT\n${piece.repeat(length / piece.length)}`, { size: 50_000, times: 30 });
 });

@@ -177,8 +177,8 @@ const cases: readonly Case[] = [
 
 const test = testWithReader(startDovecot);
 
-describe.skipIf(!hasDovecot)("of a whole mail, the agent reads", () => {
-  test("what is in it", async ({ server, reader }) => {
+describe.skipIf(!hasDovecot)("from a complete mail, the agent reads", () => {
+  test("its content", async ({ server, reader }) => {
     await reader.start();
     for (const [index, { of }] of cases.entries()) await server.deliver(mail(`Case ${index}`, of));
     await reader.arrived(cases.length, 30_000);

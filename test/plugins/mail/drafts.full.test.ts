@@ -37,10 +37,10 @@ const servers: readonly { readonly name: string; readonly start: () => Promise<M
   ...(hasDovecot ? [{ name: "Dovecot", start: startDovecot }] : []),
 ];
 
-describe.concurrent.each(servers)("a draft, on $name", ({ start }) => {
+describe.concurrent.each(servers)("a draft on $name", ({ start }) => {
   const test = testWithReader(start, { answer });
 
-  test("is a reply to the sender alone, in the thread, with the mail quoted, flagged as a draft, and the inbox is unchanged", async ({
+  test("is a reply to the sender only, in the thread, with the quoted mail and the draft flag; the inbox is unchanged", async ({
     server,
     reader,
   }) => {
@@ -70,7 +70,7 @@ describe.concurrent.each(servers)("a draft, on $name", ({ start }) => {
     expect(await server.flags()).toEqual([[]]);
   });
 
-  test("has names and subjects of any letters, and no sender can put a field into it", async ({ server, reader }) => {
+  test("supports any letters in names and subjects, and no sender can inject a field", async ({ server, reader }) => {
     await reader.start({ account });
     const subject = "=?utf-8?B?R3LDvMOfZSDwn5iAIEJjYzogZXZlQGV4YW1wbGUuY29t?=";
     await server.deliver(
@@ -88,10 +88,10 @@ describe.concurrent.each(servers)("a draft, on $name", ({ start }) => {
   });
 });
 
-describe.concurrent("a draft on a server with faults", () => {
+describe.concurrent("a draft on a faulty server", () => {
   const test = testWithReader(startImapServer, { answer });
 
-  test("is not written without reply, for mail of programs, and when the agent wants to say nothing", async ({ server, reader }) => {
+  test("is not written if replies are off, for automated mail, and for a silent answer", async ({ server, reader }) => {
     const { directory } = await reader.start({ account: { pollSeconds: 5 } });
     await server.deliver(letter("Before"));
     await reader.arrived(1);
@@ -105,7 +105,7 @@ describe.concurrent("a draft on a server with faults", () => {
     await onlyDraftOf(server, "Real");
   });
 
-  test("is written after a restart when the run ended while nothing was written", async ({ server, reader }) => {
+  test("is written after a restart if it could not be written before", async ({ server, reader }) => {
     server.fail({ at: "APPEND", kind: "NO", times: 1_000 });
     const { directory } = await reader.start({ account });
     await server.deliver(letter("Minutes"));
@@ -116,7 +116,7 @@ describe.concurrent("a draft on a server with faults", () => {
     expect((await drafts(server, 1)).map(({ fields }) => fields.Subject)).toEqual(["Re: Minutes"]);
   });
 
-  test("is recognised by its Message-ID when the connection ends after it was stored", async ({ server, reader }) => {
+  test("is found by its Message-ID if the connection ends after it was stored", async ({ server, reader }) => {
     await reader.start({ account });
     server.fail({ at: "APPENDED", kind: "cut" });
     await onlyDraftOf(server, "Minutes");
@@ -126,7 +126,7 @@ describe.concurrent("a draft on a server with faults", () => {
     expect(server.count("APPEND")).toBe(1);
   });
 
-  test("is stored once more at most when its fate stays unknown", async ({ server, reader }) => {
+  test("is stored at most once more if its fate stays unknown", async ({ server, reader }) => {
     await reader.start({ account });
     server.fail({ at: "APPEND", kind: "cut", times: 10 });
     await server.deliver(letter("Minutes"));
@@ -136,7 +136,7 @@ describe.concurrent("a draft on a server with faults", () => {
     await reader.arrived(2);
   }, 40_000);
 
-  test("is tried again when the server refuses it, and holds up neither mail nor other drafts", async ({ server, reader }) => {
+  test("is retried when the server refuses it, without delaying mail or other drafts", async ({ server, reader }) => {
     await reader.start({ account });
     server.fail({ at: "APPEND", kind: "NO", times: 3 });
     await server.deliver(letter("One"));
@@ -148,7 +148,7 @@ describe.concurrent("a draft on a server with faults", () => {
     expect(reader.log()).not.toMatch(/Dear Grace|Dear agent|grace@example/);
   }, 40_000);
 
-  test("is written while further mails wait for their hour", async ({ server, reader }) => {
+  test("is written while further mails wait for the next hour", async ({ server, reader }) => {
     await reader.start({ account: { ...account, maxPerHour: 2 } });
     for (const subject of ["One", "Two", "Three"]) await server.deliver(letter(subject));
     await drafts(server, 2);

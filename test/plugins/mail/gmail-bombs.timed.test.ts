@@ -71,9 +71,9 @@ const bombs: readonly [name: string, letter: Letter][] = [
   ["NUL bytes", { subject: "Bomb \0\0", body: "\0".repeat(100_000) }],
 ];
 
-describe("of a mail with", () => {
+describe("a mail with", () => {
   test.each(bombs)(
-    "%s, the loop is not blocked, and the next mail is read",
+    "%s does not block the event loop, and the next mail is read",
     async (_name, letter) => {
       count += 1;
       google.mailbox.deliver(letter);

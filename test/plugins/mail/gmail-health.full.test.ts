@@ -26,8 +26,8 @@ async function storeGrant(room: Room, refreshToken: string, grantedAt: number): 
   await store.close();
 }
 
-describe.concurrent("a Gmail mailbox whose permission is withdrawn", () => {
-  test("needs a login, asks once, says so once, and reads on with another permission without a restart", async ({
+describe.concurrent("a Gmail mailbox with a revoked permission", () => {
+  test("requires a login, reports it once, and continues after a new permission without a restart", async ({
     room,
     google,
     mailbox,
@@ -53,7 +53,7 @@ describe.concurrent("a Gmail mailbox whose permission is withdrawn", () => {
     expect(room.subjects()).toEqual(["Meanwhile"]);
   }, 60_000);
 
-  test("uses the permission that the gateway has stored, takes the next one by itself, and knows the seven days", async ({
+  test("uses the stored permission, adopts the next one by itself, and knows the seven-day limit", async ({
     room,
     google,
     mailbox,
@@ -74,7 +74,7 @@ describe.concurrent("a Gmail mailbox whose permission is withdrawn", () => {
 });
 
 describe.concurrent("a Gmail mailbox that Google refuses", () => {
-  test("renews an access token that is no longer accepted, once, and nothing is seen of it", async ({ room, google, mailbox }) => {
+  test("renews a rejected access token once, without any visible effect", async ({ room, google, mailbox }) => {
     await room.start();
     google.accounts.endTokens();
     mailbox.deliver({ subject: "One" });
@@ -85,7 +85,7 @@ describe.concurrent("a Gmail mailbox that Google refuses", () => {
     expect(room.log()).not.toContain("a mailbox is not read");
   }, 20_000);
 
-  test("waits as long as Google asks for", async ({ room, google, mailbox }) => {
+  test("waits as long as Google requests", async ({ room, google, mailbox }) => {
     await room.start({ mode: "poll", pollSeconds: 5 });
     Object.assign(google.faults, { rateLimited: 1, retryAfterSeconds: 3 });
     mailbox.deliver({ subject: "Slowly" });
@@ -97,7 +97,7 @@ describe.concurrent("a Gmail mailbox that Google refuses", () => {
     expect(google.calls.filter(({ at, path }) => at > refused && at < refused + 2_500 && path.includes("/history"))).toEqual([]);
   }, 30_000);
 
-  test("says where to switch the API on, and reads as soon as that is done", async ({ room, google }) => {
+  test("reports where to enable the API and reads as soon as it is enabled", async ({ room, google }) => {
     google.faults.isDisabled = true;
     await room.launch();
     await room.state("needs_setup");
@@ -114,7 +114,7 @@ describe.concurrent("a Gmail mailbox that Google refuses", () => {
     ["no mailbox", { account: undefined }, /hooks\.gmail\.account is not set/],
     ["a label that does not exist", { label: "Nowhere" }, /has no label "Nowhere"/],
     ["a service account without a key", { serviceAccount: "{}" }, /hooks\.gmail\.serviceAccount contains no service account/],
-  ])("needs a setup with %s", async ([, section, reason], { room }) => {
+  ])("requires a setup with %s", async ([, section, reason], { room }) => {
     await room.launch(section);
     await vi.waitFor(
       async () => expect(await room.status()).toMatchObject({ state: "needs_setup", reason: expect.stringMatching(reason) }),
@@ -122,7 +122,7 @@ describe.concurrent("a Gmail mailbox that Google refuses", () => {
     );
   });
 
-  test("needs a login with a client that Google does not know", async ({ room, google }) => {
+  test("requires a login if Google does not know the client", async ({ room, google }) => {
     const file = JSON.parse(google.accounts.clientFile());
     await room.launch({ credentials: JSON.stringify({ installed: { ...file.installed, client_secret: "another-secret" } }) });
     await room.state("needs_login");
@@ -130,8 +130,8 @@ describe.concurrent("a Gmail mailbox that Google refuses", () => {
   });
 });
 
-describe.concurrent("a Gmail mailbox that a service account reads", () => {
-  test("is read and announced, and says what is missing without the delegation", async ({ room, google, mailbox }) => {
+describe.concurrent("a Gmail mailbox read by a service account", () => {
+  test("is read with notices, and reports what is missing without the delegation", async ({ room, google, mailbox }) => {
     const { accounts } = google;
     const section = { credentials: undefined, refreshToken: undefined, serviceAccount: accounts.serviceFile() };
     accounts.service.mayRead = false;
@@ -145,8 +145,8 @@ describe.concurrent("a Gmail mailbox that a service account reads", () => {
   }, 20_000);
 });
 
-describe.concurrent("notices of a Gmail mailbox", () => {
-  test("are ordered at the start, again every day, and when the order is about to end; the status shows when it ends", async ({
+describe.concurrent("the notices of a Gmail mailbox", () => {
+  test("are subscribed at startup, daily and before they expire, and the status shows the expiry", async ({
     room,
     google,
     mailbox,
@@ -183,14 +183,14 @@ describe.concurrent("notices of a Gmail mailbox", () => {
     ["have no topic in the settings", () => ({ topic: undefined }), /hooks\.gmail\.topic is missing/],
     ["have no subscription in the settings", () => ({ subscription: undefined }), /hooks\.gmail\.subscription is missing/],
     ["have no audience in the settings", () => ({ mode: "push" }), /hooks\.gmail\.push is missing/],
-  ])("that %s make the mailbox say so, and that it is polled", async ([, arrange, reason], { room, google }) => {
+  ])("that %s are reported by the mailbox, which polls instead", async ([, arrange, reason], { room, google }) => {
     await room.launch(arrange(google));
     await room.state("needs_setup");
     expect((await room.status())?.reason).toMatch(/^Mail is found by polling only: /);
     expect((await room.status())?.reason).toMatch(reason);
   });
 
-  test("that do not arrive hold no mail up for longer than a poll", async ({ room, google, mailbox }) => {
+  test("that do not arrive delay mail by at most one poll", async ({ room, google, mailbox }) => {
     without(google.pubsub.topics);
     await room.launch({ pollSeconds: 5 });
     await room.state("needs_setup");
@@ -198,7 +198,7 @@ describe.concurrent("notices of a Gmail mailbox", () => {
     await room.arrived(1);
   }, 20_000);
 
-  test("come at once again after an empty answer and after an outage of the subscription", async ({ room, google, mailbox }) => {
+  test("arrive at once again after an empty response or an outage of the subscription", async ({ room, google, mailbox }) => {
     google.pubsub.faults.emptyPulls = 2;
     await room.start();
     mailbox.deliver({ subject: "After silence" });
@@ -213,7 +213,7 @@ describe.concurrent("notices of a Gmail mailbox", () => {
   }, 40_000);
 });
 
-test.concurrent("no secret and no text of a mail is in the log, the status or an error", async ({ room, google, mailbox }) => {
+test.concurrent("the log, the status and errors contain no secret and no text of a mail", async ({ room, google, mailbox }) => {
   await room.start();
   mailbox.deliver({ subject: "Confidential subject", body: "Confidential body", from: "Secret Sender <sender@example.org>" });
   await room.arrived(1);
@@ -227,7 +227,7 @@ test.concurrent("no secret and no text of a mail is in the log, the status or an
 }, 60_000);
 
 // It changes the environment of the process.
-test("notices come from an emulator that PUBSUB_EMULATOR_HOST names, without a token of Google", async ({ room, google, mailbox }) => {
+test("notices come from the emulator in PUBSUB_EMULATOR_HOST without a Google token", async ({ room, google, mailbox }) => {
   process.env.PUBSUB_EMULATOR_HOST = new URL(google.url).host;
   try {
     google.faults.isEmulator = true;

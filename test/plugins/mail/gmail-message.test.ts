@@ -16,8 +16,8 @@ const read = (payload: object, parts: Readonly<Record<string, string | Buffer>> 
   readMessage({ id: "1", labelIds: ["INBOX"], payload }, { maxBytes, fetchPart: async (id) => encode(parts[id] ?? "") });
 const charset = (name: string) => ({ headers: [{ name: "Content-Type", value: `text/plain; charset="${name}"` }] });
 
-describe("the text of a mail of the Gmail API", () => {
-  test("is the first plain part; other parts are named, not fetched", async () => {
+describe("the text of a Gmail API mail", () => {
+  test("is the first plain part; other parts are named but not fetched", async () => {
     const attachment = { mimeType: "application/pdf", filename: "minutes\u202e.pdf", body: { size: 5_000_000, attachmentId: "big" } };
     const alternatives = { mimeType: "multipart/alternative", parts: [part("text/html", "<p>Hello</p>"), part("text/plain", "Hello")] };
     const attached = part("text/plain", "not the text", { filename: "notes.txt" });
@@ -29,7 +29,7 @@ describe("the text of a mail of the Gmail API", () => {
     ]);
   });
 
-  test("is the HTML part where the plain one has no words, and the next to say so where neither has", async () => {
+  test("is the HTML part if the plain one has no words, and absent if neither has", async () => {
     const both = (plain: string, html: string) =>
       read({ mimeType: "multipart/alternative", parts: [part("text/plain", plain), part("text/html", html)] });
     expect((await both(" \r\n\u200b", "<p>1,204.50 euros</p>")).text?.value).toBe("1,204.50 euros");
@@ -37,7 +37,7 @@ describe("the text of a mail of the Gmail API", () => {
     expect((await both("Words", "<p>HTML</p>")).text?.value).toBe("Words");
   });
 
-  test("is followed by forwarded messages, calendar entries and what is hidden", async () => {
+  test("is followed by forwarded messages, calendar entries and hidden text", async () => {
     const header = (name: string, value: string) => ({ name, value });
     const inner = part("text/plain", "We agreed.", {
       headers: [header("From", "Ada <ada@example.org>"), header("Subject", "=?utf-8?q?M=C3=A4rz?="), header("Date", "Mon, 23 Nov 2026")],
@@ -72,7 +72,7 @@ describe("the text of a mail of the Gmail API", () => {
     ["smime-type=signed-data", { encrypted: false, signed: true }],
     ['SMIME-Type="Enveloped-Data"', { encrypted: true, signed: false }],
     ["name=smime.p7m", { encrypted: true, signed: false }],
-  ])("is out of reach in a mail whose type has %s: the payload says why", async (parameter, says) => {
+  ])("is unreadable in a mail whose type has %s, and the payload says why", async (parameter, says) => {
     const headers = [{ name: "Content-Type", value: `application/pkcs7-mime;\r\n ${parameter}` }];
     const mail = await read({ mimeType: "application/pkcs7-mime", filename: "smime.p7m", body: { size: 90 }, headers });
     expect(payloadOf(mail, { source: "gmail", account: "ada", verdict: { result: "none" }, maxBytes: 1_000 })).toMatchObject({
@@ -80,11 +80,11 @@ describe("the text of a mail of the Gmail API", () => {
     });
   });
 
-  test("is the HTML part where there is no plain one", async () => {
+  test("is the HTML part if no plain part exists", async () => {
     expect((await read(part("text/html", "<p>Hello</p>"))).text).toEqual({ value: "Hello", cut: false });
   });
 
-  test("is fetched where the tree only names it, and not where it is too long", async () => {
+  test("is fetched if the tree contains only a reference, unless it is too long", async () => {
     const named = (size: number) => ({ mimeType: "text/plain", filename: "", body: { size, attachmentId: "text" } });
     expect((await read(named(9), { text: "From afar" })).text?.value).toBe("From afar");
     expect(await read(named(50_000_000))).toMatchObject({ bodyError: "the text of the mail is too long" });
@@ -98,12 +98,12 @@ describe("the text of a mail of the Gmail API", () => {
     expect((await read(part("text/plain", bytes, charset(declared)))).text?.value).toBe(text);
   });
 
-  test("is cut, with no half character taken for a broken charset", async () => {
+  test("is truncated without mistaking a split character for a wrong charset", async () => {
     const { text } = await read(part("text/plain", "é".repeat(5_000)), {}, 100);
     expect(text).toMatchObject({ cut: true, value: expect.stringMatching(/^é{100,101}$/) });
   });
 
-  test("of a mail that is nested thousands deep, or as wide, is found without a long walk", async () => {
+  test("is found quickly in a mail with thousands of nested or parallel parts", async () => {
     let deep: object = part("text/plain", "at the bottom");
     for (let at = 0; at < 20_000; at += 1) deep = { mimeType: "multipart/mixed", parts: [deep] };
     expect((await read(deep)).attachments).toEqual([]);
@@ -114,13 +114,13 @@ describe("the text of a mail of the Gmail API", () => {
   });
 });
 
-describe("the header of a mail of the Gmail API", () => {
+describe("the header of a Gmail API mail", () => {
   const headers = (...fields: readonly (readonly [string, string])[]) => ({
     mimeType: "text/plain",
     headers: fields.map(([name, value]) => ({ name, value })),
   });
 
-  test("gives sender, subject, ids and what the mail server says of the sender", async () => {
+  test("gives the sender, the subject, ids and the mail server's verdict on the sender", async () => {
     const mail = await read(
       headers(
         ["Authentication-Results", "mx.google.com;\r\n       dmarc=pass header.from=example.org"],
@@ -151,12 +151,12 @@ describe("the header of a mail of the Gmail API", () => {
     ["two addresses in angles", "<grace@example.org> <eve@example.com>"],
     ["a group", "Friends: grace@example.org;"],
     ["an address that goes on", "grace@example.org>, <eve@example.com>"],
-  ])("verifies no sender where From has %s", async (_, from) => {
+  ])("verifies no sender if From has %s", async (_, from) => {
     const mail = await read(headers(["Authentication-Results", "mx.google.com; dmarc=pass"], ["From", from]));
     expect(judgeSender(mail, ["mx.google.com"]).result).toBe("none");
   });
 
-  test("of hostile length is read in no time", () => {
+  test("is read quickly even if its length is hostile", () => {
     const began = performance.now();
     for (const hostile of ["(".repeat(20_000), '"'.repeat(19_999), "a@b,".repeat(5_000), "<".repeat(20_000), "=?a?b?".repeat(3_000)]) {
       readAddresses(hostile);
@@ -166,23 +166,23 @@ describe("the header of a mail of the Gmail API", () => {
   });
 });
 
-describe("a history", () => {
+describe("a Gmail history", () => {
   const wanted = { label: "INBOX", includeOwn: false };
   const added = (id: string, message: string, labelIds?: readonly string[]) => ({
     id,
     messagesAdded: [{ message: { id: message, ...(labelIds === undefined ? {} : { labelIds }) } }],
   });
 
-  test("gives each mail once, oldest first, by numbers of 64 bits", () => {
+  test("lists each mail once, oldest first, with 64-bit numbers", () => {
     const records = [added("18446744073709551610", "b"), added("9", "a"), added("18446744073709551609", "a")];
     expect(candidatesIn(records, wanted).map(({ id }) => id)).toEqual(["a", "b"]);
   });
 
-  test("gives a mail whose labels are not named: they are looked at when it is read", () => {
+  test("includes a mail without named labels, which are checked when it is read", () => {
     expect(candidatesIn([added("1", "a"), added("2", "b", ["SPAM", "INBOX"])], wanted).map(({ id }) => id)).toEqual(["a"]);
   });
 
-  test("moves its start to a record only with a look that begins ten minutes after it was listed", () => {
+  test("advances its start to a record only in a check that begins ten minutes after the record was listed", () => {
     const look = (place: Place, records: readonly { readonly id: string }[], minutes: number) =>
       placeAfter(place, { records, historyId: "900", began: minutes * 60_000 });
     let place: Place = { start: "100" };
@@ -193,7 +193,7 @@ describe("a history", () => {
     expect(place).toEqual({ start: "200" });
   });
 
-  test("moves its start to the end of an empty list after a day", () => {
+  test("advances its start to the end of an empty list after a day", () => {
     const look = (place: Place, hours: number) =>
       placeAfter(place, { records: [], historyId: String(900 + hours), began: hours * 3_600_000 });
     let place: Place = { start: "100" };

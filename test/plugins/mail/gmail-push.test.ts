@@ -28,7 +28,7 @@ const test = base
     };
   });
 
-test("a notice that Pub/Sub posts runs the mail and is acknowledged; one of another mailbox, too", async ({ google, room, sign, post }) => {
+test("a posted Pub/Sub notice runs the mail and is acknowledged; one for another mailbox is only acknowledged", async ({ google, room, sign, post }) => {
   await room.start(section);
   const { pubsub } = google;
   const pushConfig = { pushEndpoint: room.pushAddress(), oidcToken: { serviceAccountEmail: email, audience } };
@@ -40,7 +40,7 @@ test("a notice that Pub/Sub posts runs the mail and is acknowledged; one of anot
   expect(await post(sign(claims()), {})).toBe(400);
 });
 
-test("a notice without a token that Google signed for this gateway is refused, and nothing is read because of it", async ({
+test("a notice without a token signed by Google for this gateway is rejected and triggers no read", async ({
   room,
   sign,
   post,
@@ -76,7 +76,7 @@ test("a notice without a token that Google signed for this gateway is refused, a
   for (const token of Object.values(forged)) if (token !== undefined && token.length > 10) expect(room.log()).not.toContain(token);
 });
 
-test("a key that Google has replaced is fetched once it is used, and not for each token with an unknown one", async ({
+test("a replaced Google key is fetched when it is used, but not for every token with an unknown key", async ({
   google,
   room,
   sign,
@@ -90,7 +90,7 @@ test("a key that Google has replaced is fetched once it is used, and not for eac
   await vi.waitFor(async () => expect(await post(sign(claims()))).toBe(204), { timeout: 60_000, interval: 100 });
 });
 
-test("without a mailbox that is posted to there is nothing to post to", async ({ room, sign, post }) => {
+test("without a push mailbox, a posted notice gets 404", async ({ room, sign, post }) => {
   await room.start();
   expect(await post(sign(claims()))).toBe(404);
 });

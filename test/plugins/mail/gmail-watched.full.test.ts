@@ -6,8 +6,8 @@ import { test } from "./gmail-room.ts";
 
 const hours = 3_600_000;
 
-describe.concurrent("a Gmail mailbox that is watched", () => {
-  test("runs the agent on a notice, and leaves alone what was there before", async ({ room, google, mailbox }) => {
+describe.concurrent("a watched Gmail mailbox", () => {
+  test("runs the agent on a notice and ignores earlier mail", async ({ room, google, mailbox }) => {
     mailbox.deliver({ subject: "Old news" });
     await room.start();
     const id = mailbox.deliver({ subject: "Minutes", body: "As agreed on Monday, we'll meet." });
@@ -21,14 +21,14 @@ describe.concurrent("a Gmail mailbox that is watched", () => {
     await vi.waitFor(() => expect(google.pubsub.acknowledged.length).toBeGreaterThan(0), 60_000);
   });
 
-  test("polls without notices, and asks for nothing but to read", async ({ room, google, mailbox }) => {
+  test("polls without notices and makes only read requests", async ({ room, google, mailbox }) => {
     await room.start({ mode: "poll", topic: undefined, subscription: undefined, pollSeconds: 5 });
     mailbox.deliver({ subject: "Minutes" });
     await room.arrived(1);
     expect(google.calls.filter(({ method, path }) => method !== "GET" && path !== "/token")).toEqual([]);
   }, 20_000);
 
-  test("takes 150 mails of one burst once each, with a shuffled history in pages whose records come late", async ({
+  test("reads each of 150 mails in a burst once, from a shuffled, paged history with late records", async ({
     room,
     google,
     mailbox,
@@ -42,14 +42,14 @@ describe.concurrent("a Gmail mailbox that is watched", () => {
     expect(room.seen).toHaveLength(150);
   }, 60_000);
 
-  test("looks again after a notice whose record is not listed yet", async ({ room, mailbox }) => {
+  test("checks again after a notice whose record is not listed yet", async ({ room, mailbox }) => {
     await room.start();
     mailbox.deliver({ subject: "Late", late: 1 });
     await room.arrived(1);
     expect(room.subjects()).toEqual(["Late"]);
   }, 20_000);
 
-  test("finds a record that is listed behind a newer one, also when the gateway was away for hours in between", async ({
+  test("finds a record that is listed behind a newer one, even after hours without a gateway", async ({
     room,
     mailbox,
   }) => {
@@ -65,7 +65,7 @@ describe.concurrent("a Gmail mailbox that is watched", () => {
     expect(room.subjects()).toEqual(["Newer", "Hidden"]);
   }, 20_000);
 
-  test("catches up after two days, once for each mail, also when the history is gone", async ({ room, mailbox }) => {
+  test("catches up after two days, once for each mail, even if the history is gone", async ({ room, mailbox }) => {
     const { directory } = await room.start();
     mailbox.deliver({ subject: "One" });
     await room.arrived(1);
@@ -86,7 +86,7 @@ describe.concurrent("a Gmail mailbox that is watched", () => {
     expect(room.subjects()).toEqual(["One", "Two", "Three", "Four", "Five"]);
   }, 30_000);
 
-  test("leaves nothing out that a pause by maxPerHour holds up while the history goes", async ({ room, mailbox }) => {
+  test("skips no mail that maxPerHour delays while the history expires", async ({ room, mailbox }) => {
     let ahead = 0;
     const now = () => Date.now() + ahead;
     const { directory } = await room.start({ maxPerHour: 2, maxCatchUp: 1 }, { now });
@@ -101,7 +101,7 @@ describe.concurrent("a Gmail mailbox that is watched", () => {
     expect(room.subjects().sort()).toEqual(["Four", "One", "Three", "Two"]);
   }, 20_000);
 
-  test("after a long absence runs the newest mails only, and records how many it left out", async ({ room, mailbox }) => {
+  test("runs only the newest mails after a long absence and records the number of skipped ones", async ({ room, mailbox }) => {
     const { directory } = await room.start();
     await room.gateway().gateway.close();
     for (const subject of ["One", "Two", "Three"]) mailbox.deliver({ subject });
@@ -112,7 +112,7 @@ describe.concurrent("a Gmail mailbox that is watched", () => {
     expect(room.subjects()).toEqual(["Three"]);
   }, 20_000);
 
-  test("does not run what the user sends, drafts, spam and trash; does run what gets the label later", async ({ room, mailbox }) => {
+  test("skips sent mail, drafts, spam and trash, and runs a mail that gets the label later", async ({ room, mailbox }) => {
     await room.start();
     mailbox.deliver({ subject: "Sent", labels: ["SENT"] });
     mailbox.deliver({ subject: "To myself", labels: ["SENT", "INBOX"] });
@@ -128,7 +128,7 @@ describe.concurrent("a Gmail mailbox that is watched", () => {
     expect(room.subjects().sort()).toEqual(["Archived", "Spam"]);
   });
 
-  test("watches another label by its name, and runs own mail with includeOwn", async ({ room, google, mailbox }) => {
+  test("can watch another label by name, and runs own mail with includeOwn", async ({ room, google, mailbox }) => {
     await room.start({ label: "orders" });
     mailbox.deliver({ subject: "Elsewhere" });
     mailbox.deliver({ subject: "Order", labels: ["Label_7"] });
@@ -142,7 +142,7 @@ describe.concurrent("a Gmail mailbox that is watched", () => {
     expect(room.subjects().at(-1)).toBe("To myself");
   }, 20_000);
 
-  test("reads on when mails are deleted before they are read", async ({ room, google, mailbox }) => {
+  test("continues when mails are deleted before they are read", async ({ room, google, mailbox }) => {
     await room.start();
     google.faults.isMute = true;
     const gone = mailbox.deliver({ subject: "Gone" });
@@ -155,7 +155,7 @@ describe.concurrent("a Gmail mailbox that is watched", () => {
     expect(google.callsOf(new RegExp(`messages/${gone}$`))).toBe(1);
   });
 
-  test("reads the header of a mail with more parts than it reads at once, and holds the next one not up", async ({ room, mailbox }) => {
+  test("reads the header of a mail with too many parts, without delaying the next one", async ({ room, mailbox }) => {
     await room.start();
     const parts = Array.from({ length: 80_000 }, () => ({ mimeType: "text/x-nothing", filename: "", headers: [], body: { size: 0 } }));
     mailbox.deliver({ subject: "Wide", payload: { mimeType: "multipart/mixed", parts } });
@@ -164,7 +164,7 @@ describe.concurrent("a Gmail mailbox that is watched", () => {
     expect(room.subjects()).toEqual(["Wide", "Next"]);
   }, 30_000);
 
-  test("fetches a text that the mail only names, and no attachment", async ({ room, google, mailbox }) => {
+  test("fetches a text that the mail only references, but no attachment", async ({ room, google, mailbox }) => {
     await room.start();
     const named = (attachmentId: string, size: number) => ({ body: { attachmentId, size } });
     const id = mailbox.deliver({
@@ -185,8 +185,8 @@ describe.concurrent("a Gmail mailbox that is watched", () => {
   });
 });
 
-describe.concurrent("mailboxes of Gmail under accounts", () => {
-  test("are named in the status, and their payload has the mail address", async ({ room, google, mailbox }) => {
+describe.concurrent("Gmail mailboxes under accounts", () => {
+  test("are named in the status, and their payload contains the mail address", async ({ room, google, mailbox }) => {
     const { credentials, refreshToken, apiRoot, pubsubRoot, mode, topic, subscription } = room.configOf().hooks.gmail;
     const work = { account: google.address, credentials, refreshToken, apiRoot, pubsubRoot, mode, topic, subscription };
     const mappings = [{ match: { path: "gmail" }, messageTemplate: "Subject: {{ messages[0].subject }} for {{ account }}" }];
@@ -198,8 +198,8 @@ describe.concurrent("mailboxes of Gmail under accounts", () => {
   });
 });
 
-describe.concurrent("a mapping that was written for the payload of another watcher", () => {
-  test("runs unchanged, with a transform that walks through its messages", async ({ room, mailbox }) => {
+describe.concurrent("a mapping written for the payload of another watcher", () => {
+  test("runs unchanged, with a transform that iterates over its messages", async ({ room, mailbox }) => {
     const directory = temporaryDirectory();
     mkdirSync(join(directory, "transforms"));
     const code = `export default ({ payload }) => {

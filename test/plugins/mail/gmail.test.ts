@@ -28,7 +28,7 @@ const post = (messages: Json) => host.deliver("gmail", { messages });
 const minutes = { id: "18c1", from: "Ada <ada@example.org>", subject: "Minutes", snippet: "As agreed", body: "As agreed on Monday" };
 
 describe("the preset gmail", () => {
-  test("runs once for each mail of a batch, in a session of its own, with from, subject, snippet and body, wrapped", async () => {
+  test("runs once per mail of a batch, in its own session, with wrapped from, subject, snippet and body", async () => {
     await start();
     expect(await post([minutes, { ...minutes, id: "18c2", subject: "Invoice" }])).toMatchObject({
       status: 202,
@@ -40,7 +40,7 @@ describe("the preset gmail", () => {
       expect(first?.text).toContain(value);
   });
 
-  test("mails without an id share no session, and work under the default policy and under prefixes", async () => {
+  test("gives mails without an id separate sessions, both by default and with allowed prefixes", async () => {
     await start({ allowedSessionKeyPrefixes: ["hook:gmail:"] });
     const { id: _, ...nameless } = minutes;
     expect((await post([nameless, nameless])).status).toBe(202);
@@ -48,29 +48,29 @@ describe("the preset gmail", () => {
     for (const { session } of seen) expect(session).toMatch(/^hook:.{10,}/);
   });
 
-  test("an empty batch is 204", async () => {
+  test("answers 204 for an empty batch", async () => {
     await start();
     expect((await post([])).status).toBe(204);
   });
 
-  test("hooks.gmail sets its model, and may leave the wrapper out", async () => {
+  test("takes its model from hooks.gmail and can omit the wrapper", async () => {
     await start({ gmail: { model: "local/small", allowUnsafeExternalContent: true } });
     await post([minutes]);
     expect(seen).toMatchObject([{ model: "local/small", text: expect.not.stringContaining("external-content") }]);
   });
 
-  test("a mapping of the user's for the path comes first", async () => {
+  test("comes after a user's mapping for the same path", async () => {
     await start({ mappings: [{ match: { path: "gmail" }, messageTemplate: "{{ messages[0].subject }}", status: 200 }] });
     expect((await post([minutes])).status).toBe(200);
   });
 
-  test("prefixes that do not let its sessions pass are told when the configuration loads, and it answers 503", async () => {
+  test("reports prefixes that exclude its sessions when the configuration loads, and then answers 503", async () => {
     await start({ allowedSessionKeyPrefixes: ["ops:"] }, [/hooks\.presets\[0\]/]);
     expect(await host.problems()).toMatchObject([{ severity: "error", path: "hooks.presets[0]" }]);
     expect((await post([minutes])).status).toBe(503);
   });
 
-  test("the examples of its page are configurations without a problem", async () => {
+  test("has valid configurations as the examples on its page", async () => {
     const page = readFileSync(new URL("../../../plugins/mail/README.md", import.meta.url), "utf8");
     const examples = [...page.matchAll(/```jsonc\n([\s\S]*?)```/g)].map(([, text = ""]) => JSON.parse(text));
     expect(examples).toHaveLength(3);

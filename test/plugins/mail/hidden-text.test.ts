@@ -105,7 +105,7 @@ const hidingMarkup: readonly Markup[] = [
   ["a hidden link", `<a style="font-size:0" href="https://evil.example/${secret.replaceAll(" ", "-")}">${secret}</a>`],
 ];
 
-describe("text that a reader does not see is left out", () => {
+describe("text that a reader does not see is omitted", () => {
   test.each(hidingStyles)("%s", async (style) => {
     const { text, hidden } = await htmlToText(styled(style));
     expect(text.replace(/\s+/g, " ")).toBe("Before it. Behind it.");
@@ -173,7 +173,7 @@ const shownMarkup: readonly Markup[] = [
   ["text in the head", `</head><p>${secret}</p>`],
 ];
 
-describe("text that a reader sees stays", () => {
+describe("text that a reader sees is preserved", () => {
   test.each(shownStyles)("%s", async (style) => {
     const { text, hidden } = await htmlToText(styled(style));
     expect(text).toContain(secret);
@@ -195,7 +195,7 @@ describe("text that a reader sees stays", () => {
 describe("the preview line of a newsletter", () => {
   const preview = '<div style="display:none;max-height:0;overflow:hidden">Our offers of the week &zwnj;&nbsp;&zwnj;&nbsp;</div>';
 
-  test("is named as such, where it stands before all that can be seen", async () => {
+  test("is identified as such if it precedes all visible text", async () => {
     expect((await htmlToText(`${preview}<p>Hello</p>`)).hidden).toEqual({ characters: expect.any(Number), isPreview: true });
     expect((await htmlToText(`<p>Hello</p>${preview}`)).hidden).toMatchObject({ isPreview: false });
     expect((await htmlToText(`<div style="display:none">${secret.repeat(30)}</div><p>Hello</p>`)).hidden).toMatchObject({
@@ -203,12 +203,12 @@ describe("the preview line of a newsletter", () => {
     });
   });
 
-  test("of spaces and invisible characters alone is nothing", async () => {
+  test("is ignored if it contains only spaces and invisible characters", async () => {
     expect((await htmlToText('<div style="display:none">&zwnj;&nbsp;&#847;&shy; \n</div><p>Hello</p>')).hidden).toBeUndefined();
   });
 });
 
-describe("the cost of reading HTML grows with its length", () => {
+describe("the cost of reading HTML grows linearly with its length", () => {
   const cases: readonly (readonly [name: string, make: (length: number) => string])[] = [
     ["a style of semicolons", (length) => `<p style="${";".repeat(length)}">x`],
     ["a style of colons and comments", (length) => `<p style="${"a:/*".repeat(length / 4)}">x`],

@@ -55,9 +55,9 @@ const bombs: readonly [name: string, mail: string, structure?: string][] = [
   ["NUL bytes", letter("Bomb \u0000\u0000", { body: "\u0000".repeat(100_000) })],
 ];
 
-describe("of a mail with", () => {
+describe("a mail with", () => {
   test.each(bombs)(
-    "%s, the loop is not blocked, and the next mail is read",
+    "%s does not block the event loop, and the next mail is read",
     async (_name, mail, structure) => {
       count += 1;
       server.deliverAll([mail], structure === undefined ? {} : { structure });
@@ -70,7 +70,7 @@ describe("of a mail with", () => {
 });
 
 test.each(["UID SEARCH", "IDLE"])(
-  "of a server that answers %s with lines without an end, the loop is not blocked, and the next mail is read over a new connection",
+  "endless lines in response to %s do not block the event loop, and a new connection reads the next mail",
   async (at) => {
     count += 1;
     const { residentMb: before } = await gateway.ask();

@@ -43,8 +43,8 @@ async function isRefused(tls: unknown, why: RegExp): Promise<void> {
 
 const colonless = (fingerprint: string) => fingerprint.replaceAll(":", "").toLowerCase();
 
-describe("a mail server with a certificate of its own", () => {
-  test("is read when caFile names the certificate, with TLS from the start and by STARTTLS", async () => {
+describe("a mail server with its own certificate", () => {
+  test("is accepted if caFile names the certificate, with TLS from the start and with STARTTLS", async () => {
     await startTls();
     await isRead({ caFile: own.file });
     await reader.close();
@@ -54,7 +54,7 @@ describe("a mail server with a certificate of its own", () => {
     expect(server.count("STARTTLS")).toBe(1);
   });
 
-  test("is read when its fingerprint is pinned, whatever its name, with TLS from the start and by STARTTLS", async () => {
+  test("is accepted under any name if its fingerprint is pinned, with TLS from the start and with STARTTLS", async () => {
     await startTls(nameless);
     await isRead({ fingerprint256: nameless.fingerprint256 });
     await reader.close();
@@ -72,7 +72,7 @@ describe("a mail server with a certificate of its own", () => {
     await isRefused(tls, why);
   });
 
-  test("is refused when its name is another one, though caFile names it", async () => {
+  test("is refused if its name differs, even if caFile names the certificate", async () => {
     await startTls(nameless);
     await isRefused({ caFile: nameless.file }, /certificate of 127\.0\.0\.1 cannot be trusted/);
   });
@@ -80,13 +80,13 @@ describe("a mail server with a certificate of its own", () => {
   test.each([
     ["nothing names its certificate", "starttls", /certificate of 127\.0\.0\.1 cannot be trusted/],
     ["another fingerprint is pinned", { mode: "starttls", fingerprint256: other.fingerprint256 }, /does not match tls\.fingerprint256/],
-  ] as const)("is refused by STARTTLS when %s", async (_, tls, why) => {
+  ] as const)("is refused with STARTTLS when %s", async (_, tls, why) => {
     await startStartTls();
     await isRefused(tls, why);
   });
 
   test.each(["starttls", { mode: "starttls", fingerprint256: own.fingerprint256 }] as const)(
-    "is refused, not read in plain text, when it offers no STARTTLS (%j)",
+    "is refused, rather than read in plain text, if it does not offer STARTTLS (%j)",
     async (tls) => {
       await startStartTls({ offered: false });
       await isRefused(tls, /offers no encryption by STARTTLS/);
@@ -94,13 +94,13 @@ describe("a mail server with a certificate of its own", () => {
     },
   );
 
-  test("is refused when caFile cannot be read, and the reason names the setting", async () => {
+  test("is refused if caFile cannot be read, with a reason that names the setting", async () => {
     await startTls();
     await isRefused({ caFile: "/nowhere/ca.pem" }, /hooks\.imap\.accounts\.ada\.tls\.caFile/);
   });
 });
 
-test("a server elsewhere is refused when tls is false", async () => {
+test("a remote server is refused if tls is false", async () => {
   server = await startImapServer();
   await reader.start({ account: { tls: false, host: "localhost.example" }, watched: false });
   await reader.logged(/would send the password to localhost\.example unprotected/);

@@ -23,15 +23,15 @@ async function readsWithin(
   expect((reader.seen.at(-1)?.at ?? 0) - begun).toBeLessThan(ms);
 }
 
-describe("a mailbox on a server with faults", () => {
-  test("is read at once when the server rings, and holds one connection", async ({ server, reader }) => {
+describe("a mailbox on a faulty server", () => {
+  test("is read at once when the server announces mail, over a single connection", async ({ server, reader }) => {
     await reader.start({ account });
     await readsWithin({ server, reader }, "Minutes", 2_000);
     expect(server.connections()).toEqual({ now: 1, most: 1, all: 1 });
   });
 
   // All others wait while this one does, which waits longest.
-  test.concurrent("is read over a new connection when a command is never answered, and when a mail claims to be longer than it is", async ({
+  test.concurrent("is read over a new connection if a command gets no response or a mail claims more length than it has", async ({
     onTestFinished,
   }) => {
     const faults: readonly Fault[] = [
@@ -59,7 +59,7 @@ describe("a mailbox on a server with faults", () => {
     );
   }, 120_000);
 
-  test.concurrent("is read by polling when the server never rings, and where it has no IDLE", async ({ server, reader }) => {
+  test.concurrent("is read by polling if the server never announces mail or lacks IDLE", async ({ server, reader }) => {
     server.rings(false);
     await reader.start({ account });
     await readsWithin({ server, reader }, "Unannounced", withinMs);
@@ -69,7 +69,7 @@ describe("a mailbox on a server with faults", () => {
     expect(reader.subjects()).toEqual(["Unannounced", "Without IDLE"]);
   }, 40_000);
 
-  test.concurrent("is read over a new connection when the open one is dead and does not say so", async ({ server, reader }) => {
+  test.concurrent("is read over a new connection if the open one is silently dead", async ({ server, reader }) => {
     await reader.start({ account });
     server.mute();
     await readsWithin({ server, reader }, "After silence", withinMs);
@@ -77,7 +77,7 @@ describe("a mailbox on a server with faults", () => {
   }, 40_000);
 
   test.concurrent.for(["greeting", "CAPABILITY", "AUTHENTICATE", "EXAMINE", "UID SEARCH", "UID FETCH", "IDLE"])(
-    "is read once when the server cuts the connection at %s",
+    "is read once if the server cuts the connection at %s",
     { timeout: 40_000 },
     async (at, { server, reader }) => {
       await reader.start({ account });
@@ -91,7 +91,7 @@ describe("a mailbox on a server with faults", () => {
   );
 
   test.concurrent.for(["EXAMINE", "UID SEARCH", "UID FETCH"])(
-    "is read once when the server refuses %s for a while, and the refusal is not taken for an empty mailbox",
+    "is read once if the server temporarily refuses %s, which is not mistaken for an empty mailbox",
     { timeout: 40_000 },
     async (at, { server, reader }) => {
       await reader.start({ account });
@@ -102,7 +102,7 @@ describe("a mailbox on a server with faults", () => {
     },
   );
 
-  test.concurrent("is read after the server sent lines without an end, which ended the connection for that reason", {
+  test.concurrent("is read after endless lines from the server, which ended the connection for that reason", {
     timeout: 60_000,
   }, async ({ server, reader }) => {
     await reader.start({ account });
@@ -114,7 +114,7 @@ describe("a mailbox on a server with faults", () => {
     expect(reader.subjects()).toEqual(["Once", "Next"]);
   });
 
-  test.concurrent("is read once when the server lists a mail and sends nothing of it for a moment", { timeout: 40_000 }, async ({
+  test.concurrent("is read once if the server lists a mail but briefly returns none of its content", { timeout: 40_000 }, async ({
     server,
     reader,
   }) => {
@@ -125,7 +125,7 @@ describe("a mailbox on a server with faults", () => {
     expect(reader.subjects()).toEqual(["Late", "Next"]);
   });
 
-  test.concurrent("is read when the server sends junk, 10,000 lines of it, between a command and its answer", async ({
+  test.concurrent("is read even if the server sends 10,000 lines of junk between a command and its response", async ({
     server,
     reader,
   }) => {
@@ -136,7 +136,7 @@ describe("a mailbox on a server with faults", () => {
     expect(reader.subjects()).toEqual(["Between", "Next"]);
   }, 40_000);
 
-  test.concurrent("is read from its end on when the server does not say which number the next mail has", async ({ server, reader }) => {
+  test.concurrent("is read from its current end if the server does not report the next mail number", async ({ server, reader }) => {
     server.offer({ uidNext: false });
     await server.deliver(letter("Before"));
     await reader.start({ account });
@@ -146,7 +146,7 @@ describe("a mailbox on a server with faults", () => {
     expect(reader.subjects()).toEqual(["New", "Newer"]);
   });
 
-  test.concurrent("is read in a folder that is added later from then on, also while mails of the others wait", async ({
+  test.concurrent("is read in an added folder from then on, even while mails of other folders wait", async ({
     server,
     reader,
   }) => {
@@ -166,7 +166,7 @@ describe("a mailbox on a server with faults", () => {
     expect(reader.subjects()).toEqual(["First", "Waiting", "Added"]);
   }, 40_000);
 
-  test.concurrent("is read except for a folder that the server does not have, which is named until it is there", {
+  test.concurrent("is read except for a missing folder, which is reported until it exists", {
     timeout: 40_000,
   }, async ({ server, reader }) => {
     const { gateway } = await reader.start({ account: { ...account, folders: ["Wrok", "INBOX"] }, watched: false });

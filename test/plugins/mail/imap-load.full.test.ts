@@ -67,7 +67,7 @@ const test = base
     return gateway;
   });
 
-test("10,000 mails at once wait for their hour, are asked for by their numbers only, and hold no memory", async ({ server, start }) => {
+test("10,000 simultaneous mails wait for their hour, are fetched only by number, and take no memory", async ({ server, start }) => {
   const { ask, until } = await start({ maxPerHour: 20 });
   const idle = await ask();
   const fetched = server.count("UID FETCH");
@@ -80,14 +80,14 @@ test("10,000 mails at once wait for their hour, are asked for by their numbers o
   expect(after.heapMb - idle.heapMb).toBeLessThan(40);
 }, 120_000);
 
-test("of 10,000 mails of a downtime the newest run, the others are left out at once, in little memory", async ({ resume }) => {
+test("after a downtime with 10,000 mails, only the newest run; the others are skipped at once, in little memory", async ({ resume }) => {
   const gateway = await resume({}, 2 * hourMs);
   const measured = await gateway.until(({ read }) => read === 50, 60_000);
   expect(measured.last).toBe("Number 9999");
   expect(measured.residentMb - residentMbBefore).toBeLessThan(40);
 }, 120_000);
 
-test("a server that cuts the connection again and again is read over one connection at a time, with flat memory", async ({
+test("a server that keeps cutting the connection is read over one connection at a time, with flat memory", async ({
   server,
   start,
 }) => {
@@ -112,7 +112,7 @@ test("a server that cuts the connection again and again is read over one connect
 }, 300_000);
 
 // Both wait for polls. The mailbox at rest changes nothing in the memory of the other one, which is that of a process of its own.
-test.concurrent("10,000 mails of a downtime are read hour by hour, each once and in their order, in little memory", async ({ resume }) => {
+test.concurrent("10,000 mails after a downtime are read hour by hour, each once and in order, in little memory", async ({ resume }) => {
   const maxPerHour = readAfterDowntime / 3;
   // Drafts make a paused mailbox look at the time every five seconds.
   const account = { maxPerHour, maxCatchUp: 10_000, reply: "draft" };
@@ -127,7 +127,7 @@ test.concurrent("10,000 mails of a downtime are read hour by hour, each once and
   }
 }, 1_800_000);
 
-test.concurrent("a mailbox at rest asks its server one short question for each poll", async ({ server, onTestFinished }) => {
+test.concurrent("an idle mailbox sends one short request to its server per poll", async ({ server, onTestFinished }) => {
   const reader = createReader(() => server);
   onTestFinished(() => reader.close());
   await reader.start({ account: { pollSeconds: 5 } });

@@ -27,7 +27,7 @@ const oauth = (tokens: TokenServer, refreshToken: unknown) => ({
   oauth: { tokenUrl: tokens.url, clientId: "app", clientSecret: "client-secret-of-app", refreshToken, scope: "imap offline_access" },
 });
 
-test.concurrent("a password in a file is read again until the server accepts it, without a storm of logins", async ({
+test.concurrent("a password in a file is reread until the server accepts it, without a storm of logins", async ({
   server,
   reader,
   secrets,
@@ -47,8 +47,8 @@ test.concurrent("a password in a file is read again until the server accepts it,
   expect(reader.log()).not.toMatch(/wrong-password|secret-of-ada/);
 }, 60_000);
 
-describe.concurrent("a mailbox that logs in by OAuth", () => {
-  test("asks for an access token, uses it as long as it lives, and says none of it in the log", async ({ server, reader, tokens }) => {
+describe.concurrent("a mailbox with OAuth", () => {
+  test("requests an access token, uses it until it expires, and logs none of it", async ({ server, reader, tokens }) => {
     await reader.start({ account: oauth(tokens, "refresh-token-0") });
     await server.deliver(letter("One"));
     await reader.arrived(1);
@@ -61,7 +61,7 @@ describe.concurrent("a mailbox that logs in by OAuth", () => {
     expect(reader.log()).not.toMatch(/refresh-token|access-token|client-secret/);
   });
 
-  test("asks for another access token when the server refuses one before its time", async ({ server, reader, tokens }) => {
+  test("requests another access token if the server rejects one early", async ({ server, reader, tokens }) => {
     await reader.start({ account: oauth(tokens, "refresh-token-0") });
     server.tokens.clear();
     await server.kick();
@@ -70,7 +70,7 @@ describe.concurrent("a mailbox that logs in by OAuth", () => {
     expect(tokens.asked).toHaveLength(2);
   });
 
-  test("keeps a refresh token that the provider has replaced, also across a restart", async ({ server, reader, tokens }) => {
+  test("stores a refresh token that the provider replaced, also across a restart", async ({ server, reader, tokens }) => {
     tokens.rotate(true);
     tokens.lives(1);
     const account = oauth(tokens, "refresh-token-0");
@@ -83,7 +83,7 @@ describe.concurrent("a mailbox that logs in by OAuth", () => {
     expect(reader.log()).not.toMatch(/refresh-token/);
   });
 
-  test("needs a login when the refresh token is withdrawn, asks no more, and reads on with a new one without a restart", async ({
+  test("requires a login once the refresh token is revoked, and continues with a new one without a restart", async ({
     server,
     reader,
     tokens,
@@ -102,7 +102,7 @@ describe.concurrent("a mailbox that logs in by OAuth", () => {
     expect(reader.log()).not.toMatch(/withdrawn-token|refresh-token/);
   }, 60_000);
 
-  test("needs a login when the server refuses every token that the provider gives out", async ({ reader, onTestFinished }) => {
+  test("requires a login if the server rejects every token from the provider", async ({ reader, onTestFinished }) => {
     const tokens = await startTokenServer({ issue: () => {} });
     onTestFinished(() => tokens.close());
     await reader.start({ account: oauth(tokens, "refresh-token-0"), watched: false });
@@ -111,7 +111,7 @@ describe.concurrent("a mailbox that logs in by OAuth", () => {
     expect(tokens.asked.length).toBeLessThanOrEqual(3);
   }, 30_000);
 
-  test("is told to set up when the token endpoint is neither encrypted nor on this machine", async ({ reader, tokens }) => {
+  test("requires a setup if the token endpoint is neither encrypted nor on this machine", async ({ reader, tokens }) => {
     const { oauth: settings } = oauth(tokens, "refresh-token-0");
     await reader.start({ account: { oauth: { ...settings, tokenUrl: "http://login.example/token" } }, watched: false });
     await reader.logged(/needs_setup.*oauth\.tokenUrl|oauth\.tokenUrl.*needs_setup/);

@@ -24,7 +24,7 @@ async function mailbox() {
   return { server, open };
 }
 
-test("another user of a mailbox is another mailbox: reading begins now, and no id is one of before", async () => {
+test("another user means another mailbox: reading starts now, with no earlier ids", async () => {
   const first = await mailbox();
   for (const subject of ["One", "Two", "Three"]) await first.server.deliver(letter(subject));
   const { next } = await first.open().changesSince(await first.open().baseline(), read);
@@ -47,7 +47,7 @@ test("another user of a mailbox is another mailbox: reading begins now, and no i
   expect(await second.open().fetch(found[0]?.id ?? "", "whole")).toMatchObject({ subject: "A" });
 });
 
-test("a folder that was removed from the configuration and is added again begins with new mail", async () => {
+test("a folder that is removed and added again starts with new mail", async () => {
   const { server, open } = await mailbox();
   await server.deliver(letter("Before"), "Work");
   const both = { folders: ["INBOX", "Work"] };
@@ -59,7 +59,7 @@ test("a folder that was removed from the configuration and is added again begins
   expect((await open(both).changesSince({ ...next, ...again.begun }, read)).found).toHaveLength(1);
 });
 
-test("mails that wait for their hour while the server numbers its mails anew are found, however old they are", async () => {
+test("mails that wait while the server renumbers them are found, however old they are", async () => {
   const { server, open } = await mailbox();
   const stored = { INBOX: { validity: "1", uid: 7 } };
   server.deliverAll([letter("Waiting")], { at: new Date(now - 3 * dayMs) });

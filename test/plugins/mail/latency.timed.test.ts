@@ -8,11 +8,11 @@ import { type Room, test } from "./gmail-room.ts";
 const waits = { announced: 1_000, polled: 7_000 };
 
 describe.each([{ name: "the scripted server", open: startImapServer }, ...(hasDovecot ? [{ name: "Dovecot", open: startDovecot }] : [])])(
-  "a mailbox by IMAP on $name",
+  "an IMAP mailbox on $name",
   ({ open }) => {
     const test = testWithReader(open);
 
-    test("runs the agent within a second of a delivery that the server announces", async ({ server, reader }) => {
+    test("runs the agent within a second of an announced delivery", async ({ server, reader }) => {
       await reader.start();
       for (const subject of ["First", "Second"]) {
         const delivered = performance.now();
@@ -24,7 +24,7 @@ describe.each([{ name: "the scripted server", open: startImapServer }, ...(hasDo
   },
 );
 
-describe("a mailbox of Gmail", () => {
+describe("a Gmail mailbox", () => {
   const email = "push@mail-project-1.test";
   const audience = "https://gateway.example.org/mail";
 
@@ -36,19 +36,19 @@ describe("a mailbox of Gmail", () => {
     return (room.seen.at(-1)?.at ?? 0) - delivered;
   }
 
-  test("runs the agent within a second of a notice that it pulls", async ({ room }) => {
+  test("runs the agent within a second of a pulled notice", async ({ room }) => {
     await room.start();
     for (const subject of ["First", "Second"]) expect(await delay(room, subject)).toBeLessThan(waits.announced);
   });
 
-  test("runs the agent within a second of a notice that is posted to it", async ({ room }) => {
+  test("runs the agent within a second of a posted notice", async ({ room }) => {
     await room.start({ mode: "push", subscription: undefined, push: { audience, serviceAccount: email } });
     const pushConfig = { pushEndpoint: room.pushAddress(), oidcToken: { serviceAccountEmail: email, audience } };
     room.google.pubsub.arrange(room.google.topic, "projects/mail-project-1/subscriptions/push", { pushConfig });
     for (const subject of ["First", "Second"]) expect(await delay(room, subject)).toBeLessThan(waits.announced);
   });
 
-  test("that is polled every five seconds runs the agent within seven", async ({ room }) => {
+  test("polled every five seconds runs the agent within seven", async ({ room }) => {
     await room.start({ mode: "poll", topic: undefined, subscription: undefined, pollSeconds: 5 });
     expect(await delay(room, "First")).toBeLessThan(waits.polled);
   });

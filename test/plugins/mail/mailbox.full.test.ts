@@ -20,10 +20,10 @@ const servers: readonly { readonly name: string; readonly start: () => Promise<M
 const test = testWithReader(startImapServer);
 
 // Most of the time they wait: for polls, and for the pauses between logins. They do so together.
-describe.concurrent.each(servers)("a mailbox that is watched by IMAP, on $name", ({ start }) => {
+describe.concurrent.each(servers)("a mailbox watched by IMAP on $name", ({ start }) => {
   const test = testWithReader(start);
 
-  test("runs the agent when the server announces a mail, changes no flag, and leaves alone what was there before", async ({
+  test("runs the agent when the server announces a mail, changes no flag, and ignores earlier mail", async ({
     server,
     reader,
   }) => {
@@ -55,7 +55,7 @@ describe.concurrent.each(servers)("a mailbox that is watched by IMAP, on $name",
     expect(reader.subjects()).toEqual(["One", "Two", "Three", "Four"]);
   });
 
-  test("loses nothing and repeats nothing when the server goes away, cuts the connection, or numbers its mails anew", async ({
+  test("loses and repeats nothing if the server disappears, cuts the connection or renumbers its mails", async ({
     server,
     reader,
   }) => {
@@ -76,7 +76,7 @@ describe.concurrent.each(servers)("a mailbox that is watched by IMAP, on $name",
     expect(reader.subjects()).toEqual(["One", "Two", "Three", "Before"]);
   }, 60_000);
 
-  test("loses nothing and repeats nothing when the server numbers its mails anew while the gateway is down", async ({ server, reader }) => {
+  test("loses and repeats nothing if the server renumbers its mails while the gateway is down", async ({ server, reader }) => {
     await server.renew("Lists", []);
     const account = { folders: ["Lists"] };
     const { directory } = await reader.start({ account });
@@ -92,7 +92,7 @@ describe.concurrent.each(servers)("a mailbox that is watched by IMAP, on $name",
     expect(reader.subjects()).toEqual(["One", "Two", "Three", "Four", "Five"]);
   }, 60_000);
 
-  test("runs the newest mails only after two days away, counts the others, and reads on", async ({ server, reader }) => {
+  test("runs only the newest mails after two days away, counts the others, and continues", async ({ server, reader }) => {
     const account = { maxCatchUp: 3 };
     const { directory } = await reader.start({ account });
     await reader.stop();
@@ -109,7 +109,7 @@ describe.concurrent.each(servers)("a mailbox that is watched by IMAP, on $name",
     expect(left).toContain("4 older mails were left out.");
   });
 
-  test("lets mails beyond maxPerHour wait, those of a downtime too, and reads on each hour: each mail once, in its order", async ({
+  test("delays mails beyond maxPerHour, even after a downtime, and reads each once and in order, hour by hour", async ({
     server,
     reader,
   }) => {
@@ -136,7 +136,7 @@ describe.concurrent.each(servers)("a mailbox that is watched by IMAP, on $name",
     expect(reader.subjects()).toEqual(all);
   }, 60_000);
 
-  test("reads on when a refused password was corrected, without a restart and without a storm of logins", async ({ server, reader }) => {
+  test("continues after a wrong password is corrected, without a restart or a storm of logins", async ({ server, reader }) => {
     const chat = createLoopback();
     const more = { channels: { loopback: { dmPolicy: "open", allowFrom: ["*"] } } };
     const { gateway } = await reader.start({ account: { password: "wrong" }, more, plugins: [chat.plugin], watched: false });
@@ -162,7 +162,7 @@ describe.concurrent.each(servers)("a mailbox that is watched by IMAP, on $name",
     ]);
   }, 30_000);
 
-  test("says why a mail led to no run", async ({ server, reader }) => {
+  test("reports why a mail caused no run", async ({ server, reader }) => {
     const account = { from: ["example.org"], subject: "deploy", requireAuth: true, authservIds: ["mx.example.net"] };
     const { gateway } = await reader.start({ account });
     const results = (domain: string) => `Authentication-Results: mx.example.net; dmarc=pass header.from=${domain}\n`;
@@ -176,7 +176,7 @@ describe.concurrent.each(servers)("a mailbox that is watched by IMAP, on $name",
     await expectReasons(gateway, ["mail_other_sender", "mail_other_subject", "mail_sender_unverified"]);
   });
 
-  test("waits once so many mails ran within an hour, and says so", async ({ server, reader }) => {
+  test("pauses after the allowed number of runs within an hour and reports it once", async ({ server, reader }) => {
     await reader.start({ account: { maxPerHour: 2 } });
     for (const subject of ["One", "Two", "Three"]) await server.deliver(letter(subject));
     await reader.arrived(2);
@@ -186,7 +186,7 @@ describe.concurrent.each(servers)("a mailbox that is watched by IMAP, on $name",
   });
 });
 
-test.concurrent("a mail that its mapping fails with three times is given up, and the next one is read", async ({ server, reader }) => {
+test.concurrent("a mail that fails in its mapping three times is given up, and the next one is read", async ({ server, reader }) => {
   const directory = temporaryDirectory();
   mkdirSync(join(directory, "transforms"));
   const code =
@@ -202,10 +202,10 @@ test.concurrent("a mail that its mapping fails with three times is given up, and
   await expectReasons(gateway, ["mapping_failed"]);
 }, 30_000);
 
-describe.skipIf(!hasDovecot)("the parts of a mail, as a real server takes them apart", { concurrent: true }, () => {
+describe.skipIf(!hasDovecot)("the parts of a mail, as a real server splits them", { concurrent: true }, () => {
   const test = testWithReader(startDovecot);
 
-  test("are read as the text of an HTML mail without what its reader would not see, and as names of attachments", async ({
+  test("become the visible text of an HTML mail and the names of attachments", async ({
     server,
     reader,
   }) => {
@@ -237,7 +237,7 @@ describe.skipIf(!hasDovecot)("the parts of a mail, as a real server takes them a
     expect(reader.log()).not.toMatch(/Dear Ada|A list|secret-of-ada/);
   });
 
-  test("hold up no other mail when hundreds are nested and thousands are empty", async ({ server, reader }) => {
+  test("delay no other mail, even with hundreds nested and thousands empty", async ({ server, reader }) => {
     await reader.start({ account: { pollSeconds: 5 } });
     const nested = Array.from({ length: 300 }, (_, at) => `Content-Type: multipart/mixed; boundary="b${at}"\n\n--b${at}`).join("\n");
     await server.deliver(
@@ -266,7 +266,7 @@ async function expectReasons({ stateDirectory }: TestGateway["gateway"], codes: 
   }
 }
 
-test.concurrent("reading that begins in the past reaches every folder, also when maxPerHour stops it in the first one", async ({
+test.concurrent("reading that starts in the past covers every folder, even if maxPerHour pauses it in the first one", async ({
   server,
   reader,
 }) => {
@@ -290,7 +290,7 @@ test.concurrent("reading that begins in the past reaches every folder, also when
   expect(reader.subjects()).toEqual(["Newer", "Older"]);
 }, 40_000);
 
-test.concurrent("after a pause the newest mails of all folders run, whatever the order of the folders", async ({ server, reader }) => {
+test.concurrent("after a pause, the newest mails of all folders run, in any order of the folders", async ({ server, reader }) => {
   const hoursAgo = (count: number) => new Date(Date.now() - count * 3_600_000);
   const account = { maxCatchUp: 3, folders: ["INBOX", "List"] };
   server.deliverAll([letter("Known")], { folder: "List" });

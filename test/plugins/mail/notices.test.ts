@@ -3,7 +3,7 @@ import { conditionOf } from "../../../plugins/mail/faults.ts";
 import { createNotices } from "../../../plugins/mail/notices.ts";
 import { SourceError } from "../../../plugins/mail/source.ts";
 
-test("the notice about a missing folder does not say that the mailbox is not read", async () => {
+test("the notice about a missing folder does not claim that the mailbox is not read", async () => {
   const sent: string[] = [];
   const host = {
     store: { get: async () => null, set: async () => {} },

@@ -3,7 +3,7 @@ import { expect, vi } from "vitest";
 import { startWebhook } from "../../support/mail/webhook.ts";
 import { test } from "./gmail-setup-room.ts";
 
-test("run hands each mail over by HTTP with its key, and the next start goes on from there", async ({ room }) => {
+test("run passes each mail on by HTTP with its key, and the next start continues from there", async ({ room }) => {
   const { consent, google } = room;
   await consent();
   const { url, calls } = await startWebhook("/in/gmail");
@@ -26,7 +26,7 @@ test("run hands each mail over by HTTP with its key, and the next start goes on 
   for (const text of [...google.accounts.secrets(), "Minutes"]) expect(out + err).not.toContain(text);
 });
 
-test("a mailbox that the gateway does not watch is read by run, and its mail runs in that gateway", async ({ room }) => {
+test("run reads a mailbox that the gateway does not watch, and its mail runs in that gateway", async ({ room }) => {
   const { consent, google, ran } = room;
   await consent();
   await room.service("config", "set", `hooks.gmail.accounts["${google.address}"].enabled`, "false");

@@ -45,7 +45,7 @@ async function startGateway() {
   return gateway;
 }
 
-test("run hands each mail over by HTTP with its key and the hook token, and a second start repeats none", async () => {
+test("run passes each mail on by HTTP with its key and the hook token, and a second start repeats none", async () => {
   await setup();
   const { url, calls } = await startWebhook("/in/imap");
   const first = start(["webhooks", "imap", "run", "--account", "ada", "--url", url], { home });
@@ -73,7 +73,7 @@ test("run hands each mail over by HTTP with its key and the hook token, and a se
   expect(third).toMatchObject({ code: 1, out: expect.stringContaining("`webhooks imap run` reads this mailbox (process ") });
 });
 
-test("a running gateway picks a new mailbox up by itself, reads back as far as --since says, and keeps run away", async () => {
+test("a running gateway adopts a new mailbox, reads back as far as --since sets, and locks out run", async () => {
   const gateway = await startGateway();
   server.deliverAll([letter("Old")], { at: new Date(Date.now() - 3 * 86_400_000) });
   server.deliverAll([letter("Recent")], { at: new Date(Date.now() - 3_600_000) });
@@ -92,7 +92,7 @@ test("a running gateway picks a new mailbox up by itself, reads back as far as -
   await gateway.finished;
 });
 
-test("run is for a mailbox that the gateway does not watch, and hands its mail to that gateway", async () => {
+test("run works for a mailbox that the gateway does not watch, and passes its mail to that gateway", async () => {
   await setup();
   await run(["config", "set", "hooks.imap.accounts.ada.enabled", "false"], { home });
   await startGateway();
@@ -106,7 +106,7 @@ test("run is for a mailbox that the gateway does not watch, and hands its mail t
   });
 });
 
-test("without a gateway status shows the configuration, and run says what is missing", async () => {
+test("without a gateway, status shows the configuration and run reports what is missing", async () => {
   await setup();
   expect((await imap("status")).out).toMatch(/ada +ada at 127\.0\.0\.1 +configured\n.*No gateway is running/);
   expect(await mailbox()).toMatchObject({ account: "ada", state: null });
@@ -114,7 +114,7 @@ test("without a gateway status shows the configuration, and run says what is mis
   expect((await run(["webhooks", "imap", "run", "--account", "eva"], { home })).code).toBe(1);
 });
 
-test("the lease of a killed process ends after 30 s; a new gateway takes that of a dead one at once", async () => {
+test("the lease of a killed process ends after 30 s; a new gateway takes over that of a dead gateway at once", async () => {
   const directory = temporaryDirectory();
   let time = 1_000_000;
   const now = () => time;

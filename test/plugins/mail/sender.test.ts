@@ -23,7 +23,7 @@ describe("a sender is verified", () => {
   });
 });
 
-test("a sender is verified whose name contains a single quote, as sloppy programs write it", () => {
+test("a sender is verified if the name contains a single quote, as some programs write it", () => {
   const fields = [results("mx.example.net; dmarc=pass"), ["from", '5" discs <grace@example.org>']] as const;
   expect(judge(fields)).toMatchObject({ result: "pass", domain: "example.org" });
 });
@@ -54,7 +54,7 @@ describe("a sender is not verified", () => {
     expect(judge(fields, from).result).toBe("none");
   });
 
-  test("when the name holds the address of somebody else", () => {
+  test("when the name contains another address", () => {
     const eve = [{ name: "grace@example.org", address: "eve@example.com" }];
     for (const field of ['"grace@example.org" <eve@example.com>', "=?utf-8?q?grace=40example=2Eorg?= <eve@example.com>"]) {
       const verdict = judge([results("mx.example.net; dmarc=pass header.from=example.com"), ["from", field]], eve);
@@ -62,7 +62,7 @@ describe("a sender is not verified", () => {
     }
   });
 
-  test("and forged, when its own domain says so", () => {
+  test("and is reported as forged when its own domain says so", () => {
     const verdict = judge([results("mx.example.net; dkim=pass header.d=example.org; dmarc=fail header.from=example.org"), sender]);
     expect(verdict.result).toBe("fail");
     expect(describeMail(verdict, { automated: false, hidden: undefined })).toBe(
@@ -82,6 +82,6 @@ test.each([
   ["return-path", "<>", "Return-Path"],
   ["return-path", "<grace@example.org>", false],
   ["content-type", "multipart/report; report-type=delivery-status", "multipart/report"],
-])("a mail with %s: %s is automated: %s", (name, value, why) => {
+])("a mail with the header %s: %s counts as automated: %s", (name, value, why) => {
   expect(automatedBy([{ name, value }])).toBe(why);
 });

@@ -5,7 +5,7 @@ import { test } from "./gmail-setup-room.ts";
 const publisher = "serviceAccount:gmail-api-push@system.gserviceaccount.com";
 const email = "push@mail-project-1.test";
 
-test("pull: after the setup the running gateway takes notices and runs the mail; run is refused beside it", async ({ room }) => {
+test("pull: after setup, the running gateway receives notices and runs the mail, and run is refused", async ({ room }) => {
   const { consent, gmail, names, google, ran } = room;
   const gateway = await room.startGateway();
   expect((await consent("--mode", "pull", ...names())).out).toContain("applies this within seconds");
@@ -17,7 +17,7 @@ test("pull: after the setup the running gateway takes notices and runs the mail;
   expect(await gmail("run")).toMatchObject({ code: 1, out: expect.stringContaining("A gateway (process ") });
 });
 
-test("push: Google posts to the public address that setup was given, as its service account, and the mail runs", async ({ room }) => {
+test("push: Google posts to the configured public address as its service account, and the mail runs", async ({ room }) => {
   const { consent, mailbox, google, ran } = room;
   const gateway = await room.startGateway();
   const endpoint = `https://gateway.example.org/plugins/mail/gmail/${google.address}`;
@@ -34,7 +34,7 @@ test("push: Google posts to the public address that setup was given, as its serv
   expect(google.pubsub.posted.map(({ status }) => status)).toContain(204);
 });
 
-test("the right to publish is added to a policy that another program changes meanwhile, and both changes stay", async ({ room }) => {
+test("the publish permission is added to a policy that changes at the same time, and both changes remain", async ({ room }) => {
   const { consent, names, google } = room;
   google.pubsub.topics.set(google.topic, { etag: 7, bindings: [] });
   google.pubsub.faults.policyChanges = 2;
@@ -44,7 +44,7 @@ test("the right to publish is added to a policy that another program changes mea
   expect(bindings.at(-1)?.members).toEqual([publisher]);
 });
 
-test("--since reads back that far at the first start, once; older mail is left alone, and later mail runs", async ({ room }) => {
+test("--since reads that far back once, at the first start; older mail is ignored, and later mail runs", async ({ room }) => {
   const { consent, gmail, google, ran } = room;
   const daysAgo = (days: number) => Date.now() - days * 86_400_000;
   google.mailbox.deliver({ subject: "Old", at: daysAgo(3) });

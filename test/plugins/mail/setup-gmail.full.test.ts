@@ -10,7 +10,7 @@ const pubsubScope = "https://www.googleapis.com/auth/pubsub";
 const setupArgs = (room: SetupRoom, ...more: readonly string[]) => room.setupArgs("--no-browser", ...more);
 
 describe.concurrent("webhooks gmail setup", () => {
-  test("asks for the permission in a browser, stores it, and writes a mailbox that is polled; the second run keeps everything", async ({
+  test("asks for permission in a browser, stores it and adds a polled mailbox; a second run changes nothing", async ({
     room,
   }) => {
     const { consent, config, mailbox, google } = room;
@@ -30,7 +30,7 @@ describe.concurrent("webhooks gmail setup", () => {
     for (const secret of [...google.accounts.secrets(), "quarterly"]) expect(shown).not.toContain(secret);
   });
 
-  test("a new mailbox is where hooks.gmail.apiRoot says, though the section has no mailbox of its own", async ({ roomOfSection }) => {
+  test("uses hooks.gmail.apiRoot for a new mailbox, even if the section has no mailbox of its own", async ({ roomOfSection }) => {
     const { consent, config, google } = roomOfSection;
     const first = await consent("--json");
     expect([first.code, otherThan("done", first)]).toEqual([0, []]);
@@ -38,7 +38,7 @@ describe.concurrent("webhooks gmail setup", () => {
     expect(config().split(google.url)).toHaveLength(3);
   });
 
-  test("pull makes topic, right to publish and subscription; twice is the same state, and bindings of others stay", async ({ room }) => {
+  test("with pull creates topic, permission and subscription, is idempotent, and leaves other bindings alone", async ({ room }) => {
     const { consent, config, mailbox, atGoogle, names, google } = room;
     const foreign = { role: "roles/pubsub.viewer", members: ["user:grace@example.org"] };
     google.pubsub.topics.set(google.topic, { etag: 7, bindings: [foreign] });
@@ -56,7 +56,7 @@ describe.concurrent("webhooks gmail setup", () => {
     expect([config(), atGoogle()]).toEqual([before, made]);
   });
 
-  test("a dry run changes nothing, here or at Google, with a permission or without one", async ({ room }) => {
+  test("changes nothing in a dry run, locally or at Google, with or without a permission", async ({ room }) => {
     const { consent, config, atGoogle } = room;
     const before = config();
     const early = await room.service(...setupArgs(room, "--mode", "pull", "--dry-run", "--json"));
@@ -69,7 +69,7 @@ describe.concurrent("webhooks gmail setup", () => {
     expect([config(), atGoogle()]).toEqual([polled, "[[],[]]"]);
   });
 
-  test("where a policy lets Gmail not publish, setup says so and ends in a mailbox that is polled", async ({ room }) => {
+  test("falls back to a polled mailbox and says so if a policy forbids Gmail to publish", async ({ room }) => {
     const { consent, mailbox, gmail, atGoogle, names, google } = room;
     google.pubsub.faults.refusesPublisher = true;
     const finished = await consent("--mode", "pull", ...names(), "--json");
@@ -88,7 +88,7 @@ describe.concurrent("webhooks gmail setup", () => {
     expect(JSON.parse((await gmail("status", "--json")).out).mailboxes[0]).toMatchObject({ state: "ok" });
   });
 
-  test("where Gmail may not publish to a topic that was there before, the topic stays", async ({ room }) => {
+  test("leaves an existing topic in place if Gmail may not publish to it", async ({ room }) => {
     const { consent, names, google } = room;
     google.pubsub.faults.refusesPublisher = true;
     google.pubsub.topics.set(google.topic, { etag: 7, bindings: [] });
@@ -96,7 +96,7 @@ describe.concurrent("webhooks gmail setup", () => {
     expect([...google.pubsub.topics.keys()]).toEqual([google.topic]);
   });
 
-  test("a dry run says which of topic, right to publish and subscription are there, and only reads at Google", async ({ room }) => {
+  test("reports in a dry run which of topic, permission and subscription exist, with reads only", async ({ room }) => {
     const { consent, names, google } = room;
     await consent("--mode", "pull", ...names(), "--json");
     const { pubsub, calls, topic, subscription } = google;
@@ -114,7 +114,7 @@ describe.concurrent("webhooks gmail setup", () => {
     expect(await notices()).toEqual(["topic: would", "publisher: would", "subscription: would", "announcement: would"]);
   });
 
-  test("an unticked permission, another state and a foreign request end nothing in a stored permission", async ({ room }) => {
+  test("does not store an incomplete permission, and ignores a wrong state or a foreign request", async ({ room }) => {
     const { consent, mailbox, google } = room;
     google.accounts.consent.unticked = [pubsubScope];
     const unticked = await consent("--mode", "pull", "--json");
@@ -135,7 +135,7 @@ describe.concurrent("webhooks gmail setup", () => {
     expect(mailbox().credentials).toBeUndefined();
   });
 
-  test("a permission that another user gave is refused at its step, and not stored", async ({ room }) => {
+  test("rejects a permission from another user at its step and does not store it", async ({ room }) => {
     const { consent, mailbox, google } = room;
     google.accounts.consent.as = "eve@example.net";
     const finished = await consent("--json");
@@ -151,7 +151,7 @@ describe.concurrent("webhooks gmail setup", () => {
     expect((await consent("--json")).code).toBe(0);
   });
 
-  test("a permission that was withdrawn is asked for again", async ({ room }) => {
+  test("asks again for a revoked permission", async ({ room }) => {
     const { consent, google } = room;
     await consent("--json");
     google.accounts.permitAgain();
@@ -159,7 +159,7 @@ describe.concurrent("webhooks gmail setup", () => {
     expect([again.code, outcomes(again).includes("permission: done")]).toEqual([0, true]);
   });
 
-  test("what is missing or wrong is said at its step: no credentials, no OAuth client, no such label", async ({ room }) => {
+  test("reports missing credentials, OAuth client or label at the step that needs them", async ({ room }) => {
     const { consent, gmail, google } = room;
     expect(await gmail("setup")).toMatchObject({ code: 2, err: expect.stringContaining("--credentials is missing") });
     // Before the user is asked for a permission, not after it.
@@ -176,7 +176,7 @@ describe.concurrent("webhooks gmail setup", () => {
     expect(JSON.parse(label.out).steps.at(-1)).toMatchObject({ step: "label", fix: expect.stringContaining("There are: ") });
   });
 
-  test("a service account needs no browser", async ({ room }) => {
+  test("needs no browser for a service account", async ({ room }) => {
     const { mailbox, gmail, google } = room;
     writeFileSync(join(room.home, "service.json"), google.accounts.serviceFile(), { mode: 0o600 });
     const finished = await gmail("setup", "--service-account", join(room.home, "service.json"), "--json");
@@ -185,7 +185,7 @@ describe.concurrent("webhooks gmail setup", () => {
   });
 });
 
-test.concurrent("teardown takes back what setup has made, and leaves what was there before; twice is fine", async ({ room }) => {
+test.concurrent("teardown removes what setup created, leaves what existed before, and can be repeated", async ({ room }) => {
   const { consent, mailbox, gmail, names, google } = room;
   google.pubsub.topics.set(google.topic, { etag: 7, bindings: [] });
   await consent("--mode", "pull", ...names(), "--json");
@@ -200,7 +200,7 @@ test.concurrent("teardown takes back what setup has made, and leaves what was th
   expect([again.code, otherThan("kept", again)]).toEqual([0, []]);
 });
 
-test.concurrent("what Google refuses at a teardown is reported, the rest is done, and the permission is given back the next time", async ({
+test.concurrent("teardown reports what Google refuses, does the rest, and revokes the permission the next time", async ({
   room,
 }) => {
   const { consent, mailbox, gmail, names, google } = room;
@@ -226,7 +226,7 @@ test.concurrent("what Google refuses at a teardown is reported, the rest is done
 });
 
 test.skipIf(!hasTerminals)(
-  "at a terminal without a browser the address that the browser was sent to can be pasted",
+  "without a browser on the machine, the redirect address can be pasted at the terminal",
   { concurrent: true },
   async ({ room }) => {
     const { mailbox, google } = room;
@@ -241,7 +241,7 @@ test.skipIf(!hasTerminals)(
 );
 
 test.skipIf(!hasTerminals)(
-  "a browser is opened at a terminal only, and its answer ends the wait",
+  "a browser is opened only at a terminal, and its response ends the wait",
   { concurrent: true },
   async ({ room }) => {
     const { mailbox, google } = room;
@@ -254,7 +254,7 @@ test.skipIf(!hasTerminals)(
   },
 );
 
-test.concurrent("without a terminal no browser is opened", async ({ room }) => {
+test.concurrent("no browser is opened without a terminal", async ({ room }) => {
   const browser = room.fakeBrowser();
   const setup = room.start(room.setupArgs(), { PATH: `${browser.path}:${process.env.PATH}` });
   await setup.until(/Open this address in a browser/);

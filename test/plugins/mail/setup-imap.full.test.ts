@@ -60,7 +60,7 @@ if (!hasDovecot)
   console.warn("Dovecot is not installed (Debian: dovecot-imapd): the setup of mailboxes is not tested against a real server.");
 
 describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
-  test("a dry run checks the mailbox, says what would change, and changes nothing", async () => {
+  test("checks the mailbox in a dry run, lists the changes, and makes none", async () => {
     const { code, out } = await imap("setup", ...withPassword(), "--since", "2d", "--dry-run");
     expect(code).toBe(0);
     expect(out).toMatch(/^done +login +127\.0\.0\.1 accepts the login of ada\.$/m);
@@ -68,7 +68,7 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
     expect(readdirSync(home)).toEqual(["password"]);
   });
 
-  test("the first run writes the account, the token and the switch; the second one keeps everything, byte for byte", async () => {
+  test("writes the account, the token and the switch in the first run, and changes no byte in the second", async () => {
     const first = await imap("setup", ...withPassword(), "--since", "2d", "--json");
     expect([first.code, outcomes(first.out).filter((one) => !one.endsWith(": done"))]).toEqual([0, []]);
     expect(JSON.parse(config())).toEqual({
@@ -93,7 +93,7 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
     expect((await run(["config", "validate"], { home })).code).toBe(0);
   });
 
-  test("what is in the file already stays, with its comments; only what is asked for otherwise changes", async () => {
+  test("preserves the file with its comments and changes only the requested settings", async () => {
     const file =
       '{\n  // The agent of the house.\n  "hooks": {\n    "token": "a-token-of-sixteen-characters", // Mine.\n    "path": "/in"\n  }\n}\n';
     const target = join(home, "config.jsonc");
@@ -111,7 +111,7 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
     expect(existsSync(join(home, "hook-token"))).toBe(false);
   });
 
-  test("the password comes from a variable or a file, and is nowhere in the output or the configuration; neither is a text of a mail", async () => {
+  test("takes the password from a variable or file; neither it nor a mail text appears in output or configuration", async () => {
     const all = await Promise.all([
       imap("setup", ...mailboxOptions(), "--password-env", "MAIL_PASSWORD", "--json"),
       imap("setup", ...withPassword(), "--dry-run"),
@@ -129,7 +129,7 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
     ["encryption that the server does not offer", ["--tls", "starttls"], "encryption", "STARTTLS", ""],
     ["a wrong user", ["--user", "eva"], "login", "refused the user name or the password", "app password"],
     ["a folder that is not there", ["--folder", "Nowhere"], "folders", "The folder Nowhere cannot be opened", "There are: INBOX"],
-  ])("%s ends the setup at its step, with the cure, and nothing is written", async (_, options, step, detail, fix) => {
+  ])("%s ends the setup at its step with the remedy, and nothing is written", async (_, options, step, detail, fix) => {
     const { code, out } = await imap("setup", ...withPassword(), ...options, "--json");
     const { ok, steps } = JSON.parse(out);
     expect([code, ok]).toEqual([1, false]);
@@ -142,14 +142,14 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
     expect(existsSync(join(home, ".service"))).toBe(false);
   });
 
-  test("no password is sent in plain text to another machine", async () => {
+  test("sends no password in plain text to another machine", async () => {
     const { code, out } = await imap("setup", ...withPassword(), "--host", "localhost.localdomain", "--json");
     expect(code).toBe(1);
     expect(JSON.parse(out).steps.at(-1)).toMatchObject({ outcome: "failed" });
     expect(out).not.toContain('"login"');
   });
 
-  test("session prefixes that would refuse the mail are found before anything is written", async () => {
+  test("finds session prefixes that would reject the mail before it writes anything", async () => {
     const target = join(home, "config.jsonc");
     const text = '{ "hooks": { "allowedSessionKeyPrefixes": ["hook:github:"] } }\n';
     writeFileSync(target, text);
@@ -160,7 +160,7 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
     expect(readFileSync(target, "utf8")).toBe(text);
   });
 
-  test("teardown removes the account and nothing else, and twice is fine", async () => {
+  test("teardown removes only the account and can be repeated", async () => {
     await imap("setup", ...withPassword(), "--since", "2d");
     await run(["webhooks", "imap", "setup", "--account", "other", ...withPassword()], { home });
     const dry = config();
@@ -175,7 +175,7 @@ describe.skipIf(!hasDovecot)("webhooks imap setup", () => {
   });
 });
 
-test.each(["true", "starttls"])("a certificate that a server of this machine signed itself is pinned, with --tls %s", async (tls) => {
+test.each(["true", "starttls"])("a self-signed certificate of a server on this machine is pinned with --tls %s", async (tls) => {
   const certificate = makeCertificate();
   const bridge = await startImapServer({ tls: certificate, secure: tls === "true" });
   onTestFinished(async () => {
@@ -196,7 +196,7 @@ test.each(["true", "starttls"])("a certificate that a server of this machine sig
   expect(config()).toBe(before);
 });
 
-test("a mailbox that logs in by OAuth is checked with an access token, and a refresh token that the provider replaces is kept", async () => {
+test("a mailbox with OAuth is checked with an access token, and a replaced refresh token is stored", async () => {
   const server = await startImapServer();
   const provider = await startTokenServer({ issue: (token) => server.tokens.add(token) });
   onTestFinished(async () => {
@@ -224,7 +224,7 @@ test("a mailbox that logs in by OAuth is checked with an access token, and a ref
   expect(JSON.parse(ended.out).steps.at(-1)).toMatchObject({ step: "login", detail: expect.stringContaining("invalid_grant") });
 });
 
-test("without --account the name is the part of the address before the @, and a mailbox that is configured is found by its user", async () => {
+test("without --account, the name is the local part of the address, and a configured mailbox is found by its user", async () => {
   const setup = (...more: readonly string[]) =>
     run(["webhooks", "imap", "setup", "--host", "127.0.0.1", "--password-env", "MAIL_PASSWORD", ...more, "--json"], {
       home,
@@ -249,7 +249,7 @@ test("without --account the name is the part of the address before the @, and a 
   expect(await setup()).toMatchObject({ code: 2, out: expect.stringContaining("--user is missing") });
 });
 
-test("a provider that is known needs no host, and says what it wants; Outlook refuses passwords, with what to do", async () => {
+test("a known provider needs no host and names its requirements; Outlook refuses passwords, with a remedy", async () => {
   const gmail = await imap("setup", "--user", "ada@googlemail.com");
   expect(gmail).toMatchObject({ code: 2, err: expect.stringContaining("Google requires an app password") });
   const outlook = await imap("setup", "--user", "ada@hotmail.com", "--password-env", "MAIL_PASSWORD");
@@ -265,7 +265,7 @@ test("a provider that is known needs no host, and says what it wants; Outlook re
 });
 
 test.skipIf(!hasDovecot || !existsSync("/usr/bin/script"))(
-  "at a terminal a typed password goes into a file of its own, and the newest subject is shown",
+  "a password typed at a terminal is stored in its own file, and the newest subject is shown",
   async () => {
     const typed = async (password: string, ...more: readonly string[]): Promise<string> => {
       const line = [process.execPath, bundled, "webhooks", "imap", "setup", "--account", "ada", ...more].join(" ");

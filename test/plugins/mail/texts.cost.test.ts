@@ -17,7 +17,7 @@ function read(text: string): unknown {
   ];
 }
 
-describe("the cost of reading a mail grows with its length", () => {
+describe("the cost of reading a mail grows linearly with its length", () => {
   test.each([
     ["spaces", " "],
     ["equals signs between spaces", " = "],
@@ -33,7 +33,7 @@ describe("the cost of reading a mail grows with its length", () => {
     });
   });
 
-  test("a From field of quotes inside one that nothing closes, as long as one may be", async () => {
+  test("for a From field of maximum length with unclosed nested quotes", async () => {
     const judge = (value: string) => judgeSender({ headers: [{ name: "from", value }], from: [{ address: "grace@example.org" }] }, []);
     await expectLinear(judge, (length) => `"${'\\"'.repeat(length / 2)}`, { size: 8_000, times: 30 });
   });

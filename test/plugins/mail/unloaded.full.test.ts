@@ -43,11 +43,11 @@ async function loadedWith(gmail: object): Promise<unknown> {
   return JSON.parse(stdout.trim().split("\n").at(-1) ?? "");
 }
 
-test("without a mailbox neither library of mail is loaded, nor what reads Gmail, also where mail of Gmail is handed in", async () => {
+test("without a mailbox, no mail library and no Gmail code is loaded, even if Gmail mail is handed in", async () => {
   expect(await loadedWith({ model: "local/small" })).toEqual({ before: 0, found: true, gmail: 0 });
 });
 
-test("what reads Gmail is loaded with the first mailbox of it, and then no library either", async () => {
+test("the first Gmail mailbox loads the Gmail code but no mail library", async () => {
   const loaded = await loadedWith({ account: "ada@example.net", credentials: "{}" });
   expect(loaded).toMatchObject({ before: 0, gmail: expect.any(Number) });
   expect(loaded).not.toMatchObject({ gmail: 0 });

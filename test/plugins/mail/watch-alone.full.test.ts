@@ -21,7 +21,7 @@ async function startRun(room: Room, directory: string, atEnd: AtEnd) {
   return watching;
 }
 
-test.concurrent("while run reads the mailbox the gateway waits and says why; it takes the mailbox within seconds of a clean end", async ({
+test.concurrent("while run reads the mailbox, the gateway waits with a reason, and takes over seconds after run ends", async ({
   room,
   onTestFinished,
 }) => {
@@ -37,7 +37,7 @@ test.concurrent("while run reads the mailbox the gateway waits and says why; it 
   await room.arrived(1);
 });
 
-test.concurrent("of a process that was killed the gateway takes the mailbox when its lease has ended, however long it waited; the owner is not notified", async ({
+test.concurrent("the gateway takes over from a killed process when its lease ends, without notifying the owner", async ({
   room,
   onTestFinished,
 }) => {

@@ -27,7 +27,7 @@ describe.each(kinds)("over %s", (_, open) => {
     return { server, room, call };
   }
 
-  test("null in place of an absent member changes nothing, and what can be read is read", async () => {
+  test("null in place of an absent field changes nothing, and the readable rest is read", async () => {
     const { call } = await start();
     const read = async (answer: string) => textOf(await call(result(answer)));
     expect(await read('{"content":[{"type":"text","text":"done"}],"isError":null}')).toBe("done");
@@ -40,7 +40,7 @@ describe.each(kinds)("over %s", (_, open) => {
     expect(await read('{"content":[]}')).toBe("(empty)");
   });
 
-  test("an answer that cannot be read is no refusal: the tool ran", async () => {
+  test("an unreadable response does not count as a refusal, because the tool ran", async () => {
     const { server, call, room } = await start();
     for (const answer of ['{"content":null}', '{"content":{}}', "{}", "null", '"done"', "[1]"])
       expect(failureOf(await call(result(answer))), answer).toMatchObject({ code: "mcp_unreadable", outcome: unreadableText });
@@ -50,7 +50,7 @@ describe.each(kinds)("over %s", (_, open) => {
     expect(await room.host.why(eventId)).toContainEqual(expect.objectContaining({ code: "mcp_unreadable" }));
   });
 
-  test("only errors of the protocol are refusals; after any other one nobody knows", async () => {
+  test("only protocol errors count as refusals; any other error leaves the outcome unknown", async () => {
     const { call } = await start();
     expect(failureOf(await call(error('{"code":-32602,"message":"x is missing","data":{"at":"x"}}')))).toEqual({
       ok: false,
@@ -67,7 +67,7 @@ describe.each(kinds)("over %s", (_, open) => {
     });
   });
 
-  test("data beside a text that does not contain it is given to the model, also with an error", async () => {
+  test("structured data that the text does not contain is passed to the model, also with an error", async () => {
     const { call } = await start();
     const read = async (answer: string) => textOf(await call(result(answer)));
     const text = (said: string) => `"content":[{"type":"text","text":${JSON.stringify(said)}}]`;
@@ -82,7 +82,7 @@ describe.each(kinds)("over %s", (_, open) => {
     expect(failureOf(failed)).toMatchObject({ code: "mcp_tool_error", error: 'NEEDS_HUMAN\n{"open":"https://a.example/1"}' });
   });
 
-  test("whole numbers of a result keep their digits", async () => {
+  test("integers in a result keep their digits", async () => {
     const { call } = await start();
     expect(textOf(await call(result('{"content":[],"structuredContent":{"id":9007199254740993,"list":[-12345678901234567890]}}')))).toBe(
       '{"id":9007199254740993,"list":[-12345678901234567890]}',
@@ -91,7 +91,7 @@ describe.each(kinds)("over %s", (_, open) => {
     expect(textOf(await call(result(both)))).toBe('{"id":9007199254740993}');
   });
 
-  test("null in place of an absent member of a listing costs no tool", async () => {
+  test("null in place of an absent field in a listing loses no tool", async () => {
     const server = await open();
     const schema = { type: "object", properties: { x: { enum: ["a", null], default: null } } };
     server.list([{ name: "say", title: null, description: null, inputSchema: schema, annotations: null, outputSchema: null }]);
@@ -106,7 +106,7 @@ test.each([
   [400, "Bad Request: No valid session ID provided"],
   [400, '{"jsonrpc":"2.0","error":{"code":-32000,"message":"Bad Request: No valid session ID provided"},"id":null}'],
   [400, '{"jsonrpc":"2.0","id":$ID,"error":{"code":-32000,"message":"Bad Request: No valid session ID provided"}}'],
-])("a server that forgot the session (%d %s) is greeted anew, and the call is made again, once", async (status, body) => {
+])("a server that lost the session (%d %s) is initialized again, and the call is repeated once", async (status, body) => {
   const server = await serveHttp({ forgotten: { status, body } });
   const room = await openRoom({ web: { url: server.url, approve: "never" } });
   expect(textOf(await room.ask('web__echo {"message":"hi"}'))).toBe("Echo: hi");
@@ -120,7 +120,7 @@ test.each([
   [422, "", "mcp_refused"],
   [500, "broken", "mcp_outcome_unknown"],
   [200, "<html>", "mcp_outcome_unknown"],
-])("a server that answers a call with %d %s", async (status, body, code) => {
+])("a server that responds to a call with %d %s is not called again", async (status, body, code) => {
   const server = await serveHttp();
   const room = await openRoom({ web: { url: server.url, approve: "never" } });
   await room.ask("names");
@@ -133,7 +133,7 @@ test.each([
   expect(calls).toBe(1);
 });
 
-test("a server that cuts its answer off has perhaps done what it was asked", async () => {
+test("a server that breaks off its response leaves the outcome unknown", async () => {
   const server = await serveHttp();
   const room = await openRoom({ web: { url: server.url, approve: "never" } });
   await room.ask("names");

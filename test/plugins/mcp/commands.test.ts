@@ -7,7 +7,7 @@ import { run } from "../../core/cli/command-runner.ts";
 import { startGateway } from "../../core/cli/gateway-runner.ts";
 import { program, runs, until } from "./room.ts";
 
-test("the commands say what works, what does not and why, before the gateway runs and while it does", async () => {
+test("the commands report what works, what does not and why, before the gateway runs and while it runs", async () => {
   const home = temporaryHome();
   const servers = {
     files: program([], { approve: "writes", env: { KEY: { env: "FILES_KEY" } }, tools: { deny: ["wait"] } }),

@@ -13,7 +13,7 @@ interface Views {
   readonly servers: readonly { readonly state: string; readonly reason: string; readonly fix: string }[];
 }
 
-test("its tools are used with the configured key, beside those of a program; a forgotten session is opened again", async () => {
+test("tools over HTTP work with the configured key beside those of a program, and a lost session is reopened", async () => {
   const server = await serveHttp();
   const room = await openRoom({ web: keyed(server.url), files: program() }, { environment });
   expect(await room.ask("names")).toMatch(/^send attach buttons files__echo .* web__echo web__get-env /);
@@ -23,7 +23,7 @@ test("its tools are used with the configured key, beside those of a program; a f
   expect(await room.ask('web__echo {"message":"again"}')).toContain("Echo: again");
 });
 
-test("a call that is given up is cancelled at the server", async () => {
+test("an abandoned call is cancelled on the server", async () => {
   const server = await serveHttp();
   const room = await openRoom({ web: { url: server.url, approve: "never" } });
   const call = room.ask("web__wait");
@@ -33,7 +33,7 @@ test("a call that is given up is cancelled at the server", async () => {
   await until(() => server.noted.some((line) => line.startsWith("cancelled ")));
 });
 
-test("an error of the server that repeats the key is shown without it", async () => {
+test("a server error that repeats the key is shown without it", async () => {
   const server = await serveHttp();
   server.instead = async (request, response) => {
     if (request.method !== "POST") return void response.writeHead(405).end();
@@ -47,7 +47,7 @@ test("an error of the server that repeats the key is shown without it", async ()
   expect(servers[0]?.reason).toBe("the greeting failed: *** is not a key");
 });
 
-test("a stream of events may be longer than the longest answer", async () => {
+test("an event stream can be longer than the longest response", async () => {
   const event = Buffer.concat([Buffer.from("data: "), Buffer.alloc(4 * 1_024 * 1_024, "x"), Buffer.from("\n\n")]);
   const server = createServer((request, response) => {
     response.writeHead(200, { "content-type": request.url === "/events" ? "text/event-stream" : "text/plain" });
@@ -64,7 +64,7 @@ test("a stream of events may be longer than the longest answer", async () => {
   await expect(length("/answer")).rejects.toThrow("more than 32 MB");
 });
 
-test("a redirect is refused, so that the key reaches no other server", async () => {
+test("a redirect is refused, so the key reaches no other server", async () => {
   const keys: unknown[] = [];
   const other = createServer((request, response) => {
     keys.push(request.headers.authorization);
@@ -85,7 +85,7 @@ test("a redirect is refused, so that the key reaches no other server", async () 
 test.each([
   [401, /refuses the credentials \(401\)/, /Authorization/],
   [404, /does not know the address/, /\/mcp/],
-])("a server that answers %d says what to do in doctor", async (status, reason, fix) => {
+])("a server that responds with %d gets a remedy in doctor", async (status, reason, fix) => {
   const server = await serveHttp();
   server.instead = (_, response) => void response.writeHead(status).end("no key-of-the-server");
   const room = await openRoom({ web: keyed(server.url) }, { environment });
@@ -95,7 +95,7 @@ test.each([
   expect(JSON.stringify(servers)).not.toContain("key-of-the-server");
 });
 
-test("a server that is away is tried again, however often, and is there again when it is", async () => {
+test("an unreachable server is retried without limit and is used again once it is back", async () => {
   const server = await serveHttp();
   server.instead = (_, response) => void response.writeHead(503).end();
   const room = await openRoom({ web: { url: server.url, approve: "never" } });
@@ -109,7 +109,7 @@ test("a server that is away is tried again, however often, and is there again wh
   expect(await room.ask('web__echo {"message":"back"}')).toContain("Echo: back");
 });
 
-test("an answer without an end ends the call, not the gateway", async () => {
+test("an endless response ends the call, not the gateway", async () => {
   const server = await serveHttp();
   const room = await openRoom({ web: { url: server.url, approve: "never" } });
   await room.ask("names");

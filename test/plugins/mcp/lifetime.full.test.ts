@@ -10,7 +10,7 @@ import { failureOf, notes, openRoom, program, runs, until } from "./room.ts";
 
 const pidsOf = (lines: readonly string[]) => lines.map((line) => Number(line.split(" ")[1])).filter((pid) => pid > 0);
 
-test("a program that ignores the end of its input and SIGTERM ends with the gateway, with what it has started", async () => {
+test("a program that ignores closed input and SIGTERM still ends with the gateway, with its child processes", async () => {
   const noted = notes();
   const room = await openRoom({ files: program(["stubborn"], { env: noted.env }) });
   await room.ask("names");
@@ -20,7 +20,7 @@ test("a program that ignores the end of its input and SIGTERM ends with the gate
   expect(pids.map(runs)).toEqual([false, false, false]);
 });
 
-test("what a killed gateway leaves ends at the next start", async () => {
+test("processes left by a killed gateway end at the next start", async () => {
   const home = temporaryHome();
   const noted = notes();
   mkdirSync(join(home, ".service"));
@@ -46,7 +46,7 @@ test("what a killed gateway leaves ends at the next start", async () => {
   await until(() => !now.some(runs));
 });
 
-test("a line that never ends stops the program, with the reason", async () => {
+test("an endless line stops the program, with the reason", async () => {
   const room = await openRoom({ files: program(["endless"]) });
   await room.ask("names");
   expect(failureOf(await room.ask("files__echo"))).toMatchObject({ code: "mcp_outcome_unknown" });
@@ -54,7 +54,7 @@ test("a line that never ends stops the program, with the reason", async () => {
   expect(servers[0]?.reason).toBe("it wrote a message of more than 32 MB and was ended");
 });
 
-test("a secret is hidden before a line is cut", () => {
+test("a secret is hidden before a line is truncated", () => {
   const hide = (text: string) => text.replaceAll("key-of-files", "***");
   const lines: string[] = [];
   const tail = createTail((line) => lines.push(line), hide);
@@ -63,7 +63,7 @@ test("a secret is hidden before a line is cut", () => {
   expect([...lines, ...tail.lines()].join(" ")).not.toContain("key");
 });
 
-test("an address is shown without what may be a key, and errors hide it", () => {
+test("an address is shown without possible keys, and errors hide them", () => {
   const url = "https://user:pass-word@mcp.example.com/s/AbC123xyz789/v1/mcp?api_key=query-key";
   expect(shownAddress(url)).toBe("https://mcp.example.com/s/***/v1/mcp");
   expect(withoutSecrets("no AbC123xyz789, query-key or pass-word", { kind: "http", url, headers: {} })).toBe("no ***, *** or ***");

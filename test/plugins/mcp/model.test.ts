@@ -8,7 +8,7 @@ import { createOpenAiServer } from "../../openai-server/index.ts";
 import { pixel } from "./fake-server.ts";
 import { program } from "./room.ts";
 
-test("the request has all hundred tools, with the actions before them, and the model sees the picture of a result", async () => {
+test("the request contains all hundred tools after the actions, and the model sees a picture in a result", async () => {
   const model = await createOpenAiServer();
   onTestFinished(() => model.close());
   const host = await createTestHost({

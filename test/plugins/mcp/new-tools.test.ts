@@ -43,7 +43,7 @@ const accept = async (room: Room, listing?: string) => {
 test.each<[string, () => RawServer | Promise<RawServer>]>([
   ["a program", rawProgram],
   ["http", () => rawHttp()],
-])("over %s", async (_, open) => {
+])("over %s, a new tool requires approval until exactly the shown version is accepted", async (_, open) => {
   const server = await open();
   server.answer('{"jsonrpc":"2.0","id":$ID,"result":{"content":[{"type":"text","text":"done"}]}}');
   const room = await openRoom({ raw: { ...server.settings, approve: "writes" } });
@@ -85,7 +85,7 @@ test.each<[string, () => RawServer | Promise<RawServer>]>([
   expect(await doubtsOf(room)).toEqual({});
 });
 
-test("a server that has changed a tool while an owner was asked is not called", async () => {
+test("a tool that changes during the approval is not called", async () => {
   const server = rawProgram();
   const room = await openRoom({ raw: { ...server.settings, approve: "always" } });
   await room.ask("names");
@@ -103,7 +103,7 @@ test("a server that has changed a tool while an owner was asked is not called", 
 const tool = (name: string, description = "") => ({ name, description, parameters: {}, readOnly: true });
 const serverOf = (tools: ReturnType<typeof tool>[]) => ({ name: "raw", identity: "here", tools: () => tools }) as unknown as Server;
 
-test("a state that cannot be read, written or understood counts as changed", async () => {
+test("a state that cannot be read, written or parsed counts as changed", async () => {
   const server = serverOf([tool("say")]);
   const away = createFingerprints({ update: () => Promise.reject(new Error("disk full")) });
   expect([...away.doubts(server)]).toEqual([["say", "unknown"]]);
@@ -117,7 +117,7 @@ test("a state that cannot be read, written or understood counts as changed", asy
   }
 });
 
-test("what earlier versions have stored is understood, and a tool that comes after it is new", async () => {
+test("the format stored by earlier versions is read, and a tool added later is new", async () => {
   let stored: Json | null = { say: printOf(tool("say")) };
   const prints = createFingerprints({
     async update(_key, change) {

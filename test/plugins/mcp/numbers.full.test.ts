@@ -53,7 +53,7 @@ async function open(server: RawServer, approve: string) {
 test.each<[string, () => RawServer | Promise<RawServer>]>([
   ["a program", rawProgram],
   ["http", () => rawHttp()],
-])("over %s", async (_, start) => {
+])("over %s, numbers keep all digits in the approval, the call, the result and the history", async (_, start) => {
   const server = await start();
   server.answer(answer);
   const { model, host } = await open(server, "always");
@@ -79,7 +79,7 @@ test.each<[string, () => RawServer | Promise<RawServer>]>([
   expect(history).toContain('{\\"deleted\\":1794820000000000001}');
 });
 
-test("a tool that takes numbers only is not called with another one than the model wrote", async () => {
+test("a numeric argument reaches a tool only as the model wrote it", async () => {
   const { model, host } = await open(rawProgram(), "never");
   const called = async (written: string) => {
     model.script(callTools([{ name: "lab_delete", args: written }]), say("Done."));
@@ -97,7 +97,7 @@ test("a tool that takes numbers only is not called with another one than the mod
   expect(await called('{"id":1.5e3}')).toEqual({ deleted: 1500 });
 });
 
-test("an engine that does not hand over what the model wrote cannot call with a number that may have lost digits", async () => {
+test("an engine without the model's original text cannot pass a number that may have lost digits", async () => {
   const server = rawProgram();
   server.answer(answer);
   async function callSay({ inbound, tools }: EngineTurn, signal: AbortSignal): Promise<string> {

@@ -7,7 +7,7 @@ import { approvalReason, isOffered } from "../../../plugins/mcp/offer.ts";
 import type { Server } from "../../../plugins/mcp/server.ts";
 import type { Approve, ServerSettings } from "../../../plugins/mcp/settings.ts";
 
-test("names are at most 64 of the characters that model servers accept, and never the same for two tools", () => {
+test("tool names are unique and have at most 64 characters, all of which model servers accept", () => {
   expect(modelName("files", "read_file")).toBe("files__read_file");
   const long = "a".repeat(80);
   const all = [modelName("files", long), modelName("files", `${long}b`), modelName("my files", "x"), modelName("my_files", "x")];
@@ -24,7 +24,7 @@ test.each<[Approve, boolean, boolean]>([
   ["writes", false, true],
   ["always", true, true],
   [["delete_*"], false, false],
-])("approve %j: read-only tools ask %s, others %s", (approve, reads, writes) => {
+])("approve %j: approval for read-only tools is %s, for others %s", (approve, reads, writes) => {
   const used = { name: "files", settings: settings({ approve }) };
   expect(approvalReason(used, tool("read", true), undefined) !== false).toBe(reads);
   expect(approvalReason(used, tool("write"), undefined) !== false).toBe(writes);
@@ -33,7 +33,7 @@ test.each<[Approve, boolean, boolean]>([
   expect(approvalReason(used, tool("read", true), "changed")).toContain("has changed this tool");
 });
 
-test("allow and deny of a server choose by its own names of the tools", () => {
+test("allow and deny match the server's own tool names", () => {
   const offered = (tools: object, name: string) => isOffered({ name }, settings({ tools }));
   expect(offered({ allow: ["read_*"] }, "read_file")).toBe(true);
   expect(offered({ allow: ["read_*"], deny: ["*_file"] }, "read_file")).toBe(false);
@@ -42,7 +42,7 @@ test("allow and deny of a server choose by its own names of the tools", () => {
   expect(offered({}, "anything")).toBe(true);
 });
 
-test("a tool that later claims to change nothing has changed", async () => {
+test("a tool that newly claims to be read-only counts as changed", async () => {
   let seen: Json | null = null;
   const fingerprints = createFingerprints({
     async update(_key, change) {

@@ -6,7 +6,7 @@ import { temporaryDirectory } from "../../support/directory.ts";
 import { pixel } from "./fake-server.ts";
 import { failureOf, notes, openRoom, program, runs, textOf, until } from "./room.ts";
 
-test("the tools of two servers have the names of their servers, in a fixed order, and results say whose they are", async () => {
+test("tools of two servers have a server prefix and a fixed order, and results name their source", async () => {
   const room = await openRoom({ second: program(), first: program(["noise"]) });
   const tools = (server: string) => ["echo", "get-env", "get-image", "structured", "wait"].map((name) => `${server}__${name}`);
   expect(await room.ask("names")).toBe(["send", "attach", "buttons", ...tools("first"), ...tools("second")].join(" "));
@@ -23,7 +23,7 @@ test("the tools of two servers have the names of their servers, in a fixed order
   });
 });
 
-test("a server that writes what is no message, 10,000 times, before it answers: the answer is read, and the log has few lines of it", async () => {
+test("10,000 invalid messages before the answer do not prevent reading it, and the log contains few lines", async () => {
   const room = await openRoom({ files: program(["junk"]) });
   expect(textOf(await room.ask('files__echo {"message":"hi"}'))).toBe("Echo: hi");
   expect(textOf(await room.ask('files__echo {"message":"again"}'))).toBe("Echo: again");
@@ -31,7 +31,7 @@ test("a server that writes what is no message, 10,000 times, before it answers: 
   expect(log.split("\n").filter((line) => /"null|not json/.test(line)).length).toBeLessThan(50);
 });
 
-test("a server has the variables of its settings, and of the gateway only where its programs are", async () => {
+test("a server gets its configured environment variables, and from the gateway only where programs are found", async () => {
   process.env.FAKE_SECRET_OF_THE_GATEWAY = "model-key";
   const room = await openRoom(
     { files: program([], { env: { TOKEN: { env: "FILES_TOKEN" } } }) },
@@ -45,7 +45,7 @@ test("a server has the variables of its settings, and of the gateway only where 
   expect(text).toContain('"TOKEN":"token-of-files"');
 });
 
-test("a server that is killed in the middle of a call is started again, and the call is not repeated", async () => {
+test("a server killed during a call is restarted, and the call is not repeated", async () => {
   const noted = notes();
   const room = await openRoom({ files: program([], { env: noted.env }) });
   const call = room.ask("files__wait");
@@ -62,7 +62,7 @@ test("a server that is killed in the middle of a call is started again, and the 
   expect(noted.read().filter((line) => line.startsWith("wait "))).toHaveLength(1);
 });
 
-test("/stop gives a call up at once, and the server is told", async () => {
+test("/stop cancels a call at once and notifies the server", async () => {
   const noted = notes();
   const room = await openRoom({ files: program([], { env: noted.env }) });
   const call = room.ask("files__wait");
@@ -79,7 +79,7 @@ test("/stop gives a call up at once, and the server is told", async () => {
   expect(noted.read().filter((line) => line.startsWith("cancelled "))).toHaveLength(1);
 });
 
-test("a program that is not there and one that ends at once are named with the reason and what to do", async () => {
+test("a missing program and one that exits at once are reported with the reason and the remedy", async () => {
   const room = await openRoom({
     lost: { command: "no-such-mcp-server" },
     crash: program(["crash"], { env: { FAKE_KEY: "key-of-crash" } }),
@@ -97,7 +97,7 @@ test("a program that is not there and one that ends at once are named with the r
   expect(await room.ask("/tools")).toContain("`good__echo`: Says it again.");
 });
 
-test("a program that says nothing is given ten seconds, and ended", async () => {
+test("a program that does not respond is stopped after ten seconds", async () => {
   const noted = notes();
   const room = await openRoom({ silent: program(["silent"], { env: noted.env }) });
   const started = (await until(() => noted.read()[0])) ?? "";
@@ -108,7 +108,7 @@ test("a program that says nothing is given ten seconds, and ended", async () => 
   expect(runs(Number(started.split(" ")[1]))).toBe(false);
 });
 
-test("a turn fails with the reason where a server that is required is not there", async () => {
+test("a turn fails with the reason if a required server is unavailable", async () => {
   const room = await openRoom({ lost: { command: "no-such-mcp-server", required: true } });
   const { outcome, reason, eventId } = await room.host.say("names", { from: "owner" });
   expect({ outcome, reason }).toEqual({ outcome: "failed", reason: "tool_source_down" });
@@ -117,7 +117,7 @@ test("a turn fails with the reason where a server that is required is not there"
   );
 });
 
-test("a server that ends five times is given up until it is restarted", async () => {
+test("a server that exits five times stays stopped until it is restarted", async () => {
   const noted = notes();
   const crash = { command: "sh", args: ["-c", 'echo start >> "$FAKE_NOTES"; exit 3'], env: noted.env };
   const room = await openRoom({ crash });
@@ -134,7 +134,7 @@ test("a server that ends five times is given up until it is restarted", async ()
   expect(await room.route("POST", "restart", { name: "other" })).toMatchObject({ ok: false, code: "mcp_unknown" });
 });
 
-test("a changed definition is noticed when the server says so, and asks an owner until it is accepted, also after a restart", async () => {
+test("a changed tool definition is detected on notification and needs an owner's approval, also after a restart", async () => {
   const noted = notes();
   const description = join(temporaryDirectory(), "description");
   writeFileSync(description, "Says it again.");
@@ -160,7 +160,7 @@ test("a changed definition is noticed when the server says so, and asks an owner
   expect(await echo()).toMatchObject({ asks: false, changed: false });
 });
 
-test("what a server started ends with the gateway, and nothing of a server outlives its configuration", async () => {
+test("processes started by a server end with the gateway, and a server ends when its configuration is removed", async () => {
   const noted = notes();
   const room = await openRoom({ files: program(["grandchild"], { env: noted.env }) });
   await room.ask("names");
@@ -177,7 +177,7 @@ test("what a server started ends with the gateway, and nothing of a server outli
   expect(runs(Number(other.split(" ")[1]))).toBe(false);
 });
 
-test("a server that is restarted in the middle of a call has not refused it", async () => {
+test("a call interrupted by a restart of its server does not count as refused", async () => {
   const noted = notes();
   const room = await openRoom({ files: program([], { env: noted.env }) });
   const call = room.ask("files__wait");
@@ -189,7 +189,7 @@ test("a server that is restarted in the middle of a call has not refused it", as
   });
 });
 
-test("a server that says without end that its tools have changed is asked for them once a second", async () => {
+test("a server that constantly announces changed tools is queried at most once a second", async () => {
   const noted = notes();
   const room = await openRoom({ files: program(["flood"], { env: noted.env }) });
   await room.ask("names");
@@ -207,7 +207,7 @@ test("a server that says without end that its tools have changed is asked for th
   expect(lists()).toBe(6);
 });
 
-test("what a server says of itself repeats no secret", async () => {
+test("the description of a server repeats no secret", async () => {
   const env = { FAKE_NAME: { env: "FILES_TOKEN" } };
   const room = await openRoom({ files: program([], { env }) }, { environment: { FILES_TOKEN: "token-of-files" } });
   await room.ask("names");

@@ -71,7 +71,7 @@ test.each(Object.entries(imitations))("%s is replaced in the result and in the n
   });
 });
 
-test("letters that nobody sees do not reach the model, and those of other scripts do", async () => {
+test("invisible characters do not reach the model, and those of other scripts do", async () => {
   const { turn } = await open(rawProgram());
   const { now, later } = await turn(
     textAnswer("a\u{e0041}\u{e0042}\u200b\u202e\u2066b \u0645\u06cc\u200c\u062e \u{1f468}\u200d\u{1f469} \u2764\ufe0f"),
@@ -100,7 +100,7 @@ test.each([
   expect(JSON.stringify(later)).toContain(`[used raw__say {}: ${code ?? "done"}]`);
 });
 
-test("every text and key of a schema is cleaned like the description", async () => {
+test("every text and key of a schema is sanitized like the description", async () => {
   const server = rawProgram();
   const hidden = "\u202e\u200b\u{e0041}";
   server.list([
@@ -121,7 +121,7 @@ test("every text and key of a schema is cleaned like the description", async () 
   expect(tools).not.toMatch(/im_start|[\u202e\u200b\u{e0041}]/u);
 });
 
-test("a secret at the place where an error is cut is hidden as a whole", async () => {
+test("a secret at the point where an error is truncated is hidden completely", async () => {
   const server = await rawHttp();
   const room = await openRoom(
     { raw: { ...server.settings, approve: "never", headers: { "X-Key": { env: "RAW_KEY" } } } },

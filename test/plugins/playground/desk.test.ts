@@ -19,7 +19,7 @@ function statusWithHost(url: string, host: string, path = "/_playground/state"):
   });
 }
 
-describe("the page's files", () => {
+describe("the files of the page", () => {
   test("are served with a strict policy and their own types", async () => {
     await using home = await openPlatform();
     for (const [path, type] of [
@@ -37,8 +37,8 @@ describe("the page's files", () => {
   });
 });
 
-describe("who may use the desk", () => {
-  test("another origin or site may not change anything", async () => {
+describe("access to the playground", () => {
+  test("a request from another origin or site cannot change anything", async () => {
     await using home = await openPlatform();
     const { url } = home.platform;
     const say = { do: "say", person: ada, text: "x" };
@@ -48,13 +48,13 @@ describe("who may use the desk", () => {
     expect((await post(url, "/_playground/act", say)).status).toBe(200);
   });
 
-  test("a name that is not this machine's is refused, even for looking", async () => {
+  test("a host name other than this machine's is rejected, even for reading", async () => {
     await using home = await openPlatform();
     expect(await statusWithHost(home.platform.url, "evil.example:80")).toBe(403);
     expect(await statusWithHost(home.platform.url, "localhost:80")).toBe(200);
   });
 
-  test("a page of another site may not call the bot either, whose token in the demo is known to everyone", async () => {
+  test("a page of another site cannot call the bot with the publicly known demo token", async () => {
     await using home = await openPlatform();
     const { url } = home.platform;
     const updates = `/bot${token}/getUpdates?offset=9999999999`;
@@ -68,13 +68,13 @@ describe("who may use the desk", () => {
       expect((await fetch(`${url}/bot${token}/getMe`, { headers })).status).toBe(200);
   });
 
-  test("it listens on loopback only", async () => {
+  test("the server listens only on loopback", async () => {
     await expect(openPlatform({ host: "0.0.0.0" })).rejects.toThrow(/loopback only/);
   });
 });
 
 describe("actions over HTTP", () => {
-  test("a person writes, edits, reacts, presses and deletes", async () => {
+  test("a person can write, edit, react, press and delete", async () => {
     await using home = await openPlatform();
     const act = async (action: object) =>
       (await (await post(home.platform.url, "/_playground/act", { person: ada, ...action })).json()) as {
@@ -92,7 +92,7 @@ describe("actions over HTTP", () => {
     expect(kinds).toEqual(["message", "message", "edited_message", "callback_query"]);
   });
 
-  test("a text that is too long for one message is cut, as an app cuts it", async () => {
+  test("a text that is too long for one message is split as an app splits it", async () => {
     await using home = await openPlatform();
     const text = `${"word ".repeat(815)}${"x".repeat(4_200)} end`;
     const answer = await post(home.platform.url, "/_playground/act", { do: "say", person: ada, text });
@@ -102,7 +102,7 @@ describe("actions over HTTP", () => {
     expect(messages.map((message) => message.text).join("")).toBe(text.replace("word xxx", "wordxxx"));
   });
 
-  test("files come as multipart; several are an album", async () => {
+  test("files arrive as multipart, and several form an album", async () => {
     await using home = await openPlatform();
     const body = new FormData();
     body.set("json", JSON.stringify({ do: "say", person: ada, text: "two" }));
@@ -127,7 +127,7 @@ describe("actions over HTTP", () => {
     [{ do: "say", person: "ada", text: "x" }, /person: a whole number/],
     [{ do: "press", person: ada, message: 1, data: "x" }, /no button/],
     [{ do: "react", person: ada, message: 1, emoji: ["🧀"] }, /not a reaction/],
-  ])("%j is refused with a sentence", async (action, reason) => {
+  ])("%j is rejected with an explanation", async (action, reason) => {
     await using home = await openPlatform();
     const answer = await post(home.platform.url, "/_playground/act", action);
     expect(answer.status).toBe(400);
@@ -136,7 +136,7 @@ describe("actions over HTTP", () => {
 });
 
 describe("faults and calls over HTTP", () => {
-  test("faults are added, listed and cleared; nonsense is refused", async () => {
+  test("faults can be added, listed and cleared; invalid ones are rejected", async () => {
     await using home = await openPlatform();
     const { url } = home.platform;
     expect((await post(url, "/_playground/faults", { kind: "explode" })).status).toBe(400);
@@ -152,7 +152,7 @@ describe("faults and calls over HTTP", () => {
 });
 
 describe("state and events", () => {
-  test("the state holds people, chats, topics and messages", async () => {
+  test("the state contains people, chats, topics and messages", async () => {
     await using home = await openPlatform();
     // biome-ignore lint/suspicious/noExplicitAny: only looked into
     const state = (await (await fetch(`${home.platform.url}/_playground/state`)).json()) as any;
@@ -161,7 +161,7 @@ describe("state and events", () => {
     expect(forum.topics.map((topic: { name: string }) => topic.name)).toEqual(["General", "Ideas", "Repairs"]);
   });
 
-  test("what happens comes as events", async () => {
+  test("activity is sent as events", async () => {
     await using home = await openPlatform();
     const answer = await fetch(`${home.platform.url}/_playground/events`);
     const reader = (answer.body as ReadableStream<Uint8Array>).getReader();

@@ -6,7 +6,7 @@ const texts = (home: Awaited<ReturnType<typeof openPlatform>>) =>
 const send = { chat_id: ada, text: "once" };
 
 describe("faults", () => {
-  test("a reset after the write leaves the message and loses the answer", async () => {
+  test("a reset after the write keeps the message and loses the response", async () => {
     await using home = await openPlatform();
     home.platform.faults.add({ method: "sendMessage", times: 1, kind: "reset-after" });
     await expect(home.call("sendMessage", send)).rejects.toThrow();
@@ -14,14 +14,14 @@ describe("faults", () => {
     expect((await home.call("sendMessage", send)).ok).toBe(true);
   });
 
-  test("a reset before the write leaves nothing", async () => {
+  test("a reset before the write keeps nothing", async () => {
     await using home = await openPlatform();
     home.platform.faults.add({ method: "sendMessage", times: 1, kind: "reset-before" });
     await expect(home.call("sendMessage", send)).rejects.toThrow();
     expect(texts(home)).not.toContain("once");
   });
 
-  test("a drop answers nothing until the client gives up", async () => {
+  test("a drop sends no response until the client gives up", async () => {
     await using home = await openPlatform();
     home.platform.faults.add({ method: "*", times: 1, kind: "drop" });
     const client = new AbortController();
@@ -33,7 +33,7 @@ describe("faults", () => {
     expect((await home.call("getMe")).ok).toBe(true);
   });
 
-  test("a delay answers late", async () => {
+  test("a delay responds late", async () => {
     await using home = await openPlatform();
     home.platform.faults.add({ method: "getMe", times: 1, kind: "delay", ms: 120 });
     const from = performance.now();
@@ -41,7 +41,7 @@ describe("faults", () => {
     expect(performance.now() - from).toBeGreaterThan(100);
   });
 
-  test("a file that is fetched suffers them too: broken off in the middle, late, refused, and then whole", async () => {
+  test("a file download can also break off, be late or be refused, and then succeed", async () => {
     await using home = await openPlatform();
     const { faults, files } = home.platform;
     const { path } = files.add("document", { bytes: Buffer.alloc(1_000, "x"), fileName: "a.txt", mimeType: "text/plain" });
@@ -60,7 +60,7 @@ describe("faults", () => {
     expect((await get()).status).toBe(200);
   });
 
-  test("5xx, garbage, flood and refusals are answered without doing anything", async () => {
+  test("5xx, garbage, flood and refusals respond without any effect", async () => {
     await using home = await openPlatform();
     const { faults } = home.platform;
     faults.add({ method: "sendMessage", times: 1, kind: "status", status: 503 });
@@ -79,7 +79,7 @@ describe("faults", () => {
     expect(texts(home)).not.toContain("once");
   });
 
-  test("a fault hits its own method, as many times as it says", async () => {
+  test("a fault affects its own method as often as it specifies", async () => {
     await using home = await openPlatform();
     home.platform.faults.add({ method: "sendMessage", times: 2, kind: "status" });
     expect((await home.call("getMe")).ok).toBe(true);
@@ -90,8 +90,8 @@ describe("faults", () => {
   });
 });
 
-describe("faults by chance", () => {
-  test("every call is asked for, with what it says; a fault that waits goes before", async () => {
+describe("faults by rule", () => {
+  test("the rule sees every call with its parameters, and a queued fault takes precedence", async () => {
     await using home = await openPlatform();
     const { faults } = home.platform;
     faults.leaveTo((method, params) => (method === "sendMessage" && params.chat_id === ada ? { kind: "status" } : undefined));
@@ -103,7 +103,7 @@ describe("faults by chance", () => {
     expect((await home.call("sendMessage", send)).ok).toBe(true);
   });
 
-  test("every fault may come late", async () => {
+  test("every fault can be delayed", async () => {
     await using home = await openPlatform();
     home.platform.faults.add({ method: "*", times: 1, kind: "status", ms: 120 });
     const from = performance.now();
@@ -113,12 +113,12 @@ describe("faults by chance", () => {
 });
 
 describe("limits", () => {
-  test("none are kept unless they are configured", async () => {
+  test("no limits apply unless they are configured", async () => {
     await using home = await openPlatform();
     for (let turn = 0; turn < 40; turn += 1) expect((await home.call("sendMessage", send)).ok).toBe(true);
   });
 
-  test("too many messages in one chat are 429 with the seconds to wait, and go on afterwards", async () => {
+  test("too many messages in one chat get 429 with the seconds to wait, and later ones pass", async () => {
     let now = 1_800_000_000_000;
     await using home = await openPlatform({ limits: { perChatPerSecond: 2 }, now: () => now });
     for (const turn of [1, 2]) expect((await home.call("sendMessage", { ...send, text: `${turn}` })).ok).toBe(true);
@@ -128,7 +128,7 @@ describe("limits", () => {
     expect((await home.call("sendMessage", send)).ok).toBe(true);
   });
 
-  test("a group has its own limit a minute", async () => {
+  test("a group has its own limit per minute", async () => {
     await using home = await openPlatform({ limits: { perGroupPerMinute: 1 }, now: () => 1_800_000_000_000 });
     expect((await home.call("sendMessage", { chat_id: kitchen, text: "x" })).ok).toBe(true);
     expect((await home.call("sendMessage", { chat_id: kitchen, text: "x" })).parameters).toEqual({ retry_after: 60 });
@@ -136,7 +136,7 @@ describe("limits", () => {
 });
 
 describe("recorded calls", () => {
-  test("the last calls are kept with parameters, status and fault, until it is switched off", async () => {
+  test("the latest calls are recorded with parameters, status and fault until recording is switched off", async () => {
     await using home = await openPlatform();
     home.platform.faults.add({ method: "getMe", times: 1, kind: "status" });
     await home.call("getMe");

@@ -22,7 +22,7 @@ describe("sending files", () => {
     ["sendAnimation", "animation", "a.mp4", "video/mp4"],
     ["sendVideoNote", "video_note", "a.mp4", "video/mp4"],
     ["sendSticker", "sticker", "a.webp", "image/webp"],
-  ])("%s shows a %s that can be fetched back", async (method, field, name, type) => {
+  ])("%s shows a %s that can be downloaded again", async (method, field, name, type) => {
     const { result } = await home.form(method, { chat_id, [field]: file(name, type, "the bytes") });
     const { file_id } = result[field];
     const { result: found } = await home.call("getFile", { file_id });
@@ -44,13 +44,13 @@ describe("sending files", () => {
     expect(thumb.ok).toBe(true);
   });
 
-  test("what only looks like voice goes out as a file", async () => {
+  test("audio that is not a real voice note is sent as a file", async () => {
     const { result } = await home.form("sendVoice", { chat_id, voice: file("a.wav", "audio/wav") });
     expect(result.voice).toBeUndefined();
     expect(result.document.file_name).toBe("a.wav");
   });
 
-  test("an album has one id for all its items", async () => {
+  test("all items of an album share one id", async () => {
     const media = ["a", "b"].map((name) => ({ type: "photo", media: `attach://${name}`, caption: name }));
     const photo = file("a.png", "image/png", png(10, 10));
     const { result } = await home.form("sendMediaGroup", { chat_id, media: JSON.stringify(media), a: photo, b: photo });
@@ -58,7 +58,7 @@ describe("sending files", () => {
     expect(new Set(result.map((message: { media_group_id: string }) => message.media_group_id)).size).toBe(1);
   });
 
-  test("an address on this machine is fetched", async () => {
+  test("a URL on this machine is fetched", async () => {
     const server = createServer((_request, response) => response.setHeader("content-type", "text/plain").end("from afar"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
     const document = `http://127.0.0.1:${(server.address() as AddressInfo).port}/note.txt`;
@@ -68,7 +68,7 @@ describe("sending files", () => {
   });
 });
 
-describe("files that are refused", () => {
+describe("refused files", () => {
   const photo = (content: string | Buffer) => home.form("sendPhoto", { chat_id, photo: file("a.png", "image/png", content) });
 
   test.each([
@@ -91,7 +91,7 @@ describe("files that are refused", () => {
     expect((await home.call(method, { chat_id: ada, ...params })).description).toBe(`Bad Request: ${reason}`);
   });
 
-  test("a photo's id is no document, and an empty file is none", async () => {
+  test("the id of a photo is not accepted as a document, and an empty file is refused", async () => {
     const sent = await photo(png(10, 10));
     const { file_id } = sent.result.photo.at(-1);
     expect((await home.call("sendDocument", { chat_id: ada, document: file_id })).description).toBe("Bad Request: type of file mismatch");
@@ -99,7 +99,7 @@ describe("files that are refused", () => {
     expect(empty.description).toBe("Bad Request: file must be non-empty");
   });
 
-  test("more than 20 MB cannot be fetched, and the file route needs the token", async () => {
+  test("a file of more than 20 MB cannot be fetched, and the file route requires the token", async () => {
     const big = await home.form("sendDocument", { chat_id, document: file("a.bin", "application/x", Buffer.alloc(20 * 1024 * 1024 + 1)) });
     const { file_id } = big.result.document;
     expect((await home.call("getFile", { file_id })).description).toBe("Bad Request: file is too big");
@@ -107,7 +107,7 @@ describe("files that are refused", () => {
     expect((await fetch(`${home.platform.url}/file/bot${token}/../../etc/passwd`)).status).toBe(404);
   });
 
-  test("a multipart body that is cut short is refused", async () => {
+  test("a truncated multipart body is refused", async () => {
     const answer = await fetch(`${home.platform.url}/bot${token}/sendDocument`, {
       method: "POST",
       headers: { "content-type": "multipart/form-data; boundary=x" },
@@ -117,7 +117,7 @@ describe("files that are refused", () => {
   });
 });
 
-test("what a person sends has an id that the bot can fetch", async () => {
+test("a file sent by a person has an id with which the bot can fetch it", async () => {
   const media = { kind: "voice", bytes: Buffer.from("voice"), fileName: "v.ogg", mimeType: "audio/ogg", duration: 3 } as const;
   const message = home.platform.act.say(ada, ada, "listen", { media });
   expect(message).toMatchObject({ caption: "listen", voice: { duration: 3, mime_type: "audio/ogg" } });

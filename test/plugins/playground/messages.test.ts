@@ -11,7 +11,7 @@ const notModified =
   "message is not modified: specified new message content and reply markup are exactly the same as a current content and reply markup of the message";
 const keyboard = (data: string) => ({ inline_keyboard: [[{ text: "Go", callback_data: data }]] });
 
-describe("what a send refuses", () => {
+describe("restrictions on a send", () => {
   const cases: readonly (readonly [string, object, string])[] = [
     ["no text", { chat_id: ada }, "message text is empty"],
     ["an empty text", { chat_id: ada, text: "" }, "message text is empty"],
@@ -43,17 +43,17 @@ describe("what a send refuses", () => {
     expect([answer.status, answer.description]).toEqual([400, `Bad Request: ${reason}`]);
   });
 
-  test("4096 characters after the tags are gone are taken", async () => {
+  test("4096 characters after removing the tags are accepted", async () => {
     const answer = await home.call("sendMessage", { chat_id: ada, text: `<b>${"&lt;".repeat(4096)}</b>`, parse_mode: "HTML" });
     expect(answer.result.text).toHaveLength(4096);
   });
 
-  test("a bot may not write to somebody who never wrote to it", async () => {
+  test("a bot cannot write to a person who never wrote to it", async () => {
     const answer = await home.call("sendMessage", { chat_id: bela, text: "x" });
     expect([answer.status, answer.description]).toEqual([403, "Forbidden: bot can't initiate conversation with a user"]);
   });
 
-  test("a person who blocked the bot is not reached until the block is taken away", async () => {
+  test("a person who blocked the bot is unreachable until they unblock it", async () => {
     home.platform.act.say(1003, 1003, "hi");
     home.platform.act.block(1003, true);
     const answer = await home.call("sendMessage", { chat_id: 1003, text: "x" });
@@ -62,22 +62,22 @@ describe("what a send refuses", () => {
     expect((await home.call("sendMessage", { chat_id: 1003, text: "x" })).ok).toBe(true);
   });
 
-  test("a bot that was put out of a group may not write there", async () => {
+  test("a bot that was removed from a group cannot write there", async () => {
     await using other = await openPlatform();
     other.platform.act.setMember(kitchen, 7_000_000_001, "kicked");
     const kicked = await other.call("sendMessage", { chat_id: kitchen, text: "x" });
     expect([kicked.status, kicked.description]).toEqual([403, "Forbidden: bot was kicked from the supergroup chat"]);
   });
 
-  test("a wrong token is 401, an unknown method 404", async () => {
+  test("a wrong token gets 401, and an unknown method gets 404", async () => {
     expect((await callBot(home.platform.url, "1:wrong", "getMe", {})).status).toBe(401);
     const unknown = await callBot(home.platform.url, token, "getNothing", {});
     expect([unknown.status, unknown.description]).toEqual([404, "Not Found: method not found"]);
   });
 });
 
-describe("ways to hand in parameters", () => {
-  test("query, form and multipart do the same as JSON, with methods in any case", async () => {
+describe("formats of parameters", () => {
+  test("query, form and multipart work like JSON, with method names in any case", async () => {
     const base = `${home.platform.url}/bot${token}`;
     const byQuery = (await (await fetch(`${base}/SENDMESSAGE?chat_id=${ada}&text=a%20b`)).json()) as { result: { text: string } };
     expect(byQuery.result.text).toBe("a b");
@@ -89,33 +89,33 @@ describe("ways to hand in parameters", () => {
     expect((await home.form("sendMessage", { chat_id: String(ada), text: "d" })).result.text).toBe("d");
   });
 
-  test("a body of more than 1 MB is 413 unless it carries files", async () => {
+  test("a body of more than 1 MB gets 413 unless it carries files", async () => {
     const answer = await home.call("sendMessage", { chat_id: ada, text: "x".repeat(1024 * 1024) });
     expect(answer.status).toBe(413);
   });
 
-  test("a broken JSON body is refused with a sentence", async () => {
+  test("an invalid JSON body is refused with an explanation", async () => {
     const headers = { "content-type": "application/json" };
     const answer = await fetch(`${home.platform.url}/bot${token}/sendMessage`, { method: "POST", headers, body: "{" });
     expect(answer.status).toBe(400);
   });
 });
 
-describe("answering and topics", () => {
-  test("an answer to a message that is gone goes out when that is allowed", async () => {
+describe("replies and topics", () => {
+  test("a reply to a deleted message is sent if that is allowed", async () => {
     const reply_parameters = { message_id: 999, allow_sending_without_reply: true };
     const { result } = await home.call("sendMessage", { chat_id: ada, text: "x", reply_parameters });
     expect(result.reply_to_message).toBeUndefined();
   });
 
-  test("an answered message is shown without the one that it answers", async () => {
+  test("a replied-to message is shown without its own replied-to message", async () => {
     const first = await home.call("sendMessage", { chat_id: ada, text: "a", reply_parameters: { message_id: 1 } });
     const second = await home.call("sendMessage", { chat_id: ada, text: "b", reply_parameters: { message_id: first.result.message_id } });
     expect(second.result.reply_to_message.text).toBe("a");
     expect(second.result.reply_to_message.reply_to_message).toBeUndefined();
   });
 
-  test("in a forum, the thread id says the topic, its absence the General topic", async () => {
+  test("in a forum, the thread id selects the topic, and without one the message is in General", async () => {
     const topic = [...(home.platform.world.group(workshop)?.topics.values() ?? [])].find((one) => one.name === "Ideas")?.id;
     const inTopic = await home.call("sendMessage", { chat_id: workshop, text: "x", message_thread_id: topic });
     expect(inTopic.result).toMatchObject({ message_thread_id: topic, is_topic_message: true });
@@ -124,21 +124,21 @@ describe("answering and topics", () => {
     expect((await home.call("sendChatAction", { chat_id: workshop, action: "typing", message_thread_id: 1 })).ok).toBe(true);
   });
 
-  test("a closed topic takes no messages", async () => {
+  test("a closed topic accepts no messages", async () => {
     const topic = home.platform.act.createTopic(ada, workshop, "Short");
     home.platform.act.closeTopic(ada, workshop, topic);
     const answer = await home.call("sendMessage", { chat_id: workshop, text: "x", message_thread_id: topic });
     expect(answer.description).toBe("Bad Request: TOPIC_CLOSED");
   });
 
-  test("a person's message in a topic answers the topic's beginning when it answers nothing else", async () => {
+  test("a message in a topic replies to the topic's creation message unless it replies to another one", async () => {
     const topic = home.platform.act.createTopic(ada, workshop, "Fresh");
     const message = home.platform.act.say(ada, workshop, "x", { thread: topic });
     expect(message).toMatchObject({ message_thread_id: topic, is_topic_message: true });
     expect(message.reply_to_message?.forum_topic_created?.name).toBe("Fresh");
   });
 
-  test("a group that became a supergroup names its new id", async () => {
+  test("a group that became a supergroup reports its new id", async () => {
     home.platform.world.addGroup({ id: -77, type: "group", title: "Small" });
     const next = home.platform.act.migrate(ada, -77);
     const answer = await home.call("sendMessage", { chat_id: -77, text: "x" });
@@ -151,25 +151,25 @@ describe("answering and topics", () => {
 describe("editing and deleting", () => {
   const sent = async (params: object = {}) => (await home.call("sendMessage", { chat_id: ada, text: "old", ...params })).result.message_id;
 
-  test("an edit changes the text and says when", async () => {
+  test("an edit changes the text and sets the edit time", async () => {
     const message_id = await sent();
     const { result } = await home.call("editMessageText", { chat_id: ada, message_id, text: "<b>new</b>", parse_mode: "HTML" });
     expect(result).toMatchObject({ message_id, text: "new", edit_date: expect.any(Number) });
   });
 
-  test("the same text and buttons again are not modified", async () => {
+  test("an edit with the same text and buttons is refused as not modified", async () => {
     const message_id = await sent({ reply_markup: keyboard("a") });
     const answer = await home.call("editMessageText", { chat_id: ada, message_id, text: " old ", reply_markup: keyboard("a") });
     expect([answer.status, answer.description]).toEqual([400, `Bad Request: ${notModified}`]);
   });
 
-  test("an edit without buttons takes them away", async () => {
+  test("an edit without buttons removes them", async () => {
     const message_id = await sent({ reply_markup: keyboard("a") });
     const { result } = await home.call("editMessageReplyMarkup", { chat_id: ada, message_id });
     expect(result.reply_markup).toBeUndefined();
   });
 
-  test("what is not there, not the bot's own or no text cannot be edited", async () => {
+  test("a message that is missing, not the bot's own or without text cannot be edited", async () => {
     const edit = (message_id: number) => home.call("editMessageText", { chat_id: ada, message_id, text: "x" });
     expect((await edit(99_999)).description).toBe("Bad Request: message to edit not found");
     expect((await edit(1)).description).toBe("Bad Request: message can't be edited");
@@ -177,7 +177,7 @@ describe("editing and deleting", () => {
     expect((await edit(file.result.message_id)).description).toBe("Bad Request: there is no text in the message to edit");
   });
 
-  test("a deleted message is gone; others' messages only go in direct chats or for administrators", async () => {
+  test("the bot can delete others' messages only in direct chats or as an administrator", async () => {
     const message_id = await sent();
     expect((await home.call("deleteMessage", { chat_id: ada, message_id })).result).toBe(true);
     expect((await home.call("deleteMessage", { chat_id: ada, message_id })).description).toBe("Bad Request: message to delete not found");
@@ -188,8 +188,8 @@ describe("editing and deleting", () => {
   });
 });
 
-describe("reactions, presses, commands, members", () => {
-  test("only the platform's own emoji are reactions, one at a time, with or without a variation selector", async () => {
+describe("reactions, button presses, commands and members", () => {
+  test("only the platform's own emoji are reactions, one per message, with or without a variation selector", async () => {
     const react = (...emoji: string[]) =>
       home.call("setMessageReaction", { chat_id: ada, message_id: 1, reaction: emoji.map((one) => ({ type: "emoji", emoji: one })) });
     expect((await react("👀")).result).toBe(true);
@@ -199,7 +199,7 @@ describe("reactions, presses, commands, members", () => {
     expect((await react()).result).toBe(true);
   });
 
-  test("a press is answered once, and only when it is known", async () => {
+  test("a press is answered once, and only if its id is known", async () => {
     const { result } = await home.call("sendMessage", { chat_id: ada, text: "x", reply_markup: keyboard("go") });
     const callback_query_id = home.platform.act.press(ada, ada, result.message_id, "go");
     const noticed = home.platform.waitFor((event) => event.type === "notice");
@@ -216,11 +216,11 @@ describe("reactions, presses, commands, members", () => {
     [[{ command: "help", description: " " }], "BOT_COMMAND_DESCRIPTION_INVALID"],
     [[{ command: "help", description: "x".repeat(257) }], "BOT_COMMAND_DESCRIPTION_INVALID"],
     [Array.from({ length: 101 }, (_, n) => ({ command: `c${n}`, description: "x" })), "BOT_COMMANDS_TOO_MUCH"],
-  ])("commands that are refused (%#)", async (commands, reason) => {
+  ])("invalid commands are refused (%#)", async (commands, reason) => {
     expect((await home.call("setMyCommands", { commands })).description).toBe(`Bad Request: ${reason}`);
   });
 
-  test("commands are kept by scope and language until they are deleted", async () => {
+  test("commands are stored by scope and language until they are deleted", async () => {
     const commands = [{ command: "help", description: "Shows help" }];
     const scope = { type: "chat", chat_id: ada };
     await home.call("setMyCommands", { commands, scope });
@@ -230,7 +230,7 @@ describe("reactions, presses, commands, members", () => {
     expect((await home.call("getMyCommands", { scope })).result).toEqual([]);
   });
 
-  test("a name is told to be somebody's who wrote to the bot, and nobody else's", async () => {
+  test("a username resolves only to a person who wrote to the bot", async () => {
     home.platform.act.say(ada, ada, "hello");
     home.platform.world.addPerson({ id: 1044, first_name: "Dora", username: "dora" });
     expect((await home.call("getChat", { chat_id: "@Ada_Lind" })).result).toMatchObject({ id: ada, type: "private" });
@@ -238,7 +238,7 @@ describe("reactions, presses, commands, members", () => {
     expect((await home.call("sendMessage", { chat_id: "@ada_lind", text: "x" })).description).toBe("Bad Request: chat not found");
   });
 
-  test("chats and members are told as they are", async () => {
+  test("chats and members are described as they are", async () => {
     expect((await home.call("getChat", { chat_id: workshop })).result).toMatchObject({
       type: "supergroup",
       title: "Workshop",

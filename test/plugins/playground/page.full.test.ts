@@ -104,7 +104,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await running?.catch(() => undefined);
   });
 
-  test("Ada writes by keyboard and sees the answer grow, with its formatting", async () => {
+  test("Ada writes by keyboard and sees a formatted answer grow", async () => {
     const entry = page.getByLabel("Message", { exact: true });
     await entry.focus();
     await page.keyboard.type("first line");
@@ -119,14 +119,14 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     expect(await entry.inputValue()).toBe("");
   });
 
-  test("a pressed button reaches the bot, whose notice is shown", async () => {
+  test("a pressed button reaches the bot, and its notice is shown", async () => {
     const button = page.getByRole("button", { name: "Again" }).last();
     await button.click();
     await page.getByText("Pressed again").waitFor();
     await expect.poll(() => button.getAttribute("aria-busy")).toBeNull();
   });
 
-  test("a slash opens the commands, arrows choose, Enter takes and sends", async () => {
+  test("a slash opens the commands, arrows select one, and Enter inserts and sends it", async () => {
     await page.getByLabel("Message", { exact: true }).focus();
     await page.keyboard.type("/");
     expect(await page.getByRole("option").allTextContents()).toEqual(["/helpShows help", "/statusShows what runs"]);
@@ -137,7 +137,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await last(/^You said \/status/).waitFor();
   });
 
-  test("arrow up edits the last own message, Escape takes it back", async () => {
+  test("arrow up edits the latest own message, and Escape cancels the edit", async () => {
     const entry = page.getByLabel("Message", { exact: true });
     await entry.focus();
     await page.keyboard.press("ArrowUp");
@@ -150,7 +150,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await page.locator("article.mine").filter({ hasText: "/status now" }).waitFor();
   });
 
-  test("reactions are given by keyboard and shown, the bot's too", async () => {
+  test("reactions can be set by keyboard and are shown, including the bot's", async () => {
     const answer = page.locator("article.theirs").first();
     await answer.focus();
     for (let steps = 0; steps < 9 && !(await focused()).startsWith("React"); steps += 1) await page.keyboard.press("ArrowRight");
@@ -161,7 +161,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await page.getByRole("button", { name: "👀 by House" }).waitFor();
   });
 
-  test("the log is one stop of the Tab key; arrows choose a message and its controls, Escape goes back step by step", async () => {
+  test("the log is one Tab stop; arrows select a message and its controls, and Escape goes back one step", async () => {
     const entry = page.getByLabel("Message", { exact: true });
     const stops = () => page.evaluate<number>("[...document.querySelectorAll('#log *')].filter((node) => node.tabIndex === 0).length");
     expect(await stops()).toBe(1);
@@ -183,7 +183,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await entry.focus();
   });
 
-  test("a picture fills its bubble, whatever its caption; an album is one message with a grid", async () => {
+  test("a picture fills its bubble with any caption, and an album is one message with a grid", async () => {
     const send = (chat_id: number, caption: string, width: number) =>
       home.form("sendPhoto", {
         chat_id: String(chat_id),
@@ -214,7 +214,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     expect(new Set(tops).size, "beside each other").toBe(1);
   });
 
-  test("the tools of a long answer stay in sight, and the quote of a reply leads to its message", async () => {
+  test("the controls of a long answer stay visible, and the quote of a reply leads to its message", async () => {
     const text = Array.from({ length: 90 }, (_, line) => `line ${line}`).join("\n");
     const asked = home.platform.act.say(ada, ada, "a long one, please");
     await home.call("sendMessage", { chat_id: ada, text, reply_parameters: { message_id: asked.message_id } });
@@ -229,7 +229,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await expect.poll(() => page.locator("article.mine.found").textContent()).toContain("a long one, please");
   });
 
-  test("a reply shows what it answers", async () => {
+  test("a reply shows the message that it answers", async () => {
     const answer = page.locator("article.theirs").first();
     await answer.hover();
     await answer.getByRole("button", { name: "Reply" }).click();
@@ -239,7 +239,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     expect(await mine.getByRole("button", { name: "Answers House" }).textContent()).toContain("You said");
   });
 
-  test("files are sent from the page, and received ones are shown", async () => {
+  test("files can be sent from the page, and received ones are shown", async () => {
     await page.locator("#file").setInputFiles({ name: "dot.png", mimeType: "image/png", buffer: png(20, 10) });
     await page.getByText("dot.png").waitFor();
     await page.getByRole("button", { name: "Send" }).click();
@@ -249,7 +249,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     expect(await page.getByRole("link", { name: /note\.txt/ }).getAttribute("download")).toBe("note.txt");
   });
 
-  test("another chat is reached by arrows; what was said there meanwhile is marked", async () => {
+  test("arrows select another chat, and unread messages are marked", async () => {
     home.platform.act.say(1002, kitchen, "bread?");
     await page.getByLabel("1 unread").first().waitFor();
     await page.locator(".chat[aria-current]").focus();
@@ -260,7 +260,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     expect(await page.locator(".chat[aria-current] .badge").count()).toBe(0);
   });
 
-  test("who you are changes with the arrows, each with an own direct chat", async () => {
+  test("arrows change the current person, and each has their own direct chat", async () => {
     await page.getByRole("radio", { name: "Ada" }).focus();
     await page.keyboard.press("ArrowRight");
     expect(await page.getByRole("radio", { name: "Bela" }).getAttribute("aria-checked")).toBe("true");
@@ -270,7 +270,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await last("You said /start").waitFor();
   });
 
-  test("a forum has its topics as tabs, and a message stays in its own", async () => {
+  test("a forum shows its topics as tabs, and a message stays in its own", async () => {
     await page.locator(".chat").filter({ hasText: "Workshop" }).click();
     await page.getByRole("tab", { name: "Ideas" }).click();
     await page.keyboard.type("@house_bot in ideas");
@@ -308,19 +308,19 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     expect(await focused(), "who writes goes on writing").toBe("Message");
   });
 
-  test("markup in what somebody says stays text", async () => {
+  test("markup in a message is shown as text", async () => {
     await page.locator(".chat").first().click();
     await home.call("sendMessage", { chat_id: 1002, text: '<img src=x onerror="document.title=1"><script>1</script>' });
     await page.locator("#log").getByText("<script>1</script>").waitFor();
     expect(await page.locator("#log img, #log script").count()).toBe(0);
   });
 
-  test("every control has a name, every id is used once, every label points to something", async () => {
+  test("every control has a name, every id is unique, and every label refers to a control", async () => {
     const faults = await page.evaluate<readonly string[]>(audit);
     expect(faults).toEqual([]);
   });
 
-  test("on a phone there is one column: the list, then the chat, and back", async () => {
+  test("a phone shows one column with the list, then the chat, and can go back", async () => {
     const phone = await (await browser.newContext({ viewport: { width: 390, height: 780 }, hasTouch: true, isMobile: true })).newPage();
     watch(phone);
     await phone.goto(home.platform.url);
@@ -332,7 +332,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await phone.context().close();
   });
 
-  test("after the platform was gone, the page comes back with the new state", async () => {
+  test("the page reconnects with the new state after the platform was down", async () => {
     const first = await openPlatform();
     const { port } = new URL(first.platform.url);
     const other = await (await browser.newContext()).newPage();
@@ -346,7 +346,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await other.context().close();
   });
 
-  test("what is written before the chats are loaded stays, and is sent by the next Enter", async () => {
+  test("text typed before the chats load is preserved and sent by the next Enter", async () => {
     const early = await (await browser.newContext()).newPage();
     watch(early);
     const loaded = Promise.withResolvers<void>();
@@ -366,7 +366,7 @@ describe.skipIf(reason !== "")(`the chat page${reason}`, () => {
     await early.locator("article").filter({ hasText: "You said an early word" }).last().waitFor();
   });
 
-  test("the browser had nothing to complain of: no error, no policy violation, no request elsewhere", () => {
+  test("the browser reports no error, no policy violation and no request to another host", () => {
     expect(complaints).toEqual([]);
   });
 });

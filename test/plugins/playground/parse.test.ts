@@ -9,7 +9,7 @@ afterAll(() => home.platform.close());
 
 const send = (text: string) => home.call("sendMessage", { chat_id: ada, text, parse_mode: "HTML" });
 
-describe("HTML that the platform takes", () => {
+describe("HTML that the platform accepts", () => {
   const cases: readonly (readonly [string, string, readonly object[]])[] = [
     ["<b>a</b> <strong>b</strong>", "a b", [bold(0, 1), bold(2, 1)]],
     ["<i>a</i><em>b</em>", "ab", [at("italic", 0, 1), at("italic", 1, 1)]],
@@ -90,7 +90,7 @@ describe("HTML that the platform refuses", () => {
     expect(answer.description).toBe(`Bad Request: can't parse entities: ${reason}`);
   });
 
-  test("another parse mode is refused instead of shown raw", async () => {
+  test("an unsupported parse mode is refused rather than ignored", async () => {
     const answer = await home.call("sendMessage", { chat_id: ada, text: "*x*", parse_mode: "MarkdownV2" });
     expect(answer.description).toBe("Bad Request: unsupported parse_mode");
   });

@@ -7,7 +7,7 @@ import { callBot } from "./client.ts";
 
 const token = "42:playground-token";
 
-test("as a process it prints one line with its address and ends on SIGTERM", async () => {
+test("the process prints one line with its address and exits on SIGTERM", async () => {
   const child = spawn(process.execPath, [
     "--conditions=service-gateway-source",
     "plugins/playground/serve.ts",
@@ -30,7 +30,7 @@ test("as a process it prints one line with its address and ends on SIGTERM", asy
   expect(await ended).toEqual([0, null]);
 });
 
-test("a port in use is one sentence and exit code 1", async () => {
+test("a port in use is reported in one sentence with exit code 1", async () => {
   const first = spawn(process.execPath, ["--conditions=service-gateway-source", "plugins/playground/serve.ts", "--port", "0"]);
   const [chunk] = await once(first.stdout, "data");
   const port = /:([0-9]+)\n/.exec(String(chunk))?.[1] ?? "";
@@ -45,7 +45,7 @@ test("a port in use is one sentence and exit code 1", async () => {
   await once(first, "exit");
 });
 
-test("as a plugin it listens when setup is done and is gone after close", async () => {
+test("the plugin listens once setup is done and stops on close", async () => {
   const closers: (() => void | Promise<void>)[] = [];
   const lines: object[] = [];
   const host = {
@@ -61,7 +61,7 @@ test("as a plugin it listens when setup is done and is gone after close", async 
   await expect(callBot(url, token, "getMe", {})).rejects.toThrow();
 });
 
-test("no update has the id of one of an earlier run: the gateway would take it for one that it has handled", async () => {
+test("update ids never repeat those of an earlier run, which the gateway would skip as processed", async () => {
   const ids: number[] = [];
   for (const now of [1_800_000_000_000, 1_800_000_001_000]) {
     let url = "";

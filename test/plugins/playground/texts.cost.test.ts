@@ -18,7 +18,7 @@ const parts = [
   '<a href="http://a.b">a</a>',
 ];
 
-describe("the cost of a text grows with its length", () => {
+describe("the cost of a text grows linearly with its length", () => {
   test.each(parts)("%j", async (part) => {
     const read = (text: string) => detectEntities(parseHtml(cleanText(text), () => undefined));
     await expectLinear(read, (length) => part.repeat(length / part.length), { size: 50_000, times: 15 });

@@ -14,17 +14,17 @@ type ChatFields = Fits<
 >;
 
 describe("the reference types", () => {
-  test("know every field that the platform hands out", () => {
+  test("contain every field that the platform returns", () => {
     const names: readonly (keyof MessageFields | keyof UserFields | keyof ChatFields)[] = ["message_id", "first_name", "title"];
     expect(names).toHaveLength(3);
   });
 
-  test("know every reaction of the platform", () => {
+  test("contain every reaction of the platform", () => {
     const reactions: readonly ReactionTypeEmoji["emoji"][] = reactionEmoji as readonly ReactionTypeEmoji["emoji"][];
     expect(new Set(reactions).size).toBe(73);
   });
 
-  test("fit an update as it comes over HTTP", async () => {
+  test("match an update received over HTTP", async () => {
     await using home = await openPlatform();
     home.platform.act.say(ada, workshop, "/do it");
     const updates = (await home.call("getUpdates")).result as Update[];

@@ -14,7 +14,7 @@ describe("long polling", () => {
     expect(home.platform.pending()).toBe(0);
   });
 
-  test("a waiting poll is answered as soon as something is said", async () => {
+  test("a waiting poll is answered as soon as a person writes", async () => {
     await using home = await openPlatform();
     const [{ update_id }] = (await home.call("getUpdates")).result;
     const poll = home.call("getUpdates", { offset: update_id + 1, timeout: 20 });
@@ -23,7 +23,7 @@ describe("long polling", () => {
     expect((await poll).result[0]).toMatchObject({ update_id: update_id + 1, message: { text: "now", from: { id: ada } } });
   });
 
-  test("a negative offset keeps only the last ones, a limit gives no more", async () => {
+  test("a negative offset keeps only the latest updates, and a limit returns no more", async () => {
     await using home = await openPlatform();
     for (const text of ["a", "b", "c"]) home.platform.act.say(ada, ada, text);
     expect((await home.call("getUpdates", { limit: 2 })).result).toHaveLength(2);
@@ -45,7 +45,7 @@ describe("long polling", () => {
     expect((await second).result).toHaveLength(1);
   });
 
-  test("a client that left does not count as a poller", async () => {
+  test("a disconnected client does not count as a poller", async () => {
     await using home = await openPlatform();
     const aborter = new AbortController();
     const url = `${home.platform.url}/bot7000000001:test-token/getUpdates?offset=200000000&timeout=20`;
@@ -58,7 +58,7 @@ describe("long polling", () => {
     expect((await home.call("getUpdates")).result).toHaveLength(1);
   });
 
-  test("only asked-for kinds are kept; reactions must be asked for", async () => {
+  test("only the requested kinds of updates are stored, and reactions must be requested", async () => {
     await using home = await openPlatform();
     home.platform.act.react(ada, ada, 1, ["🔥"]);
     expect(home.platform.pending()).toBe(1);
@@ -74,7 +74,7 @@ describe("long polling", () => {
     });
   });
 
-  test("an update that waits shows the message as it was then", async () => {
+  test("a waiting update shows the message as it was at that time", async () => {
     await using home = await openPlatform();
     home.platform.act.edit(ada, ada, 1, "/begin");
     const [said, edited] = (await home.call("getUpdates")).result;
@@ -102,16 +102,16 @@ describe("privacy mode in groups", () => {
     ["answer"],
   ];
 
-  test("a member bot hears mentions, replies and commands that are meant for it", async () => {
+  test("a member bot receives mentions, replies and commands meant for it", async () => {
     expect(await heard(all)).toEqual(["hey @house_bot", "/do", "/do@house_bot", "answer"]);
   });
 
-  test("an administrator and a bot without privacy mode hear everything", async () => {
+  test("an administrator and a bot without privacy mode receive everything", async () => {
     expect(await heard(all, true, true)).toHaveLength(all.length);
     expect(await heard(all, false)).toHaveLength(all.length);
   });
 
-  test("messages of bots reach no bot", async () => {
+  test("messages from bots reach no bot", async () => {
     await using home = await openPlatform();
     await home.call("sendMessage", { chat_id: workshop, text: "hello" });
     expect(home.platform.pending()).toBe(1);
@@ -141,7 +141,7 @@ describe("webhook", () => {
     expect(fits()).toBe(true);
   };
 
-  test("updates are posted with the secret, and again until the answer is a 2xx", async () => {
+  test("updates are posted with the secret and repeated until the response is 2xx", async () => {
     await using home = await openPlatform({ webhookRetryMs: 10 });
     const hook = await target([500, 503]);
     await home.call("setWebhook", { url: hook.url, secret_token: "s3cret" });
@@ -153,7 +153,7 @@ describe("webhook", () => {
     await hook.close();
   });
 
-  test("updates of one chat come one after the other, in order", async () => {
+  test("updates of one chat are sent one after another, in order", async () => {
     await using home = await openPlatform({ webhookRetryMs: 10 });
     const hook = await target([500]);
     for (const text of ["b", "c"]) home.platform.act.say(ada, ada, text);
@@ -163,7 +163,7 @@ describe("webhook", () => {
     await hook.close();
   });
 
-  test("an answer that names a method is a call", async () => {
+  test("a response that names a method is a call", async () => {
     await using home = await openPlatform();
     const hook = await target([], JSON.stringify({ method: "sendMessage", chat_id: ada, text: "from the answer" }));
     const seen = home.platform.waitFor((event) => event.type === "message" && event.message.text === "from the answer");
@@ -186,7 +186,7 @@ describe("webhook", () => {
     }
   });
 
-  test("while a webhook is set, polling is 409; after deleteWebhook it works", async () => {
+  test("polling gets 409 while a webhook is set, and works after deleteWebhook", async () => {
     await using home = await openPlatform();
     const hook = await target();
     await home.call("setWebhook", { url: hook.url, drop_pending_updates: true });

@@ -132,7 +132,7 @@ test("a run begins at each planned time", async () => {
   ]);
 });
 
-test("a machine that slept three days makes up the newest run within the grace, once", async () => {
+test("after three days of sleep, only the newest run within the grace period is made up, once", async () => {
   await gateway(plan({ graceMinutes: 24 * 60 }));
   await wait(2 * hour);
   jump(3 * day);
@@ -147,7 +147,7 @@ test("a machine that slept three days makes up the newest run within the grace, 
 test.each([
   ["run-once", "schedule_missed of 06-04T08:00"],
   ["skip", "schedule_missed of 06-04T08:00"],
-])("%s beyond the grace leaves a trace and no run", async (ifMissed, trace) => {
+])("%s after the grace period leaves a trace and no run", async (ifMissed, trace) => {
   await gateway(plan({ ifMissed, graceMinutes: 30 }));
   jump(3 * day + 2 * hour);
   await wait(minute);
@@ -156,7 +156,7 @@ test.each([
   expect(runs().at(-1)).toEqual(["06-05T08:00", "run of 06-05T08:00"]);
 });
 
-test("tell sends a notice to the place, or to the owner if there is none", async () => {
+test("tell sends a notice to its target, or to the owner if no target is set", async () => {
   await gateway(plan({ ifMissed: "tell", to: "chat:42" }));
   jump(2 * hour);
   await wait(minute);
@@ -169,7 +169,7 @@ test("tell sends a notice to the place, or to the owner if there is none", async
   expect(shared.told).toEqual([expect.stringContaining("The schedule morning was due at Tue 2026-06-02 08:00 UTC")]);
 });
 
-test("a single time that passed beyond its grace is reported to the owner", async () => {
+test("a one-time plan that passed beyond its grace period is reported to the owner", async () => {
   await gateway(plan({ cron: undefined, at: "2026-06-01T08:00" }));
   jump(day);
   await wait(minute);
@@ -178,7 +178,7 @@ test("a single time that passed beyond its grace is reported to the owner", asyn
   expect(runs()).toHaveLength(1);
 });
 
-test("a clock that is set back repeats no run, and the next ones come in time", async () => {
+test("a clock that is set back repeats no run, and the next runs are on time", async () => {
   await gateway(plan({ cron: "*/30 * * * *" }));
   await wait(hour + minute);
   expect(runs()).toHaveLength(2);
@@ -192,7 +192,7 @@ test("a clock that is set back repeats no run, and the next ones come in time", 
   ]);
 });
 
-test("a clock that was a year ahead does not silence a schedule for a year", async () => {
+test("a clock that was a year ahead does not stop a schedule for a year", async () => {
   vi.setSystemTime(start + 365 * day);
   await gateway(plan());
   await wait(2 * hour);
@@ -201,14 +201,14 @@ test("a clock that was a year ahead does not silence a schedule for a year", asy
   expect(runs().at(-1)).toEqual(["06-01T08:00", "run of 06-01T08:00"]);
 });
 
-test("a clock that is set forward by hours is noticed within half a minute", async () => {
+test("a clock set forward by hours is noticed within half a minute", async () => {
   await gateway(plan());
   jump(hour + minute);
   await wait(31_000);
   expect(runs()).toEqual([["06-01T08:01", "run of 06-01T08:00"]]);
 });
 
-test("a process that dies after the event was accepted, and before the next time was stored, repeats nothing", async () => {
+test("a process that dies after accepting the event but before storing the next time repeats nothing", async () => {
   const first = await gateway(plan());
   const { store } = shared;
   const lost = vi.spyOn(store, "update").mockImplementation(async () => {
@@ -225,7 +225,7 @@ test("a process that dies after the event was accepted, and before the next time
   expect(runs()).toHaveLength(2);
 });
 
-test("a store that is away at the planned time delays the run", async () => {
+test("a store that is down at the planned time delays the run", async () => {
   let away = true;
   shared.beforeAccept = () => {
     if (away) throw new Error("the disk is full");
@@ -238,7 +238,7 @@ test("a store that is away at the planned time delays the run", async () => {
   expect(runs().map(([, what]) => what)).toEqual(["run of 06-01T08:00"]);
 });
 
-test("two gateways on one store run a plan once, and the second takes over when the first is gone", async () => {
+test("two gateways on one store run a plan once, and the second takes over from a lost one", async () => {
   shared.duty = "one";
   const first = await gateway(plan());
   await gateway(plan(), "two");
@@ -250,7 +250,7 @@ test("two gateways on one store run a plan once, and the second takes over when 
   expect(runs().map(([, what]) => what)).toEqual(["run of 06-01T08:00", "run of 06-02T08:00"]);
 });
 
-test("two gateways that both believe to have the duty run a plan once", async () => {
+test("two gateways that both consider themselves in charge run a plan once", async () => {
   await gateway(plan());
   shared.duty = undefined;
   await gateway(plan());
@@ -258,7 +258,7 @@ test("two gateways that both believe to have the duty run a plan once", async ()
   expect(runs()).toHaveLength(1);
 });
 
-test("a run that has not ended keeps the next one from beginning, with a trace", async () => {
+test("an unfinished run prevents the next one, with a trace", async () => {
   shared.ended = false;
   await gateway(plan({ cron: "*/30 * * * *" }));
   await wait(hour + minute);
@@ -272,7 +272,7 @@ test("a run that has not ended keeps the next one from beginning, with a trace",
   ]);
 });
 
-test("an edit of the time while it is due runs at the new time only", async () => {
+test("a time edited while it is due runs at the new time only", async () => {
   const agenda = await gateway(plan());
   await wait(hour - 1_000);
   await agenda.edit(plan({ cron: "30 8 * * *" }));
@@ -280,7 +280,7 @@ test("an edit of the time while it is due runs at the new time only", async () =
   expect(runs()).toEqual([["06-01T08:30", "run of 06-01T08:30"]]);
 });
 
-test("a schedule that is switched off and on again makes up nothing", async () => {
+test("a schedule that is disabled and enabled again makes up no missed runs", async () => {
   const agenda = await gateway(plan());
   await agenda.edit(plan({ enabled: false }));
   await wait(90 * minute);
@@ -289,7 +289,7 @@ test("a schedule that is switched off and on again makes up nothing", async () =
   expect(runs()).toEqual([]);
 });
 
-test("the owner is told of the first failure of a row and of each tenth", async () => {
+test("the owner is notified of the first failure in a row and of every tenth", async () => {
   shared.outcome = "failed";
   await gateway(plan({ every: "2m", cron: undefined }));
   await wait(43 * minute);
@@ -305,7 +305,7 @@ test("the owner is told of the first failure of a row and of each tenth", async 
   expect(shared.told.at(-1)).toContain("could not run");
 });
 
-test("nothing ticks when the last plan is gone", async () => {
+test("no timer runs after the last plan is removed", async () => {
   const agenda = await gateway(plan());
   expect(vi.getTimerCount()).toBeGreaterThan(0);
   await agenda.edit({});

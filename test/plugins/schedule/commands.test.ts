@@ -14,7 +14,7 @@ function commandsOf(configFile: string) {
   return { text, json: async (...args: readonly string[]) => JSON.parse((await text(...args, "--json")).out) as unknown };
 }
 
-test("list, explain, run and pause what a running gateway has, and a person's reminders are exported and erased", async () => {
+test("commands list, explain, run and pause the running plans, and export and erase a person's reminders", async () => {
   await using host = await createTestHost({
     plugins: [schedule],
     config: {
@@ -49,7 +49,7 @@ test("list, explain, run and pause what a running gateway has, and a person's re
   expect((await command.text("privacy", "export", "loopback:bela")).out).not.toContain("0 9 * * *");
 });
 
-test("without a gateway they show what is configured, and config validate finds its errors", async () => {
+test("without a gateway, commands show the configuration, and config validate reports its errors", async () => {
   const configFile = join(temporaryHome(), "config.jsonc");
   const write = (config: object) => writeFileSync(configFile, JSON.stringify({ state: { dir: "state" }, ...config }));
   write({ schedules: { morning: { cron: "0 8 * * *", timezone: "Asia/Tokyo", message: "News?" } } });

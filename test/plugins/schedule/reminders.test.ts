@@ -47,7 +47,7 @@ const since = (host: Host, count: number) =>
     .map(({ chat, thread, text }) => [chat, thread, text]);
 
 describe("a reminder", () => {
-  test("comes at its time, as the text that was set, and only once", async () => {
+  test("arrives at its time with the original text, only once", async () => {
     await using host = await open();
     const result = await remind(host, { text: "Call Ada.", in: "5m" });
     expect(result).toMatchObject({ ok: true, kind: "say", next: [expect.stringMatching(/^\w{3} \d{4}-\d\d-\d\d \d\d:\d\d UTC$/)] });
@@ -58,7 +58,7 @@ describe("a reminder", () => {
     expect((await call(host, "reminders")).reminders).toEqual([]);
   });
 
-  test("is shown letter by letter, as it is listed", async () => {
+  test("is shown literally when it is sent and listed", async () => {
     await using host = await open();
     const text = "edit `__init__.py` and *args\n# not a heading, [a](http://b.example) ||x||";
     await remind(host, { text, in: "5m" });
@@ -69,7 +69,7 @@ describe("a reminder", () => {
     expect([parseMarkdown(sent).text, plainText(sent)]).toEqual([`🔔 Reminder: ${text}`, `🔔 Reminder: ${text}`]);
   });
 
-  test("is sent at its time while the only turn of its chat waits for the model, in the order of the times", async () => {
+  test("is sent at its time even if a turn waits for the model, in order of the times", async () => {
     const { promise, resolve } = Promise.withResolvers<void>();
     await using host = await open({
       config: { agents: { defaults: { maxConcurrent: 1, timezone: "UTC" } } },
@@ -90,7 +90,7 @@ describe("a reminder", () => {
     expect(since(host, count).map(([, , text]) => text)).toEqual(["🔔 Reminder: First.", "🔔 Reminder: Second.", "thought"]);
   });
 
-  test("is sent at its time while a turn of its chat waits for an approval", async () => {
+  test("is sent at its time even if a turn of its chat waits for an approval", async () => {
     await using host = await open({ config: { agents: { defaults: { maxConcurrent: 1, timezone: "UTC" } } } });
     await remind(host, { text: "Now.", in: "5m" });
     const asking = host.say(`remind ${JSON.stringify({ text: "Often.", cron: "* * * * *" })}`);
@@ -102,7 +102,7 @@ describe("a reminder", () => {
     await asking;
   });
 
-  test("goes to the topic where it was asked for, though the person has written elsewhere since", async () => {
+  test("goes to the topic of the request, even if the person has written elsewhere since", async () => {
     await using host = await open();
     await remind(host, { text: "Stand-up!", in: "5m" }, { group: true, thread: "7", mention: true });
     await host.say("hello");
@@ -111,7 +111,7 @@ describe("a reminder", () => {
     expect(since(host, count)).toEqual([["group", "7", "🔔 Reminder: Stand-up\\!"]]);
   });
 
-  test("may ask the agent for a turn, in the conversation of the chat; HEARTBEAT_OK is a text there", async () => {
+  test("can start an agent turn in the chat's conversation, where HEARTBEAT_OK is plain text", async () => {
     const turns: EngineTurn[] = [];
     await using host = await open({
       answer(turn, signal) {
@@ -126,7 +126,7 @@ describe("a reminder", () => {
     expect(turns[1]?.messages.at(-1)?.text).toMatch(/This is the reminder \w{4}, due .*\nLook at the weather\.$/);
   });
 
-  test("repeats by cron, and names its next three times with the zone", async () => {
+  test("repeats by cron and lists its next three times with the zone", async () => {
     await using host = await open();
     const { next } = await remind(host, { text: "Tea.", cron: "0 9 * * *", timezone: "Asia/Tokyo" });
     expect(next).toEqual(Array(3).fill(expect.stringMatching(/ 09:00 Asia\/Tokyo \(UTC\+9\)$/)));
@@ -134,7 +134,7 @@ describe("a reminder", () => {
     expect(since(host, 1).map(([, , text]) => text)).toEqual(["🔔 Reminder: Tea.", "🔔 Reminder: Tea."]);
   });
 
-  test("survives a kill, and a call that is repeated after one finds its reminder", async () => {
+  test("survives a kill, and a repeated call afterwards finds the existing reminder", async () => {
     let calls = 0;
     await using host = await open({
       async answer(turn, signal) {
@@ -155,7 +155,7 @@ describe("a reminder", () => {
     expect(since(host, count).map(([, , text]) => text)).toEqual(["🔔 Reminder: Once."]);
   });
 
-  test("of a person who may no longer write is not sent, and the owner learns of it", async () => {
+  test("for a person who lost access is not sent, and the owner is notified", async () => {
     const config = { channels: { loopback: { dmPolicy: "allowlist", allowFrom: ["owner", "bela"] } } };
     await using host = await open({ config });
     await remind(host, { text: "Secret.", in: "5m" }, { from: "bela" });
@@ -169,7 +169,7 @@ describe("a reminder", () => {
   });
 });
 
-describe("the tools", () => {
+describe("the reminder tools", () => {
   const refused: readonly (readonly [object, string, string])[] = [
     [{ text: "x", at: "2020-01-01T09:00" }, "time_past", "Wed 2020-01-01 09:00 UTC is in the past. It is "],
     [{ text: "x" }, "time_missing", "exactly one of at, in and cron"],
@@ -182,7 +182,7 @@ describe("the tools", () => {
     [{ text: "x", in: "5m", chat: "other" }, "invalid_arguments", "There is no argument chat"],
   ];
 
-  test("refuse what they cannot do, with the reason and the present time, and set nothing", async () => {
+  test("reject an invalid request with the reason and the current time, and set nothing", async () => {
     await using host = await open();
     for (const [args, code, error] of refused) {
       expect(await remind(host, args), JSON.stringify(args)).toMatchObject({ ok: false, code, error: expect.stringContaining(error) });
@@ -191,7 +191,7 @@ describe("the tools", () => {
     expect((await call(host, "reminders")).reminders).toEqual([]);
   });
 
-  test("with ask that a budget refuses is mentioned to the person", async () => {
+  test("report an ask reminder that a budget refuses to the person", async () => {
     await using host = await open({
       config: { budget: { perDayTokens: 10 } },
       async *answer(turn, signal) {
@@ -214,7 +214,7 @@ describe("the tools", () => {
     ).toBe(`The reminder ${id} could not be answered: "Look at the weather."`);
   });
 
-  test("ask an owner before a reminder repeats more often than every five minutes", async () => {
+  test("require an owner's approval for a reminder that repeats more often than every five minutes", async () => {
     await using host = await open();
     await host.say("hello");
     const asking = remind(host, { text: "Blink.", cron: "*/2 * * * *" }, { from: "bela" });
@@ -226,7 +226,7 @@ describe("the tools", () => {
     expect(await remind(host, { text: "Look away.", cron: "*/5 * * * *" })).toMatchObject({ ok: true });
   });
 
-  test("keep to fifty reminders of a chat", async () => {
+  test("allow at most fifty reminders per chat", async () => {
     await using host = await open({
       async answer({ inbound, tools }, signal) {
         const tool = tools.find(({ name }) => name === "remind");
@@ -240,7 +240,7 @@ describe("the tools", () => {
     expect(host.outbox().at(-1)?.text).toBe("[]");
   });
 
-  test("see and cancel the reminders of their own chat only", async () => {
+  test("list and cancel only the reminders of their own chat", async () => {
     await using host = await open();
     const { id } = await remind(host, { text: "Mine.", in: "10m" });
     expect((await call(host, "reminders", { from: "bela" })).reminders).toEqual([]);
@@ -252,7 +252,7 @@ describe("the tools", () => {
     expect(since(host, count)).toEqual([]);
   });
 
-  test("are not offered to a webhook", async () => {
+  test("are not available to a webhook", async () => {
     const offered: string[][] = [];
     await using host = await open({
       answer({ tools }) {
@@ -268,7 +268,7 @@ describe("the tools", () => {
     ]);
   });
 
-  test("come with the zone of the sender, which /timezone sets and a restart keeps", async () => {
+  test("use the sender's time zone, which /timezone sets and a restart preserves", async () => {
     const told: string[] = [];
     await using host = await open({
       answer(turn, signal) {
@@ -292,7 +292,7 @@ describe("the tools", () => {
   });
 });
 
-test("/reminders lists those of the chat and cancels one, whatever their text", async () => {
+test("/reminders lists those of the chat and cancels one, with any text", async () => {
   await using host = await open();
   const { id } = await remind(host, { text: "a `b` **c**\n[d](http://e)", in: "10m" });
   await host.say("/reminders", { from: "bela" });

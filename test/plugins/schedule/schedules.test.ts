@@ -41,7 +41,7 @@ async function post(host: TestHost, what: string, name: string) {
 const runNow = async (host: TestHost, name: string) => await host.settled((await post(host, "run", name)).body.eventId);
 
 describe("a schedule", () => {
-  test("asks the agent at its time, in a conversation of its own, and the reply goes to its place", async () => {
+  test("runs the agent at its time in its own conversation and sends the reply to its target", async () => {
     const turns: EngineTurn[] = [];
     await using host = await open(
       { watch: { every: "1m", message: "What is new?", to: "loopback:42:topic:7" } },
@@ -60,7 +60,7 @@ describe("a schedule", () => {
     expect(await plansOf(host)).toMatchObject([{ name: "watch", state: "on", last: { outcome: "answered" } }]);
   });
 
-  test("says its message without a model", async () => {
+  test("sends its message without a model", async () => {
     let turns = 0;
     await using host = await open(
       { tea: { every: "1m", kind: "say", message: "Tea!", to: "loopback:42" } },
@@ -76,7 +76,7 @@ describe("a schedule", () => {
     expect(turns).toBe(0);
   });
 
-  test("is no heartbeat: HEARTBEAT_OK is a text, no rule names it, and what waits for a heartbeat goes on waiting", async () => {
+  test("is not a heartbeat: HEARTBEAT_OK is plain text, and content for the next heartbeat keeps waiting", async () => {
     const turns: EngineTurn[] = [];
     await using host = await open(
       { all: { every: "1d", session: "main", message: "Report.", to: "loopback:42" } },
@@ -97,7 +97,7 @@ describe("a schedule", () => {
     expect(JSON.stringify(turns.at(-1)?.messages.at(-1))).toContain("backup");
   });
 
-  test("may stay silent, and sends nothing where it has no place", async () => {
+  test("can stay silent, and sends nothing without a target", async () => {
     await using host = await open(
       { quiet: { every: "1d", message: "Anything?", to: "loopback:42" }, lost: { every: "1d", message: "Anything?" } },
       { answer: ({ inbound }) => (inbound.text.includes("quiet") ? "NO_REPLY" : "something") },
@@ -107,7 +107,7 @@ describe("a schedule", () => {
     expect(host.outbox()).toEqual([]);
   });
 
-  test("writes to its own place, whoever wrote last", async () => {
+  test("sends to its own target, not to the latest sender", async () => {
     await using host = await open({ all: { every: "1d", message: "Report.", to: "loopback:team:topic:7" } });
     await host.say("hello", { from: "owner" });
     await runNow(host, "all");
@@ -117,7 +117,7 @@ describe("a schedule", () => {
     ]);
   });
 
-  test("runs once over a kill in the middle of its turn", async () => {
+  test("runs once even if it is killed during its turn", async () => {
     let turns = 0;
     await using host = await open(
       { slow: { every: "1h", message: "Go.", to: "loopback:42" } },
@@ -137,7 +137,7 @@ describe("a schedule", () => {
     await expect.poll(() => plansOf(host)).toMatchObject([{ last: { eventId: body.eventId, outcome: "answered" } }]);
   });
 
-  test("that was removed while its run waited does not run", async () => {
+  test("does not run if it is removed while its run waits", async () => {
     let release = () => {};
     const held = new Promise<void>((resolve) => {
       release = resolve;
@@ -170,7 +170,7 @@ describe("a schedule", () => {
     ]);
   });
 
-  test("stays paused over a restart, and goes on without what it missed", async () => {
+  test("stays paused over a restart and resumes without missed runs", async () => {
     await using host = await open({ tea: { every: "1m", kind: "say", message: "Tea!", to: "loopback:42" } });
     await post(host, "pause", "tea");
     await host.restart();
@@ -182,7 +182,7 @@ describe("a schedule", () => {
     expect(host.outbox()).toHaveLength(1);
   });
 
-  test("that fails is reported to the owner, in status and to /readyz, until it succeeds", async () => {
+  test("that fails is reported to the owner, in status and by /readyz until it succeeds", async () => {
     let fails = true;
     await using host = await open(
       { all: { every: "1d", message: "Report.", to: "loopback:42" } },
@@ -206,7 +206,7 @@ describe("a schedule", () => {
     await expect.poll(reasons).toEqual([]);
   });
 
-  test("that a budget refuses is skipped: no failure, and a person who asked for it reads so", async () => {
+  test("skipped for a budget is not a failure, and a person who requested the run is informed", async () => {
     await using host = await open(
       { all: { every: "1d", message: "Report.", to: "loopback:42" } },
       { config: { budget: { perDayTokens: 10 } }, answer: spends },
@@ -220,7 +220,7 @@ describe("a schedule", () => {
     expect(host.outbox().some(({ text }) => text.includes("could not run"))).toBe(false);
   });
 
-  test("that names an agent or a channel that does not exist is off, and the next reload that adds it switches it on", async () => {
+  test("with a missing agent or channel is disabled until a reload adds it", async () => {
     await using host = await open(
       {
         ghostly: { every: "1m", message: "Report.", agent: "ghost" },
@@ -243,7 +243,7 @@ describe("a schedule", () => {
     expect(await plansOf(host)).toMatchObject([{ name: "ghostly", state: "on" }]);
   });
 
-  test("that was removed while no gateway ran has missed nothing when it comes back", async () => {
+  test("that was removed while no gateway ran has no missed runs when it returns", async () => {
     const schedules = { all: { every: "10m", message: "Report.", to: "loopback:42" } };
     const directory = await mkdtemp(join(tmpdir(), "schedules-"));
     onTestFinished(() => rm(directory, { recursive: true, force: true }));
@@ -257,7 +257,7 @@ describe("a schedule", () => {
     expect(host.outbox()).toEqual([]);
   });
 
-  test("names what it does not know", async () => {
+  test("names an unknown schedule in its error", async () => {
     await using host = await open({});
     expect(await post(host, "run", "nothing")).toMatchObject({
       status: 404,
@@ -277,19 +277,19 @@ describe("a schedule with an error", () => {
     ["an unknown channel", { every: "1h", message: "x", to: "telex:1" }, "and channels has no telex"],
     ["an unknown agent", { every: "1h", message: "x", agent: "eve" }, 'schedules.bad.agent: is "eve", which is not an agent'],
     ["no message", { every: "1h" }, "schedules.bad.message: is missing"],
-  ])("%s: an edit is refused, and says where and why", async (_what, bad, reason) => {
+  ])("%s: an edit is rejected with the place and the reason", async (_what, bad, reason) => {
     await using host = await open({}, { allowErrors: [/schedules\.bad/] });
     await expect(host.configure({ schedules: { bad } })).rejects.toThrow(reason);
     // Each is said once.
     expect((await host.problems()).map(({ path, message }) => `${path}: ${message}`)).toEqual([expect.stringContaining(reason)]);
   });
 
-  test("but a single time that has passed is a warning: each will pass once", async () => {
+  test("with a past one-time date is only a warning, because every such date passes", async () => {
     await using host = await open({ once: { at: "2020-01-01T08:00", message: "x" } });
     expect(await host.problems()).toMatchObject([{ severity: "warning", path: "schedules.once.at" }]);
   });
 
-  test("does not keep the others from running", async () => {
+  test("does not stop the others", async () => {
     await using host = await open(
       { bad: { cron: "never", message: "x" }, tea: { every: "1m", kind: "say", message: "Tea!", to: "loopback:42" } },
       { allowErrors: [/schedules\.bad/] },
@@ -301,7 +301,7 @@ describe("a schedule with an error", () => {
   });
 });
 
-test("without a schedule or a reminder nothing is loaded and no timer runs", async () => {
+test("without a schedule or reminder, the plugin loads nothing and runs no timer", async () => {
   await using host = await createTestHost({ plugins: [schedule] });
   await host.say("hello");
   expect(await (await host.fetch("/readyz")).json()).toMatchObject({ ok: true });

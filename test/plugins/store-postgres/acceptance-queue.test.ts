@@ -18,7 +18,7 @@ function queueOf(...items: readonly Item[]) {
 
 const names = (batch: readonly Item[]) => batch.map(({ name }) => name);
 
-test("everything that waits is one batch; a lane that is under way waits for its end, and keeps its order", () => {
+test("all waiting items form one batch; a busy lane waits until it is done and keeps its order", () => {
   const queue = queueOf(item("a1", "a"), item("b1", "b"), item("a2", "a"));
   const first = queue.take();
   expect(names(first)).toEqual(["a1", "b1", "a2"]);
@@ -29,7 +29,7 @@ test("everything that waits is one batch; a lane that is under way waits for its
   expect(names(queue.take())).toEqual(["a3", "a4"]);
 });
 
-test("an event that follows another is never in another batch, and no later event of its lanes overtakes it", () => {
+test("an event shares the batch of the event it follows, and no later event of its lanes overtakes it", () => {
   const queue = queueOf(item("a1", "a"));
   const first = queue.take();
   for (const each of [item("a2", "a"), item("b2", "b", { follows: true }), item("b3", "b"), item("c", "c")]) queue.add(each);
@@ -38,7 +38,7 @@ test("an event that follows another is never in another batch, and no later even
   expect(names(queue.take())).toEqual(["a2", "b2", "b3"]);
 });
 
-test("a batch ends before it becomes too long or too large, but not within a group", () => {
+test("a batch ends before it becomes too long or too large, but never inside a group", () => {
   const many = Array.from({ length: 300 }, (_, index) => item(`e${index}`, `l${index}`));
   const queue = queueOf(...many);
   expect(queue.take()).toHaveLength(256);

@@ -40,7 +40,7 @@ const says = (verdict: StoreFinding["verdict"], reason: string | RegExp, fix: st
   { verdict, reason: expect.stringMatching(reason), fix: expect.stringContaining(fix) },
 ];
 
-test("a database with everything that the store needs is reported in one sentence, before and after its first use", async () => {
+test("a complete database is reported in one sentence, before and after its first use", async () => {
   const url = server.newUrl();
   const fine = [{ verdict: "ok", reason: expect.stringMatching(/^PostgreSQL 1\d.* has what the store needs/) }];
   expect(await check(url)).toEqual(fine);
@@ -49,7 +49,7 @@ test("a database with everything that the store needs is reported in one sentenc
   expect(await check(url)).toEqual(fine);
 });
 
-test("each privilege that a user lacks is named, and its statement grants it", async () => {
+test("each missing privilege is named with the statement that grants it", async () => {
   const url = server.newUrl();
   const schema = schemaOf(url);
   const user = await asUser(url, "restricted");
@@ -76,7 +76,7 @@ test("each privilege that a user lacks is named, and its statement grants it", a
   expect(await check(user)).toEqual([{ verdict: "ok", reason: expect.any(String) }]);
 });
 
-test("settings with which a crash loses accepted events, and a user who may only read, are reported", async () => {
+test("settings that lose accepted events in a crash and a read-only user are reported", async () => {
   const url = server.newUrl();
   const user = await asUser(url, "careless", "SUPERUSER");
   await server.query(url, "ALTER ROLE careless SET synchronous_commit = off");
@@ -85,7 +85,7 @@ test("settings with which a crash loses accepted events, and a user who may only
   expect(await check(user)).toEqual(says("fail", /^transactions of the user careless are read-only$/, "default_transaction_read_only"));
 });
 
-test("a clock that differs by two seconds is reported, in either direction", async () => {
+test("a clock that differs by two seconds in either direction is reported", async () => {
   const url = server.newUrl();
   expect(await check(url, () => Date.now() + 2_500)).toEqual(says("warn", /^the clock of this machine is 2\.\d s ahead of/, "Synchronize"));
   expect(await check(url, () => Date.now() - 2_500)).toEqual(
@@ -94,14 +94,14 @@ test("a clock that differs by two seconds is reported, in either direction", asy
   expect(await check(url, () => Date.now() + 1_000)).toMatchObject([{ verdict: "ok" }]);
 });
 
-test("connections that are used up are counted by the smallest limit", async () => {
+test("exhausted connections are measured against the smallest limit", async () => {
   const url = server.newUrl();
   // The check itself needs two.
   const user = await asUser(url, "limited", "SUPERUSER CONNECTION LIMIT 5");
   expect(await check(user)).toEqual(says("warn", /^3 connections to the database are left, .* up to 12$/, "max_connections"));
 });
 
-test("two gateways under one name are found, but those of another schema are not", async () => {
+test("two gateways with the same name are reported, but not those of another schema", async () => {
   const url = server.newUrl();
   const watch = async (name: string, at = url) => {
     const store = await open(at, name);
@@ -117,7 +117,7 @@ test("two gateways under one name are found, but those of another schema are not
     .toEqual(says("fail", /^more than one gateway runs under the node name twin,/, "a gateway.node and a state directory of its own"));
 });
 
-test("a database that is away has no findings, because opening it reports that", async () => {
+test("an unreachable database has no findings, because opening it reports the error", async () => {
   expect(await check("postgres://postgres@127.0.0.1:1/postgres")).toEqual([]);
 });
 
@@ -133,7 +133,7 @@ describe("a server of another kind", () => {
     }
   }
 
-  test("an old version fails, and one without updates is a warning from that day", async () => {
+  test("an old version is an error, and one without updates is a warning from its end-of-life date", async () => {
     expect(await factsOf({ version: "13.22", number: 130_022 })).toEqual(
       says("fail", /PostgreSQL 13\.22, and the store needs 14/, "Upgrade"),
     );
@@ -142,12 +142,12 @@ describe("a server of another kind", () => {
     expect(await factsOf(fourteen, Date.parse("2026-11-11"))).toEqual([]);
   });
 
-  test("a replica is named as one", async () => {
+  test("a replica is reported as such", async () => {
     expect(await factsOf({ replica: true, readOnly: true })).toEqual(says("fail", /^the server is a replica/, "primary"));
   });
 });
 
-test("an address to listen at that is more than a host and a port is refused", async () => {
+test("a listen address with more than a host and a port is rejected", async () => {
   for (const wrong of ["", "db:5432/other", "user@db", "db:port"]) {
     const opening = postgres.open({
       url: `${server.newUrl()}&listen=${encodeURIComponent(wrong)}`,
@@ -164,14 +164,14 @@ describe.skipIf(!hasPooler)("behind a pooler in transaction mode", () => {
   /** The address of the pooler, with the server itself for the connection that listens. */
   const past = (url: string) => `${through(url)}&listen=${new URL(url).host}`;
 
-  test("the lack of notifications is reported with what it means", async () => {
+  test("missing notifications are reported with their consequence", async () => {
     const url = server.newUrl();
     expect(await check(through(url))).toEqual(
       says("warn", /^notifications of the database do not arrive, .*\/stop does not reach/, "listen=HOST:PORT"),
     );
   });
 
-  test("with an address to listen at, notifications arrive, and a note reaches another node", async () => {
+  test("with a listen address, notifications arrive and notes reach other nodes", async () => {
     const url = server.newUrl();
     expect(await check(past(url))).toMatchObject([{ verdict: "ok" }]);
     const [one, two] = [await open(past(url), "one"), await open(past(url), "two")];

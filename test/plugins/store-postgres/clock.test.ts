@@ -24,7 +24,7 @@ async function measure(clock: SharedClock): Promise<void> {
   await measured;
 }
 
-test("an answer that is late does not move a clock that was right", async () => {
+test("a late response does not shift a correct clock", async () => {
   const { served, clock } = serve(5_000);
   await measure(clock);
   expect(clock.time() - Date.now()).toBe(5_000);
@@ -33,7 +33,7 @@ test("an answer that is late does not move a clock that was right", async () => 
   expect(clock.time() - Date.now()).toBe(5_000);
 });
 
-test("an answer that is late is asked for again, three times at most, and the quickest is believed", async () => {
+test("a late response is requested again up to three times, and the quickest one is used", async () => {
   const { served, clock } = serve(-5_000);
   served.late.push(800);
   await measure(clock);
@@ -43,7 +43,7 @@ test("an answer that is late is asked for again, three times at most, and the qu
   expect(served.asked).toBe(5);
 });
 
-test("a clock of the database that was set is followed", async () => {
+test("a changed database clock is followed", async () => {
   const { served, clock } = serve(0);
   await measure(clock);
   served.ahead = 60_000;

@@ -48,7 +48,7 @@ async function converse(store: Store, lane: string, id: string, sessionKey: stri
   await store.settle({ unitId: id, at, outcome: "answered", reason: "sent", decisions: [] });
 }
 
-test("what the two databases store in different ways comes back as it was", async () => {
+test("data that the two databases store differently is copied unchanged", async () => {
   const source = await embedded();
   await source.begin(at);
   // The messages of a session that moves come before older ones of the target, so their order is not that of their ids.
@@ -88,7 +88,7 @@ test("what the two databases store in different ways comes back as it was", asyn
   expect((await there.transcript("to")).map(({ content }) => content)).toEqual([...order, "question of third", "answer of third"]);
 });
 
-test("a batch ends at its limit of characters, and contains at least one row", async () => {
+test("a batch ends at its character limit and contains at least one row", async () => {
   for (const store of [await embedded(), await shared()]) {
     await store.begin(at);
     for (const id of ["a", "b", "c"]) await store.accept(event(id, { body: { text: id.repeat(1_000) } }));
@@ -101,7 +101,7 @@ test("a batch ends at its limit of characters, and contains at least one row", a
   }
 });
 
-test("a page of a long transcript reads its own messages only, and numbers them from where the page before ended", async () => {
+test("a page of a long transcript reads only its own messages and continues the numbering", async () => {
   const url = server.newUrl();
   const store = await postgres.open({ url, now, owner: true, node: "one" });
   onTestFinished(() => store.close());
@@ -132,7 +132,7 @@ test("a page of a long transcript reads its own messages only, and numbers them 
   expect(Math.max(...read)).toBeLessThan(50);
 });
 
-test("a database that a gateway uses, or that is the target of another state's copy, takes no copy", async () => {
+test("a database in use by a gateway or by the copy of another state is rejected as a target", async () => {
   const source = await embedded();
   const used = await shared();
   await used.begin(at);

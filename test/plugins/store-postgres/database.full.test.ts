@@ -18,14 +18,14 @@ async function open(url: string, node = "one"): Promise<Store> {
 
 const away = { code: "database_away" };
 
-test.concurrent("nodes that start at once on a new database create the schema once", async () => {
+test.concurrent("nodes that start together on a new database create the schema once", async () => {
   const url = server.newUrl();
   const stores = await Promise.all(["a", "b", "c", "d", "e"].map((node) => open(url, node)));
   await Promise.all(stores.map((store, index) => store.accept(newEvent(`e${index}`, { lane: `${index}` }))));
   expect(await stores[0]?.stats()).toMatchObject({ waiting: 5 });
 });
 
-test.concurrent("a schema of a newer version, of another program, or with other tables is refused and left as it is", async () => {
+test.concurrent("a schema of a newer version, another program or with other tables is rejected and unchanged", async () => {
   const url = server.newUrl();
   await open(url);
   await server.query(url, "UPDATE $schema.about SET version = 99, oldest = 99");
@@ -41,14 +41,14 @@ test.concurrent("a schema of a newer version, of another program, or with other 
   ]);
 });
 
-test.concurrent("an empty schema that exists is used, as where a user may not create one", async () => {
+test.concurrent("an existing empty schema is used if the user may not create one", async () => {
   const url = server.newUrl();
   await server.query(url, "CREATE SCHEMA $schema");
   const store = await open(url);
   expect(await store.stats()).toMatchObject({ waiting: 0 });
 });
 
-test.concurrent("an address that leads nowhere is refused without its password", async () => {
+test.concurrent("an unreachable address is rejected without revealing its password", async () => {
   const secret = "not-to-be-shown";
   const there = new URL(server.newUrl());
   const wrong = {
@@ -71,7 +71,7 @@ test.concurrent("an address that leads nowhere is refused without its password",
   }
 });
 
-test.concurrent("while the database is away, nothing is accepted and the reason is known; afterwards everything goes on", async () => {
+test.concurrent("while the database is down, nothing is accepted and the reason is known; afterwards work resumes", async () => {
   const own = await openOwnPostgres();
   const store = await open(own.newUrl());
   await store.begin(start);
@@ -93,7 +93,7 @@ test.concurrent("while the database is away, nothing is accepted and the reason 
   }
 });
 
-test.concurrent("U+0000 is kept in bodies and messages, and replaced in names and in messages of a chat that moved", async () => {
+test.concurrent("U+0000 is preserved in bodies and messages, and replaced in names and messages of a moved chat", async () => {
   const store = await open(server.newUrl());
   await store.begin(start);
   const text = "a\u0000b";
@@ -116,7 +116,7 @@ test.concurrent("U+0000 is kept in bodies and messages, and replaced in names an
   expect(await store.unsent("m")).toMatchObject([{ address: { chat: "-100" }, part: { body: { text: "a\ufffdb" } } }]);
 });
 
-test.concurrent("nodes that prune at once count each removed event once", async () => {
+test.concurrent("nodes that prune together count each removed event once", async () => {
   const url = server.newUrl();
   const [one, two] = [await open(url, "one"), await open(url, "two")];
   const settled = { outcome: "silent", reason: "x" } as const;
@@ -127,7 +127,7 @@ test.concurrent("nodes that prune at once count each removed event once", async 
   expect(await server.query(url, "SELECT count(*)::int AS left FROM $schema.inbox")).toEqual([{ left: 0 }]);
 });
 
-test.concurrent("a lease that ends while the database is away is replaced by a new one, and its units wait again", async () => {
+test.concurrent("a lease that ends while the database is down is replaced, and its units wait again", async () => {
   const own = await openOwnPostgres();
   const store = await open(`${own.newUrl()}&lease=1`);
   await store.begin(start);

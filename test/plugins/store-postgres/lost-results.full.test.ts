@@ -44,7 +44,7 @@ async function run(store: Store, lane: number, index: number): Promise<void> {
   await store.update("counts", `${lane}`, (count) => (typeof count === "number" ? count + 1 : 1));
 }
 
-test.concurrent("results that are lost after their commit have their effect once, and every caller learns of it", async () => {
+test.concurrent("a result lost after its commit has its effect once, and every caller receives it", async () => {
   const url = server.newUrl();
   const wire = await openDatabaseWire(url);
   onTestFinished(() => wire.close());
@@ -82,7 +82,7 @@ test.concurrent("a connection that the server closes is replaced without an erro
   expect(await store.stats()).toMatchObject({ waiting: 5 });
 });
 
-test.concurrent("what a node took under a lease that ended before it heard of it is not run", async () => {
+test.concurrent("a unit taken under a lease that has already ended is not run", async () => {
   const url = `${server.newUrl()}&lease=1`;
   const wire = await openDatabaseWire(url);
   onTestFinished(() => wire.close());

@@ -56,8 +56,8 @@ async function listens(from: Store, to: Heard): Promise<void> {
   to.notes.splice(0);
 }
 
-describe("notes of the nodes", () => {
-  test("a note reaches every other node, in order, and not the one that sent it", async () => {
+describe("notes between nodes", () => {
+  test("a note reaches every node except its sender, in order", async () => {
     const url = server.newUrl();
     const [one, two] = [await openNode(url, "one"), await openNode(url, "two")];
     const [atOne, atTwo] = [watch(one), watch(two)];
@@ -69,7 +69,7 @@ describe("notes of the nodes", () => {
     expect(atOne.notes.filter(({ topic }) => topic === "stop")).toEqual([]);
   });
 
-  test("notes from before a node's start are not for it, and old ones are removed", async () => {
+  test("a node ignores notes from before its start, and old notes are removed", async () => {
     const url = server.newUrl();
     const one = await openNode(url, "one");
     await one.nodes?.send({ topic: "early", body: {} });
@@ -80,7 +80,7 @@ describe("notes of the nodes", () => {
     expect(await server.query(url, "SELECT * FROM $schema.notes WHERE topic = 'early'")).toEqual([]);
   });
 
-  test("a note that was missed while no notification arrives is found by the poll", async () => {
+  test("the poll finds a note that was missed without a notification", async () => {
     const url = server.newUrl();
     const [one, two] = [await openNode(url, "one"), await openNode(url, "two")];
     const heard = watch(two);
@@ -89,7 +89,7 @@ describe("notes of the nodes", () => {
     await expect.poll(() => heard.notes.map(({ topic }) => topic)).toContain("missed");
   });
 
-  test("no notification contains a note or the id of a chat, unless a node of an earlier version needs the note", async () => {
+  test("a notification contains no note or chat id, unless a node of an earlier version needs the note", async () => {
     const url = server.newUrl();
     const one = await openNode(url, "one");
     const heard: string[] = [];
@@ -106,7 +106,7 @@ describe("notes of the nodes", () => {
     expect(JSON.parse(heard[2] ?? "")).toEqual({ schema, from: "one", topic: "stop", body: { place: "chat -100777" } });
   });
 
-  test("a database of the version before gets the table, and its nodes go on", async () => {
+  test("a database of the previous version gets the table, and its nodes keep running", async () => {
     const url = server.newUrl();
     const before = openDatabase(url, "test");
     await migrate(before, migrations.slice(0, 4));
@@ -119,7 +119,7 @@ describe("notes of the nodes", () => {
   });
 });
 
-describe("a role without rights", () => {
+describe("a role without privileges", () => {
   const forged = (url: string): readonly string[] => {
     const schema = `"${new URL(url).searchParams.get("schema")}"`;
     const note = (topic: string, body: unknown) => JSON.stringify({ schema, from: "x", topic, body });
@@ -133,7 +133,7 @@ describe("a role without rights", () => {
     ];
   };
 
-  test("may not read or write notes", async () => {
+  test("cannot read or write notes", async () => {
     const url = server.newUrl();
     await openNode(url, "one");
     const client = await stranger(url);
@@ -142,7 +142,7 @@ describe("a role without rights", () => {
     await expect(client.query(`SELECT ${schema}.send_note('x', 'stop', '{}')`)).rejects.toThrow(/permission denied/);
   });
 
-  test("is not believed: whatever it sends to whichever channel, no note and no lane is reported", async () => {
+  test("is ignored: nothing that it sends on any channel is reported as a note or a lane", async () => {
     const url = server.newUrl();
     const [one, two] = [await openNode(url, "one"), await openNode(url, "two")];
     const heard = watch(two);
@@ -157,7 +157,7 @@ describe("a role without rights", () => {
     expect(heard.lanes).toEqual([]);
   });
 
-  test("cannot load a node: 50,000 notifications cause a few looks, and a note is heard meanwhile", async () => {
+  test("cannot overload a node: 50,000 notifications cause a few checks, and a note still arrives", async () => {
     const url = server.newUrl();
     const [one, two] = [await openNode(url, "one"), await openNode(url, "two")];
     const heard = watch(two);

@@ -6,7 +6,7 @@ import { createSentRecords } from "../../../plugins/store-postgres/sent-records.
 
 const where = { channel: "chat", account: "default", chat: "ada", messageId: "m1" };
 
-test("a record that is committed just after the query has looked is found", async () => {
+test("a record that is committed just after the query is found", async () => {
   const records = createSentRecords();
   const committed = Promise.withResolvers<void>();
   const write = records.during(committed.promise);
@@ -22,7 +22,7 @@ test("a record that is committed just after the query has looked is found", asyn
   expect(await findSent(where)).toEqual({ unitId: "a" });
 });
 
-test("without a record under way the database is asked once", async () => {
+test("the database is queried once if no record is being written", async () => {
   let asked = 0;
   const query = async () => {
     asked += 1;

@@ -48,7 +48,7 @@ function countedSettle(url: string, fence: number) {
 const codeOf = (error: unknown) => (error as { readonly code?: unknown }).code;
 const settledIn = async (store: Store) => (await store.stats()).settled.silent;
 
-test("calls that wait together are one statement, and one that fails takes no other along", async () => {
+test("waiting calls share one statement, and a failing one does not affect the others", async () => {
   const { url, store, fence, ids } = await openRunning(40);
   await server.query(url, "UPDATE $schema.units SET fence = -1 WHERE event_id = 'u7'");
   const { call, statements } = countedSettle(url, fence);
@@ -61,7 +61,7 @@ test("calls that wait together are one statement, and one that fails takes no ot
   expect(await settledIn(store)).toBe(39);
 });
 
-test("a value that the database cannot read fails its own call only", async () => {
+test("a value that the database cannot read fails only its own call", async () => {
   const { url, store, fence } = await openRunning(3);
   const { call } = countedSettle(url, fence);
   const results = await Promise.allSettled([call("u0"), call("u1", "not a time"), call("u2")]);
@@ -69,7 +69,7 @@ test("a value that the database cannot read fails its own call only", async () =
   expect(await settledIn(store)).toBe(2);
 });
 
-test("replies that are stored together are each in order and with their transcript; a unit that does not run is refused", async () => {
+test("replies stored together stay in order with their transcript; a unit that is not running is rejected", async () => {
   const { store, ids } = await openRunning(10);
   await store.handBack("u3", { due: start + 60_000 });
   const address = { channel: "chat", account: "default", chat: "5" };
@@ -93,7 +93,7 @@ test("replies that are stored together are each in order and with their transcri
   }
 });
 
-test("taking an event as it is accepted reads as many rows with 20,000 waiting events as with few", async () => {
+test("taking an event on acceptance reads as many rows with 20,000 waiting events as with a few", async () => {
   const { url, store } = await openRunning(0);
   const takeEach = async (name: string) => {
     for (let index = 0; index < 20; index += 1) {

@@ -35,7 +35,7 @@ const breaking = [...migrations, { sql: "ALTER TABLE units ADD COLUMN added text
 const additive = [...migrations, { sql: "ALTER TABLE units ADD COLUMN added text" }];
 const known = migrations.length;
 
-test("a node of the first version goes on while a newer one changes the schema beside it", async () => {
+test("a node of the first version keeps running while a newer one changes the schema", async () => {
   const url = server.newUrl();
   await migrateTo(url, migrations.slice(0, 1));
   // As the first version called it.
@@ -62,7 +62,7 @@ test("a node of the first version goes on while a newer one changes the schema b
   expect(Number((await call("begin_node('old', 30)")).fence)).toBeGreaterThan(Number(fence));
 });
 
-test("a node stays at work and starts again on a schema that a later version has only added to", async () => {
+test("a node keeps running and can restart on a schema that a later version only extended", async () => {
   const url = server.newUrl();
   const store = await open(url, "one");
   await store.begin(start);
@@ -75,7 +75,7 @@ test("a node stays at work and starts again on a schema that a later version has
   expect(await again.event("a")).toMatchObject({ state: "settled" });
 });
 
-test("a step that earlier versions cannot work with is refused while one of their nodes holds a lease, and changes nothing", async () => {
+test("an incompatible migration is rejected without changes while an older node holds a lease", async () => {
   const url = server.newUrl();
   const [one, two] = [await open(url, "one"), await open(url, "two")];
   for (const store of [one, two]) await store.begin(start);
@@ -95,7 +95,7 @@ test("a step that earlier versions cannot work with is refused while one of thei
   });
 });
 
-test("a node that slept through such a step stops with a sentence when it wakes, and writes nothing", async () => {
+test("a node that slept through an incompatible migration exits with a message when it wakes, and writes nothing", async () => {
   const url = server.newUrl();
   const store = await open(url, "one");
   const { fence } = await store.begin(start);
@@ -111,7 +111,7 @@ test("a node that slept through such a step stops with a sentence when it wakes,
   await expect(store.begin(start)).rejects.toMatchObject({ code: "database_version" });
 });
 
-test("the ledger of model calls begins with the tokens that an earlier version stored", async () => {
+test("the ledger of model calls starts with the tokens that an earlier version stored", async () => {
   const url = server.newUrl();
   await migrateTo(url, migrations.slice(0, 3));
   await server.query(

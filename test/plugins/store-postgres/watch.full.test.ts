@@ -40,7 +40,7 @@ test("an event that a command accepts or replays is reported to the nodes", asyn
   await expect.poll(() => lanes).toEqual(["by a command", "replayed"]);
 });
 
-test("events that wait behind a unit are reported when it ends, whichever node accepted them", async () => {
+test("events that wait behind a unit are reported when it ends, on any node that accepted them", async () => {
   const url = server.newUrl();
   const [one, two] = [await open(url, "one"), await open(url, "two")];
   await one.begin(start);
@@ -52,7 +52,7 @@ test("events that wait behind a unit are reported when it ends, whichever node a
   expect(lanes).toEqual(["lane"]);
 });
 
-test("lanes that are due and rest are found by the poll; those that run or are not due are not", async () => {
+test("the poll finds due and idle lanes, but not running or future ones", async () => {
   const url = server.newUrl();
   const [one, two] = [await open(url, "one"), await open(url, "two")];
   await one.begin(start);
@@ -65,7 +65,7 @@ test("lanes that are due and rest are found by the poll; those that run or are n
   await expect.poll(() => [...lanes].sort()).toEqual(["rests", "rests too"]);
 });
 
-test("a listening connection that broke is replaced", async () => {
+test("a broken listening connection is replaced", async () => {
   const url = server.newUrl();
   const node = await open(url, "listens");
   await node.begin(start);
@@ -82,7 +82,7 @@ test("a listening connection that broke is replaced", async () => {
   await expect.poll(() => lanes).toEqual(["told"]);
 });
 
-test("a unit that a node took without learning of it waits again, uncounted, once no call for it can be under way", async () => {
+test("a unit that a node took unknowingly waits again, uncounted, once no call for it can be in progress", async () => {
   const url = server.newUrl();
   const node = await open(url, "watches");
   await node.begin(start);

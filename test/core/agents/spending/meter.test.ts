@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createMeter, type MeterOptions } from "../../../../core/agents/spending/meter.ts";
 
-test("the end of a call never rejects: engines do not wait for it, also not while the store closes", async () => {
+test("recording the end of a call never rejects, even while the store closes", async () => {
   const lost: string[] = [];
   const closed = async () => {
     throw new Error("the store is closed");

@@ -19,14 +19,14 @@ const prices = createPrices(() => ({
   },
 }));
 
-test("the configuration comes first, a model before its provider, and tokens in the cache have their own price", () => {
+test("configured prices come first, a model's before its provider's, and cached tokens have their own price", () => {
   // 0.5 M at 2, 0.4 M at 0.5, 0.1 M at 4, 0.1 M at 10.
   expect(prices.of("vendor/special", tokens)).toEqual({ usd: 2.6, source: "config" });
   expect(prices.of("own/large", tokens)).toEqual({ usd: 1.1, source: "config" });
   expect(prices.of("own/small", tokens)).toEqual({ usd: 0, source: "config" });
 });
 
-test("then a list that is loaded when it is needed; what neither has is unknown, also behind a server of one's own", async () => {
+test("the price list is loaded on demand; a model in neither place or behind a custom server has no price", async () => {
   const unknown = { usd: null, source: null };
   expect(prices.of("vendor/gpt-4o-mini", tokens)).toEqual(unknown);
   await prices.load();

@@ -10,7 +10,7 @@ test.each([
   expect(renderAmount(amount, "tokens")).toBe(text);
 });
 
-test("a share names its unit once", () => {
+test("a share shows its unit once", () => {
   expect(renderShare(12_000, 50_000, "tokens")).toBe("12,000 of 50,000 tokens");
   expect(renderShare(0.0123, 2, "usd")).toBe("$0.0123 of $2.00");
 });

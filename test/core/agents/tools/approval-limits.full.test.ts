@@ -9,7 +9,7 @@ const inGroup = (chat: string, from = "stranger") => ({ from, group: true, menti
 const only = { channels: { tin: { enabled: false } } };
 
 describe("a stranger in many groups", () => {
-  test("causes at most three open questions; the other calls are denied at once, also after a restart", async () => {
+  test("has at most three pending approval requests; further calls are denied at once, also after a restart", async () => {
     const lab = await openGrantLab({ config: only });
     const turns = Array.from({ length: 60 }, (_, index) => lab.host.say("write", inGroup(`group-${index}`)));
     const isOver = ({ outcome }: { readonly outcome: string }) => outcome;
@@ -37,7 +37,7 @@ describe("a stranger in many groups", () => {
     expect(lab.runs()).toBe(0);
   });
 
-  test("does not use up the questions of another one", async () => {
+  test("does not use up another stranger's approval requests", async () => {
     const lab = await openGrantLab({ config: only });
     const turns = [1, 2, 3, 4].map((index) => lab.host.say("write", inGroup(`group-${index}`)));
     await until(() => expect(questions(lab)).toHaveLength(3));
@@ -51,7 +51,7 @@ describe("a stranger in many groups", () => {
   });
 });
 
-test("an owner gets at most twenty questions of others within an hour, then one notice; their own calls are asked about still", async () => {
+test("an owner gets at most twenty requests of others per hour, then one notice; the owner's own calls still ask", async () => {
   const lab = await openGrantLab({ config: only });
   const deny = async (text: string, said: Parameters<GrantLab["host"]["say"]>[1]) => {
     const count = questions(lab).length;
@@ -75,8 +75,8 @@ test("an owner gets at most twenty questions of others within an hour, then one 
   expect(lab.runs()).toBe(0);
 });
 
-describe("a turn that waits for an owner's answer", () => {
-  test("holds up its own chat only: others of its session go on, and the conversation stays in order", async () => {
+describe("a turn that waits for an owner's approval", () => {
+  test("blocks only its own chat: other chats of the session continue, and the conversation stays in order", async () => {
     const seen: string[] = [];
     const lab = await openGrantLab({
       config: only,
@@ -110,7 +110,7 @@ describe("a turn that waits for an owner's answer", () => {
     expect(seen.at(-1)).toMatch(/hello.*heard hello.*again.*heard again.*write.*ashes.*thanks.*heard thanks.*last/s);
   });
 
-  test("has no part in the conversation that /new of another chat began meanwhile", async () => {
+  test("does not join the conversation that /new in another chat began meanwhile", async () => {
     const seen: string[] = [];
     const lab = await openGrantLab({
       config: only,
@@ -134,7 +134,7 @@ describe("a turn that waits for an owner's answer", () => {
     await again;
   });
 
-  test("comes back behind the turns that run in its session by then, and never beside them", async () => {
+  test("resumes after the turns then running in its session, never beside them", async () => {
     let running = 0;
     let most = 0;
     const release = Promise.withResolvers<void>();
@@ -162,7 +162,7 @@ describe("a turn that waits for an owner's answer", () => {
     expect(lab.runs()).toBe(1);
   });
 
-  test("ends in its session when it is stopped, also while another turn runs there", async () => {
+  test("ends in its session when stopped, even while another turn runs there", async () => {
     const release = Promise.withResolvers<void>();
     const lab = await openGrantLab({
       config: only,

@@ -111,7 +111,7 @@ async function codeIn(host: TestHost, chat: string, count = 1): Promise<string> 
   return codes().at(-1) as string;
 }
 
-test("an owner allows one call with a button, and the tool runs with what they have read", async () => {
+test("an owner allows one call with a button, and the tool runs with exactly the arguments shown", async () => {
   const { host, runs } = await lab({ needsApproval: () => "It cannot be undone." });
   const turn = host.say("the letters");
   await codeIn(host, "owner");
@@ -128,7 +128,7 @@ test("an owner allows one call with a button, and the tool runs with what they h
   );
 });
 
-test("a denied call does not run, the model reads so, and the same call again is denied without a question", async () => {
+test("a denied call does not run, the model learns of it, and the same call is then denied without a request", async () => {
   const { host, runs } = await lab();
   const turn = host.say("the letters\nthe letters\nthe photos");
   await host.say(`/deny ${await codeIn(host, "owner")}`);
@@ -138,7 +138,7 @@ test("a denied call does not run, the model reads so, and the same call again is
   expect(texts(host, "owner").at(-1)).toMatch(/"code":"denied".*"code":"denied".*the photos is ashes/);
 });
 
-test("until /new, the conversation is not asked again; then it is", async () => {
+test("after a grant until /new, the tool asks again only after /new", async () => {
   const { host, runs } = await lab();
   const turn = host.say("one\ntwo");
   await codeIn(host, "owner");
@@ -153,7 +153,7 @@ test("until /new, the conversation is not asked again; then it is", async () => 
   expect(runs).toEqual(["one", "two", "three"]);
 });
 
-test("a guest's call is asked of the owner in their own chat, and the guest is told that it waits", async () => {
+test("a guest's call is put to the owner in the owner's own chat, and the guest is notified of the wait", async () => {
   const { host, runs } = await lab();
   const turn = host.say("the house", { from: "guest", group: true, mention: true });
   const code = await codeIn(host, "owner");
@@ -166,7 +166,7 @@ test("a guest's call is asked of the owner in their own chat, and the guest is t
   expect(texts(host, "group").at(-1)).toContain("denied");
 });
 
-test("an owner reads every character of the arguments in its order, and names of others are never markup", async () => {
+test("an owner sees every character of the arguments in order, and names in them never become markup", async () => {
   const { host, runs } = await lab({ needsApproval: () => "It deletes **all**.\n```\nDone." });
   const what = "notes\u202etxt.exe\u200b\u3164\u00a0\u{e0041}`````";
   const turn = host.say(what, { from: "guest", name: "Ada\n\u202e**the owner** (owner)", group: true, mention: true });
@@ -183,7 +183,7 @@ test("an owner reads every character of the arguments in its order, and names of
   expect(runs).toEqual([what]);
 });
 
-test("a button of an agent with the code of a request approves nothing: in a group, others read the code too", async () => {
+test("an agent's button with a request's code approves nothing, because a group can read the code too", async () => {
   const { host, runs } = await lab();
   const turn = host.say("the letters", { from: "guest", group: true, mention: true });
   const code = await codeIn(host, "owner");
@@ -195,7 +195,7 @@ test("a button of an agent with the code of a request approves nothing: in a gro
   expect(runs).toEqual([]);
 });
 
-test("an answer after the time counts as none, also where no turn waits for it any more", async () => {
+test("an approval after the deadline has no effect, even if no turn waits for it any longer", async () => {
   const { approvals, call, turn, clock, said } = fakeApprovals();
   const closing = new AbortController();
   const asked = approvals.ask({ ...call, signal: closing.signal });
@@ -207,7 +207,7 @@ test("an answer after the time counts as none, also where no turn waits for it a
   expect((await approvals.ask({ ...call, signal: new AbortController().signal })).code).toBe("approval_expired");
 });
 
-test("until /new is about the tool as it was: one with another description asks again", async () => {
+test("a grant until /new covers the tool as described: a changed description asks again", async () => {
   const { approvals, call, turn, said } = fakeApprovals();
   const ask = (key: string, definition: string) =>
     approvals.ask({ ...call, key, definition, signal: new AbortController().signal }).then(({ detail }) => detail);
@@ -224,7 +224,7 @@ test("until /new is about the tool as it was: one with another description asks 
   expect(await changed).toBe("denied by owner");
 });
 
-test("a grant of an earlier version, which belonged to the conversation, is not used", async () => {
+test("a grant stored by an earlier version, which covered the whole conversation, is not used", async () => {
   const { approvals, call, turn, said, values } = fakeApprovals();
   values.set(`grant:${JSON.stringify([turn.sessionKey, 0, call.tool, call.definition])}`, "owner");
   const asked = approvals.ask({ ...call, signal: new AbortController().signal });
@@ -233,7 +233,7 @@ test("a grant of an earlier version, which belonged to the conversation, is not 
   expect((await asked).code).toBe("approval_denied");
 });
 
-test("a sender whose id another person can take over is allowed one call at a time", async () => {
+test("a sender with an id that another person can take over is allowed one call at a time", async () => {
   const { approvals, call, turn, said } = fakeApprovals({ hasWeakId: true });
   const asked = approvals.ask({ ...call, signal: new AbortController().signal });
   const code = await until(() => /`\/approve ([A-Z2-9]{8})`/.exec(said[0] ?? "")?.[1] ?? expect.fail("not asked yet"));
@@ -243,13 +243,13 @@ test("a sender whose id another person can take over is allowed one call at a ti
   expect((await asked).code).toBe("approval_allowed");
 });
 
-test("a button of an agent that imitates a request approves nothing, and an unknown code neither", async () => {
+test("a button of an agent that imitates an approval request or has an unknown code approves nothing", async () => {
   const { host } = await lab();
   await host.say("/approve ABCDEFGH");
   expect(texts(host, "owner")).toEqual(["There is no request ABCDEFGH here."]);
 });
 
-test("without an answer within ten minutes the agent must do without; the turn's own time limit does not run meanwhile", async () => {
+test("a request expires after ten minutes and the agent continues without; the wait does not use up the turn's time", async () => {
   const { host, runs } = await lab({ config: { agents: { defaults: { timeoutSeconds: 60 } } } });
   const turn = host.say("the letters");
   const code = await codeIn(host, "owner");
@@ -261,7 +261,7 @@ test("without an answer within ten minutes the agent must do without; the turn's
   expect(texts(host, "owner").at(-1)).toBe("That request is over: there was no answer in time.");
 });
 
-test("other turns run while one waits for an answer, also with one turn at once", async () => {
+test("other turns run while one waits for approval, even if only one turn may run at a time", async () => {
   const { host } = await lab({ config: { agents: { defaults: { maxConcurrent: 1 } } }, needsApproval: true });
   const turn = host.say("the letters");
   const code = await codeIn(host, "owner");
@@ -271,7 +271,7 @@ test("other turns run while one waits for an answer, also with one turn at once"
   await turn;
 });
 
-test("a gateway that ends while it waits asks once: the turn that is run again finds the answer", async () => {
+test("a gateway killed during the wait asks only once, and the rerun turn finds the approval", async () => {
   const { host, runs } = await lab();
   const turn = host.say("the letters");
   const code = await codeIn(host, "owner");
@@ -282,7 +282,7 @@ test("a gateway that ends while it waits asks once: the turn that is run again f
   expect(texts(host, "owner").filter((text) => text.includes("asks to use"))).toHaveLength(1);
 });
 
-test("a turn that asks in other words after each kill has one question that can be answered", async () => {
+test("a turn that rewords its call after each kill has only one request that can be approved", async () => {
   let times = 0;
   const { host, runs } = await lab({
     answer: (turn, signal) => callBurn({ ...turn, inbound: { ...turn.inbound, text: `the letters, ${++times}` } }, signal),
@@ -327,7 +327,7 @@ test("an event whose question is open does not end with its attempts, wherever t
   expect(runs).toEqual(["the letters"]);
 });
 
-test("the message of a question that is asked in other words says so, even if an owner has allowed it, and has no buttons", async () => {
+test("a request superseded by a reworded one says so and loses its buttons, even after an owner allowed it", async () => {
   const { approvals, call, turn, said } = fakeApprovals({ edits: true });
   const interrupted = new AbortController();
   const asked = approvals.ask({ ...call, signal: interrupted.signal });
@@ -349,7 +349,7 @@ test("the message of a question that is asked in other words says so, even if an
   ]);
 });
 
-test("what a killed process could not close is closed by the next one: an owner has no button that does nothing", async () => {
+test("a request that a killed process left open is closed by the next process, so no dead button remains", async () => {
   const { approvals, call, values, said, finished } = fakeApprovals({ edits: true });
   const closing = new AbortController();
   const asked = approvals.ask({ ...call, signal: closing.signal });
@@ -371,7 +371,7 @@ test("what a killed process could not close is closed by the next one: an owner 
   expect(said).toHaveLength(3);
 });
 
-test("a press of a question whose turn has ended meanwhile allows nothing", async () => {
+test("pressing a button allows nothing if the turn has ended meanwhile", async () => {
   const { approvals, call, turn, said, finished } = fakeApprovals({ edits: true });
   const closing = new AbortController();
   const asked = approvals.ask({ ...call, signal: closing.signal });
@@ -383,7 +383,7 @@ test("a press of a question whose turn has ended meanwhile allows nothing", asyn
   expect(said[1]).toContain("The turn has ended, so the question is void.");
 });
 
-test("/stop ends the turn and its request", async () => {
+test("/stop ends the turn and its approval request", async () => {
   const { host, runs } = await lab();
   const turn = host.say("the letters");
   const code = await codeIn(host, "owner");
@@ -394,7 +394,7 @@ test("/stop ends the turn and its request", async () => {
   expect(runs).toEqual([]);
 });
 
-test("a turn that is stopped while it waits for an answer leaves its place to others", async () => {
+test("a turn that is stopped while waiting for approval frees its slot", async () => {
   const { host } = await lab({ config: { agents: { defaults: { maxConcurrent: 1 } } } });
   const turn = host.say("the letters");
   const code = await codeIn(host, "owner");
@@ -404,7 +404,7 @@ test("a turn that is stopped while it waits for an answer leaves its place to ot
   expect((await host.say("hello")).outcome).toBe("answered");
 });
 
-test("the configuration asks for tools that do not ask themselves", async () => {
+test("the configuration can require approval for tools that do not request it", async () => {
   const { host, runs } = await lab({ needsApproval: false, config: { agents: { defaults: { tools: { approve: ["b*n"] } } } } });
   const turn = host.say("the letters");
   await codeIn(host, "owner");
@@ -413,7 +413,7 @@ test("the configuration asks for tools that do not ask themselves", async () => 
   expect(runs).toEqual(["the letters"]);
 });
 
-test("a webhook's turn is denied at once, unless the configuration names where an owner is asked", async () => {
+test("a webhook's turn is denied at once unless the configuration names a chat for approval requests", async () => {
   const settings = (approveAt?: string) => ({ config: { agents: { defaults: { tools: approveAt === undefined ? {} : { approveAt } } } } });
   const request = { message: "the letters", deliver: false };
   const denied = await lab(settings());
@@ -427,7 +427,7 @@ test("a webhook's turn is denied at once, unless the configuration names where a
   expect(asked.runs).toHaveLength(1);
 });
 
-test("a turn asks at most ten times: a model that keeps asking does not fill the owner's chat", async () => {
+test("a turn asks at most ten times, so that a looping model cannot flood the owner's chat", async () => {
   const { host, runs } = await lab();
   const turn = host.say(Array.from({ length: 12 }, (_, index) => `letter ${index}`).join("\n"));
   for (let count = 1; count <= 10; count += 1) await host.say(`/deny ${await codeIn(host, "owner", count)}`);

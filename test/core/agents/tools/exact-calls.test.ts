@@ -18,7 +18,7 @@ function cloningStore() {
   };
 }
 
-test("a recorded call keeps all digits of its arguments and of its result", async () => {
+test("a recorded call keeps all digits of its arguments and its result", async () => {
   const records = createCallRecords({ store: cloningStore() as never, now: () => 0 });
   const call = { name: "note", plugin: "lab", ordinal: 1, at: 0 };
   await records.write("event", { ...call, args: exact('{"id":9007199254740993}'), result: exact('{"next":9007199254740995,"at":1}') });
@@ -28,7 +28,7 @@ test("a recorded call keeps all digits of its arguments and of its result", asyn
   expect(second).toEqual({ ...call, ordinal: 2, args: { id: 1 } });
 });
 
-test("a call that differs in the last digit is another call, also for the owner who is asked", async () => {
+test("calls that differ in the last digit are different calls, also for approval", async () => {
   const given = { event: "event", visit: new Visit(), store: cloningStore() as never, now: () => 0, onEarlier: () => {} };
   const calls = createTurnCalls({ ...given, isAsked: async () => false });
   const key = (text: string) => calls.approvalKey("note", exact(text)).replace(/:\d+$/, "");
@@ -37,7 +37,7 @@ test("a call that differs in the last digit is another call, also for the owner 
   expect(key('{"id":9007199254740993}')).not.toBe(key('{"id":{"rawJSON":"9007199254740993"}}'));
 });
 
-test("a fraction with too many digits is rounded for a tool that takes only numbers, and a whole number is refused", () => {
+test("a number tool gets an overlong fraction rounded, and an overlong integer is rejected", () => {
   const text = '{"at":[52.52000659999999912]}';
   expect(exactArguments(JSON.parse(text), text, false)).toEqual({ args: { at: [52.5200066] } });
   expect(JSON.stringify(exactArguments(JSON.parse(text), text, true).args)).toBe(text);

@@ -48,9 +48,9 @@ const others = {
 } as const satisfies Record<string, Cause>;
 
 describe.each(Object.entries(people))(
-  "what an owner allowed until /new for %s, in the session that all direct chats share",
+  "a grant until /new for %s, in the session that all direct chats share",
   (granted, grant) => {
-    test("is used by that person's own messages, and by nobody and nothing else", async () => {
+    test("covers only messages of that person", async () => {
       const lab = await openGrantLab();
       await lab.grant(() => grant(lab));
       const found: Record<string, Outcome> = {};
@@ -64,7 +64,7 @@ describe.each(Object.entries(people))(
   },
 );
 
-test("a heartbeat by the clock asks each time, and has no button for more than once", async () => {
+test("a scheduled heartbeat asks each time and offers no grant for more than one call", async () => {
   const directory = temporaryDirectory();
   onTestFinished(() => removeDirectory(directory));
   writeFileSync(join(directory, "HEARTBEAT.md"), "Write.");
@@ -110,7 +110,7 @@ describe("in a group", () => {
   } as const satisfies Record<string, readonly [Outcome, Cause]>;
 
   test.each(["main", "per-account-channel-peer"])(
-    "the grant of a stranger is used by that stranger there only, with dmScope %s",
+    "a stranger's grant covers only that stranger in that group, with dmScope %s",
     async (dmScope) => {
       const lab = await openGrantLab({
         config: { session: { dmScope }, channels: { loopback: { capabilities: { inlineButtons: "all" } }, tin: { enabled: false } } },
@@ -134,7 +134,7 @@ describe("in direct chats", () => {
     "a wake": ["asked once", others["a wake"]],
   } as const satisfies Record<string, readonly [Outcome, Cause]>;
 
-  test.each(["main", "per-peer", "per-channel-peer", "per-account-channel-peer"])("with dmScope %s", async (dmScope) => {
+  test.each(["main", "per-peer", "per-channel-peer", "per-account-channel-peer"])("a grant applies only to the same person in the same chat, with dmScope %s", async (dmScope) => {
     const lab = await openGrantLab({ config: { session: { dmScope } } });
     await lab.grant(() => people.owner(lab));
     const found: Record<string, Outcome> = {};
@@ -143,7 +143,7 @@ describe("in direct chats", () => {
   });
 });
 
-describe("what an owner allowed until /new", () => {
+describe("a grant until /new", () => {
   const command = (lab: GrantLab, ...args: readonly string[]) =>
     run([...args, "--config", lab.host.configFile, "--state", join(lab.host.directory, "state")], { home: temporaryHome(), env: {} });
   /** The guest is known by pairing, with a session of their own. */
@@ -178,7 +178,7 @@ describe("what an owner allowed until /new", () => {
     "the person's approval is withdrawn": ["asked", (lab) => command(lab, "pairing", "revoke", "loopback", "guest")],
   } as const satisfies Record<string, readonly ["ran" | "asked", Cause]>;
 
-  test.each(Object.entries(between))("%s: the person's next call", async (_name, [outcome, happens]) => {
+  test.each(Object.entries(between))("is checked again at the person's next call after: %s", async (_name, [outcome, happens]) => {
     const lab = await openGrantLab({ config: { ...paired, channels: { ...paired.channels, tin: { enabled: false } } } });
     await pair(lab);
     const write = () => lab.host.say("write", { from: "guest" });
@@ -188,7 +188,7 @@ describe("what an owner allowed until /new", () => {
     expect(await lab.outcome(write)).toBe(outcome);
   });
 
-  test("an owner who is no owner any more: another owner is asked", async () => {
+  test("lapses when its owner loses the role: another owner is asked", async () => {
     const lab = await openGrantLab({ config: { commands: { ownerAllowFrom: ["owner", "other"] } } });
     const write = () => lab.host.say("write", { from: "guest" });
     await lab.grant(write);
@@ -210,7 +210,7 @@ describe("what an owner allowed until /new", () => {
   });
 });
 
-describe("after one press of the owner, from outside", () => {
+describe("after one approval by the owner, a later request from outside", () => {
   const post = (lab: GrantLab, path: string, body: object) => () => lab.host.deliver(path, body as never);
   const chosen = { sessionKey: "hook:issues", deliver: false, wakeMode: "next-heartbeat" };
   const issue = (lab: GrantLab, who: string) => post(lab, "issues", { text: "call burn", who });
@@ -225,14 +225,14 @@ describe("after one press of the owner, from outside", () => {
       (lab) => () => lab.host.say("write", inGroup("77")),
     ],
     ["a webhook that names the session of the chat", {}, () => people.owner, (lab) => post(lab, "agent", { message: "write", ...inMain })],
-  ])("%s: the owner is asked", async (_name, config, grant, cause) => {
+  ])("asks the owner: %s", async (_name, config, grant, cause) => {
     const lab = await openGrantLab({ config: { ...config } });
     await lab.grant(() => grant(lab)(lab));
     expect(await lab.outcome(cause(lab))).not.toBe("ran");
     expect(lab.runs()).toBe(1);
   });
 
-  test("deliveries of a mapping with a fixed session key: each is asked about, and none can be allowed for more than once", async () => {
+  test("asks each time for a mapping with a fixed session key, and only single calls can be allowed", async () => {
     const lab = await openGrantLab();
     const first = issue(lab, "Ada")();
     const question = await until(() => lab.host.outbox().at(-1)?.text ?? expect.fail("not asked yet"));
@@ -249,7 +249,7 @@ describe("after one press of the owner, from outside", () => {
     expect(lab.runs()).toBe(1);
   });
 
-  test("where no place is configured, they are denied at once", async () => {
+  test("is denied at once if no chat for approval requests is configured", async () => {
     const lab = await openGrantLab({ config: { agents: { defaults: { timezone: "UTC", heartbeat: { every: "0" } } } } });
     await lab.grant(() => people.owner(lab));
     for (const cause of [issue(lab, "Ada"), post(lab, "agent", { message: "write", ...inMain })]) await cause();

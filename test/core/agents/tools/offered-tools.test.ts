@@ -33,7 +33,7 @@ const dice = {
   parameters: Type.Object({ count: Type.Integer({ minimum: 1, maximum: 20, default: 1, description: "How many." }) }),
 };
 
-test("a tool is called with checked arguments and their defaults", async () => {
+test("a tool is called with validated arguments and their defaults", async () => {
   const host = await hostWith(({ tool }) =>
     tool({ ...dice, run: ({ args, turn, key }) => ({ rolled: args.count, agent: turn.agentId, keyed: key.length > 20 }) }),
   );
@@ -42,7 +42,7 @@ test("a tool is called with checked arguments and their defaults", async () => {
   expect(await ask(host, 'roll_dice {"count":"six"}')).toMatch(/"ok":false.*arguments\.count is .*"code":"invalid_arguments"/);
 });
 
-test("the configuration says which tools an agent has, also of the gateway's own", async () => {
+test("the configuration decides which tools an agent has, including the gateway's own", async () => {
   const tools: Setup = ({ tool }) => {
     for (const name of ["lab_heat", "lab_cool", "other"]) tool({ ...dice, name, run: () => "done" });
   };
@@ -52,7 +52,7 @@ test("the configuration says which tools an agent has, also of the gateway's own
   expect(await ask(await hostWith(tools, agents({ allow: [] })), "names")).toBe("");
 });
 
-test("an agent of the list has its own list, or that of the defaults; a tool can name its agents", async () => {
+test("a listed agent has its own tool list or the defaults; a tool can name its agents", async () => {
   const host = await hostWith(({ tool }) => tool({ ...dice, agents: ["nurse"], run: () => "done" }), {
     config: {
       agents: { defaults: { tools: { allow: ["roll_dice", "send"] } }, list: [{ id: "main" }, { id: "nurse", tools: { deny: ["send"] } }] },
@@ -64,7 +64,7 @@ test("an agent of the list has its own list, or that of the defaults; a tool can
   expect(host.outbox().at(-1)?.text).toBe("send");
 });
 
-test("what a tool throws and what it answers too late, the model reads; why tells both", async () => {
+test("the model reads what a tool threw or that it answered too late, and `why` shows both", async () => {
   const host = await hostWith(
     ({ tool }) => {
       tool({
@@ -89,7 +89,7 @@ test("what a tool throws and what it answers too late, the model reads; why tell
   expect(await host.why(eventId)).toContainEqual(expect.objectContaining({ station: "turn", plugin: "lab", code: "tool_timeout" }));
 });
 
-test("a result that is too long is cut in the middle, and files beyond the limits are left out with a note", async () => {
+test("an overlong result is cut in the middle, and files beyond the limits are omitted with a note", async () => {
   const file = { mimeType: "image/png", data: "AAAA" };
   expect(shownResult(`begin${"x".repeat(60_000)}end`)).toMatch(/^begin[x]{24995}\n\[10008 characters left out\]\n[x]{24997}end$/);
   const host = await hostWith(({ tool }) => {
@@ -101,7 +101,7 @@ test("a result that is too long is cut in the middle, and files beyond the limit
   });
 });
 
-test("of two tools with one name the second is left out, and the log says so", async () => {
+test("of two tools with the same name, the second is left out, which is logged", async () => {
   const host = await hostWith(({ tool, toolSource }) => {
     tool({ ...dice, run: () => "first" });
     toolSource({ id: "attic", offer: () => ({ tools: [{ ...dice, parameters: { type: "object" }, run: () => "second" }] }) });
@@ -109,7 +109,7 @@ test("of two tools with one name the second is left out, and the log says so", a
   expect(await ask(host, "roll_dice")).toBe('"first"');
 });
 
-test("people read which tools ask an owner, and nothing that only a model needs", async () => {
+test("/tools shows people which tools need approval and omits what only a model needs", async () => {
   const host = await hostWith(({ tool, toolSource }) => {
     tool({ ...dice, needsApproval: true, run: () => "rolled" });
     toolSource({
@@ -129,7 +129,7 @@ test("people read which tools ask an owner, and nothing that only a model needs"
   expect(listed).not.toContain("The sender is in the attic.");
 });
 
-test("a source tells what is missing, and refuses a turn that cannot do without it", async () => {
+test("a source reports what is missing and refuses a turn that requires it", async () => {
   let down = false;
   const host = await hostWith(({ toolSource }) =>
     toolSource({
@@ -150,7 +150,7 @@ test("a source tells what is missing, and refuses a turn that cannot do without 
   expect(await host.why(eventId)).toContainEqual(expect.objectContaining({ code: "tool_source_down", hint: "Find the key." }));
 });
 
-test("a source that throws costs the turn its tools, not the answer", async () => {
+test("a source that throws costs the turn its tools, not its reply", async () => {
   const host = await hostWith(({ toolSource }) =>
     toolSource({
       id: "attic",
@@ -162,7 +162,7 @@ test("a source that throws costs the turn its tools, not the answer", async () =
   expect(await ask(host, "no_such_tool")).toBe("no tool no_such_tool");
 });
 
-test("the next turn reads which tools were called, in brief and without files", async () => {
+test("the next turn sees which tools were called, in brief and without files", async () => {
   const host = await hostWith(
     ({ tool }) =>
       tool({
@@ -182,7 +182,7 @@ test("the next turn reads which tools were called, in brief and without files", 
   );
 });
 
-test("a tool whose needsApproval fails does not run", async () => {
+test("a tool does not run if its needsApproval function fails", async () => {
   let ran = false;
   const host = await hostWith(({ tool }) =>
     tool({

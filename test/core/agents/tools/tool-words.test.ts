@@ -49,16 +49,16 @@ test.each<[string, Tool["run"], unknown]>([
   ],
   ["an error", () => Promise.reject(new Error(evil)), { ok: false, code: "tool_failed", error: wrapped(clean) }],
   ["nothing but that it was done", () => ({ ok: true }), { ok: true }],
-])("what any source returns is wrapped: %s", async (_, run, expected) => {
+])("the result of any tool source is wrapped: %s", async (_, run, expected) => {
   expect(await ask(await sourceOf(run), "lab_read")).toEqual(expected);
 });
 
-test("a file beside a text stays a file", async () => {
+test("a file beside a text remains a file", async () => {
   const media = [{ mimeType: "image/png", data: "AAAA" }];
   expect(await ask(await sourceOf(() => ({ text: evil, media })), "lab_read")).toEqual({ text: wrapped(clean), media });
 });
 
-test("the plugin's own words are not wrapped, and imitate nothing; it can say that they are of others", async () => {
+test("a plugin's own text is not wrapped and cannot imitate the wrapper; a plugin can mark it as foreign", async () => {
   const own = await hostWith((host) => {
     const tool = { description: "Reads.", parameters: Type.Object({}), run: () => ({ said: evil }) };
     host.tool({ ...tool, name: "lab_own" });
@@ -73,26 +73,26 @@ test.each([
   ["refused", "tool_refused", "The call was refused before it ran. Nothing happened."],
   ["unreadable", "tool_unreadable", "The call ran, but its answer cannot be read. Do not repeat it before you have looked at what it did."],
   ["unknown", "outcome_unknown", "It is not known whether the call took effect. Look at what it did before you repeat it."],
-] as const)("the outcome %s is told in the gateway's words, in the trace too", async (outcome, code, sentence) => {
+] as const)("the outcome %s is described in the gateway's words, in the trace too", async (outcome, code, sentence) => {
   const host = await sourceOf(() => ({ ok: false, error: "It went wrong.", outcome }));
   const { eventId } = await host.say("lab_read", { from: "owner" });
   expect(JSON.parse(host.outbox().at(-1)?.text ?? "")).toEqual({ ok: false, code, error: wrapped("It went wrong."), outcome: sentence });
   expect(await host.why(eventId)).toContainEqual(expect.objectContaining({ code }));
 });
 
-test("an error that a tool answered with is read as the tool wrote it", async () => {
+test("an error that a tool returns is shown as the tool wrote it", async () => {
   const failed = () => ({ ok: false, error: "The index is full.", outcome: "answered" });
   expect(await ask(await sourceOf(failed), "lab_read")).toEqual({ ok: false, code: "tool_error", error: wrapped("The index is full.") });
   const own = await hostWith((host) => host.tool({ name: "lab_own", description: "Reads.", parameters: Type.Object({}), run: failed }));
   expect(await ask(own, "lab_own")).toMatchObject({ ok: false, error: "The index is full." });
 });
 
-test("a result that cannot be read is no failure of the call: the tool ran", async () => {
+test("an unreadable result is not a failed call, because the tool ran", async () => {
   const host = await sourceOf(() => ({ text: 5 }) as unknown as Json);
   expect(await ask(host, "lab_read")).toMatchObject({ code: "tool_unreadable", outcome: expect.stringMatching(/^The call ran/) });
 });
 
-test("a tool that does not answer in time has perhaps done it", async () => {
+test("a tool that times out may have had its effect", async () => {
   const host = await sourceOf(({ signal }) => new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))), {
     timeoutSeconds: 1,
   });

@@ -3,7 +3,7 @@ import { definePlugin } from "service-gateway/sdk";
 import { createTestHost } from "service-gateway/testkit";
 import { expect, onTestFinished, test } from "vitest";
 
-test("the taps of settled have run when say resolves", async () => {
+test("the settled taps have run when say() resolves", async () => {
   const ended: string[] = [];
   const counting = definePlugin({
     id: "counting",

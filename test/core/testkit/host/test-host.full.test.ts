@@ -36,7 +36,7 @@ const reminder = definePlugin({
 const plugins = [reminder];
 
 describe("a test host", () => {
-  test("a command is answered in the chat of the person who wrote it", async () => {
+  test("answers a command in the chat of its sender", async () => {
     await using host = await createTestHost({ plugins });
     expect(await host.say("/remind 5")).toMatchObject({ outcome: "answered" });
     expect(host.outbox()).toMatchObject([{ chat: "owner", text: "In 5 minutes.", buttons: [], media: [] }]);
@@ -48,7 +48,7 @@ describe("a test host", () => {
     expect(host).not.toHaveEnded({ outcome: "failed" });
   });
 
-  test("only the owner may use a command of the owner; the trace says why", async () => {
+  test("refuses an owner command from another sender, and the trace says why", async () => {
     await using host = await createTestHost({ plugins });
     const refused = await host.say("/remind 5", { from: "ada" });
     expect(refused).toMatchObject({ outcome: "refused", reason: "owner_required" });
@@ -56,7 +56,7 @@ describe("a test host", () => {
     await expect(host.why("none")).rejects.toThrow("There is no event none");
   });
 
-  test("a played clock runs the timers of a plugin, and what they send is there when it stands", async () => {
+  test("runs plugin timers when the clock advances, and delivers what they send", async () => {
     await using host = await createTestHost({ plugins, config: { plugins: { entries: { reminder: { options: { text: "Tea!" } } } } } });
     const before = host.now();
     await host.say("/remind 5");
@@ -67,7 +67,7 @@ describe("a test host", () => {
     expect(host.now() - before).toBeGreaterThanOrEqual(301_000);
   });
 
-  test("the time to live of stored values follows the played clock", async () => {
+  test("expires stored values by the simulated clock", async () => {
     await using host = await createTestHost({ plugins });
     await host.say("/remind 5");
     await host.say("/last", { from: "ada" });
@@ -81,7 +81,7 @@ describe("a test host", () => {
     ).toEqual(["last: 5", "last: null"]);
   });
 
-  test("a text without a command is answered by the engine of the host, or as the test says", async () => {
+  test("answers a text without a command with its own engine or the one from the test", async () => {
     await using host = await createTestHost();
     await host.say("Hello");
     expect(host).toHaveDelivered("heard: Hello");
@@ -90,7 +90,7 @@ describe("a test host", () => {
     expect(other).toHaveDelivered("1 messages");
   });
 
-  test("in a group the bot answers only what addresses it, in the thread of the message", async () => {
+  test("answers only messages that address the bot in a group, in their thread", async () => {
     await using host = await createTestHost();
     expect(await host.say("Hello", { group: true })).toMatchObject({ outcome: "silent" });
     expect(await host.say("Hello, bot", { group: true, thread: "9", mention: true, from: "ada" })).toMatchObject({ outcome: "answered" });
@@ -98,7 +98,7 @@ describe("a test host", () => {
     expect(host.outbox()).toHaveLength(1);
   });
 
-  test("an event with an id that was seen before runs no second time", async () => {
+  test("does not process an event with a known id again", async () => {
     await using host = await createTestHost();
     const first = await host.say("Hello", { id: "one" });
     const second = await host.say("Hello", { id: "one" });
@@ -106,7 +106,7 @@ describe("a test host", () => {
     expect(host.outbox()).toHaveLength(1);
   });
 
-  test("a person sends a file, which the agent gets as a file of its own", async () => {
+  test("hands the agent its own copy of a file from a sender", async () => {
     const seen: unknown[] = [];
     await using host = await createTestHost({
       answer({ inbound: { media } }) {
@@ -122,7 +122,7 @@ describe("a test host", () => {
     ]);
   });
 
-  test("a person presses a button of the bot, and changes a message", async () => {
+  test("simulates a sender who presses a button of the bot and edits a message", async () => {
     const seen: string[] = [];
     const offering = defineEngine({
       id: "offering",
@@ -144,7 +144,7 @@ describe("a test host", () => {
     await expect(host.press("Decline")).rejects.toThrow("There is no button Decline in the chat owner. Sent were: Agree, Agree, Agree");
   });
 
-  test("a restart keeps what is stored, and the outbox", async () => {
+  test("keeps stored values and the outbox over a restart", async () => {
     await using host = await createTestHost({ plugins });
     const { url } = host;
     await host.say("/remind 5");
@@ -154,7 +154,7 @@ describe("a test host", () => {
     expect(host.outbox().map(({ text }) => text)).toEqual(["In 5 minutes.", "last: 5"]);
   });
 
-  test("after a kill, the next gateway sends what the one before may have sent, and the trace says so", async () => {
+  test("after a kill, sends what may already have been sent, and the trace says so", async () => {
     await using host = await createTestHost();
     let sends = 0;
     host.beforeSend(() => {
@@ -176,7 +176,7 @@ describe("a test host", () => {
     expect(ended?.decisions).toContainEqual(expect.objectContaining({ code: "possibly_repeated" }));
   });
 
-  test("a send that the platform puts off is made when the clock has moved", async () => {
+  test("makes a send that the platform deferred once the clock has advanced", async () => {
     await using host = await createTestHost();
     let asked = 0;
     host.beforeSend(() => {
@@ -192,7 +192,7 @@ describe("a test host", () => {
     expect(host).toHaveDelivered("heard: Hello");
   });
 
-  test("a send that a platform puts off in a channel under test is made when the clock has moved, and not before", async () => {
+  test("makes a deferred send of the tested channel only after the clock has advanced", async () => {
     let asked = 0;
     let write = async () => {};
     const desk = defineChannel({
@@ -226,7 +226,7 @@ describe("a test host", () => {
     expect(host).toHaveEnded({ outcome: "answered" });
   });
 
-  test("a webhook is answered, and what it led to has ended", async () => {
+  test("answers a webhook after all events that it caused have ended", async () => {
     const uptime = definePreset({
       id: "uptime",
       version: "1.0.0",
@@ -245,20 +245,20 @@ describe("a test host", () => {
     expect(await host.deliver("nothing", {})).toMatchObject({ status: 404, ended: [] });
   });
 
-  test("the reply to a webhook is known while the configuration has it kept", async () => {
+  test("returns the reply to a webhook if the configuration exposes replies", async () => {
     await using host = await createTestHost({ config: { hooks: { exposeReplies: true } }, answer: () => "understood" });
     expect((await host.deliver("agent", { message: "Hello", deliver: false })).ended).toMatchObject([{ reply: "understood" }]);
     expect(host.outbox()).toEqual([]);
   });
 
-  test("a route of a plugin is asked with the gateway's token, or with the one that the test gives", async () => {
+  test("calls a plugin route with the gateway token or with the one from the test", async () => {
     await using host = await createTestHost({ plugins });
     await host.say("/remind 5");
     expect(await (await host.fetch("/plugins/reminder/last")).json()).toEqual({ last: "5" });
     expect((await host.fetch("/plugins/reminder/last", { headers: { authorization: "Bearer wrong" } })).status).toBe(401);
   });
 
-  test("two hosts share the clock and nothing else", async () => {
+  test("shares only the clock with another host", async () => {
     await using one = await createTestHost({ plugins });
     await using other = await createTestHost({ plugins });
     await one.say("/remind 5");
@@ -271,7 +271,7 @@ describe("a test host", () => {
 });
 
 describe("a test host in a directory", () => {
-  test("runs the files that the test has put there, and its files remain", async () => {
+  test("runs the files that the test writes and leaves them in place", async () => {
     const directory = temporaryDirectory();
     onTestFinished(() => removeDirectory(directory));
     mkdirSync(join(directory, "transforms"));
@@ -285,14 +285,14 @@ describe("a test host in a directory", () => {
     expect(existsSync(join(directory, "state", "state.db"))).toBe(true);
   });
 
-  test("is beside a command of the program that reads its state", async () => {
+  test("lets a CLI command read the state of the running host", async () => {
     await using host = await createTestHost({ plugins });
     await host.say("/remind 5", { from: "ada" });
     const { out } = await run(["why", "last", "--config", host.configFile], { home: host.directory });
     expect(out).toMatch(/^refused \(owner_required\)/);
   });
 
-  test("moves to another one when it is killed", async () => {
+  test("moves to another directory when it is killed", async () => {
     await using host = await createTestHost({ plugins });
     const before = host.directory;
     await host.restart({ killed: true });
@@ -303,7 +303,7 @@ describe("a test host in a directory", () => {
 });
 
 describe("the configuration of a test host", () => {
-  test("is changed while it runs: sections are merged, undefined removes, and a restart keeps the change", async () => {
+  test("can be changed at run time: sections merge, undefined removes, and a restart keeps the change", async () => {
     await using host = await createTestHost();
     await host.configure({ channels: { loopback: { dmPolicy: "allowlist", allowFrom: ["ada"] } } });
     expect(await host.say("Hello", { from: "bela" })).toMatchObject({ outcome: "refused", reason: "sender_not_allowed" });
@@ -314,7 +314,7 @@ describe("the configuration of a test host", () => {
     expect(await host.deliver("agent", { message: "x" })).toMatchObject({ status: 404 });
   });
 
-  test("that has an error is rejected with the reason, and the one before stays in effect", async () => {
+  test("rejects an error with the reason and keeps the previous one in effect", async () => {
     await using host = await createTestHost({ allowErrors: [/is "closed", but must be/, /sections with an error/] });
     await expect(host.configure({ channels: { loopback: { dmPolicy: "closed" } } })).rejects.toThrow(
       /has errors:\n- channels\.loopback\.dmPolicy/,
@@ -323,7 +323,7 @@ describe("the configuration of a test host", () => {
   });
 });
 
-test("an answer may be the events of an engine", async () => {
+test("the answer of a test host can be a stream of engine events", async () => {
   async function* answer(): AsyncGenerator<TurnEvent> {
     yield { type: "text", delta: "one " };
     yield { type: "text", delta: "and two" };
@@ -334,8 +334,8 @@ test("an answer may be the events of an engine", async () => {
   expect(host.outbox().map(({ text }) => text)).toEqual(["one and two"]);
 });
 
-describe("a test host that is closed", () => {
-  test("leaves no file and no timer of its own", async () => {
+describe("closing a test host", () => {
+  test("leaves no files and no timers of its own", async () => {
     const { setTimeout, setInterval, clearTimeout, clearInterval } = globalThis;
     const before = readdirSync(tmpdir()).filter((name) => name.startsWith("gateway-testkit-"));
     const host = await createTestHost({ plugins });
@@ -348,7 +348,7 @@ describe("a test host that is closed", () => {
     await expect(fetch(host.url)).rejects.toThrow();
   });
 
-  test("fails the test for an error in the log, unless the test allows it", async () => {
+  test("fails the test if the log contains an error that the test does not allow", async () => {
     const faulty = definePlugin({
       id: "faulty",
       version: "1.0.0",
@@ -375,7 +375,7 @@ describe("a test host that is closed", () => {
   });
 });
 
-test("a rejection that no code handles fails the test in which it came", async () => {
+test("an unhandled rejection fails the test in which it occurs", async () => {
   const file = `
     import { createTestHost } from "service-gateway/testkit";
     import { test } from "vitest";
@@ -392,7 +392,7 @@ test("a rejection that no code handles fails the test in which it came", async (
   expect(run?.failures.join("\n")).toContain("- unhandled rejection: the kettle is empty");
 });
 
-describe("a test host that cannot start", () => {
+describe("the startup of a test host", () => {
   const broken = definePlugin({
     id: "broken",
     version: "1.0.0",
@@ -402,30 +402,30 @@ describe("a test host that cannot start", () => {
     },
   });
 
-  test("says which plugin did not come up, and why", async () => {
+  test("reports which plugin failed to load and why", async () => {
     await expect(createTestHost({ plugins: [broken] })).rejects.toThrow(/did not start:\n- [^\n]*broken[^\n]*no kettle/);
     await expect(createTestHost({ plugins: [{ ...broken, host: "^9.0.0" }] })).rejects.toThrow(/broken[^\n]*\^9/);
   });
 
-  test("takes no plugin with an id of its own", async () => {
+  test("rejects a plugin with an id that the host uses itself", async () => {
     await expect(createTestHost({ plugins: [{ ...reminder, id: "loopback" }] })).rejects.toThrow(
       "The test host uses the id loopback itself",
     );
   });
 
-  test("says what is wrong with the configuration", async () => {
+  test("reports errors in the configuration", async () => {
     const config = { plugins: { entries: { reminder: { options: { text: 7 } } } } };
     await expect(createTestHost({ plugins, config })).rejects.toThrow(/plugins\.entries\.reminder\.options\.text/);
   });
 
-  test("starts with a warning, which it names", async () => {
+  test("succeeds with a warning, which it reports", async () => {
     await using host = await createTestHost({ config: { hooks: { token: "short-token" } } });
     expect(await host.problems()).toEqual([
       { severity: "warning", path: "hooks.token", message: expect.any(String), hint: expect.any(String) },
     ]);
   });
 
-  test("starts without the plugin and the setting that are wrong, if the test allows their errors and no other", async () => {
+  test("succeeds without a faulty plugin or setting only if the test allows exactly their errors", async () => {
     const config = { hooks: { mappings: [{ match: { path: "tea" }, agentId: 7, messageTemplate: "tea" }] } };
     const allowErrors = [/no kettle/, /hooks\.mappings\[0\]\.agentId/];
     for (const allowed of allowErrors)
@@ -437,7 +437,7 @@ describe("a test host that cannot start", () => {
 });
 
 describe("the matchers", () => {
-  test("show in a failure what was sent, and how the events ended", async () => {
+  test("list the sent messages and the outcomes of events when they fail", async () => {
     await using host = await createTestHost();
     const delivered = () => expect(host).toHaveDelivered(/tea/, { chat: "ada" });
     expect(delivered).toThrow("expected the host to have delivered /tea/ in the chat ada. It delivered:\nnothing");
@@ -458,12 +458,12 @@ describe("the matchers", () => {
     expect(() => expect(gated).toHaveEnded({ reason: "late" })).toThrow(/refused \(gate_failed\), event \w+: [^\n]*gate[^\n]*code/);
   });
 
-  test("say what they need when they are given something else", () => {
+  test("report what they expect when they receive another type", () => {
     expect(() => expect({}).toHaveDelivered("x")).toThrow("toHaveDelivered requires the result of createTestHost");
   });
 });
 
-describe("the played clock", () => {
+describe("the simulated clock", () => {
   /** Notes the times at which its timers run. */
   const ticking = (seen: string[]) =>
     definePlugin({
@@ -484,14 +484,14 @@ describe("the played clock", () => {
       },
     });
 
-  test("runs timers in the order of their time, each interval as often as it falls due", async () => {
+  test("runs timers in chronological order and an interval once for each period", async () => {
     const seen: string[] = [];
     await using host = await createTestHost({ plugins: [ticking(seen)] });
     await host.advance(185_000);
     expect(seen).toEqual(["minute 60", "minute 120", "put off 150", "minute 180"]);
   });
 
-  test("a timer that ran while the clock moved runs again once it is refreshed, also when no clock is played any more", async () => {
+  test("lets a refreshed timer run again, even after the clock is real again", async () => {
     let runs = 0;
     const again = await (async () => {
       await using host = await createTestHost();
@@ -509,7 +509,7 @@ describe("the played clock", () => {
     await expect.poll(() => runs).toBe(3);
   });
 
-  test("a month passes in one step", async () => {
+  test("advances a month in one step", async () => {
     await using host = await createTestHost();
     const before = host.now();
     await host.advance(30 * 24 * 60 * 60_000);
@@ -517,7 +517,7 @@ describe("the played clock", () => {
     expect(await host.say("Hello again")).toMatchObject({ outcome: "answered" });
   });
 
-  test("an agent that is late is stopped when the clock has reached its limit", async () => {
+  test("stops an agent that is late when the clock reaches the time limit", async () => {
     let turns = 0;
     const answer = () => {
       turns += 1;
